@@ -50,7 +50,6 @@ def rows(name: str, case: str, turns: int, seconds: float) -> None:
     values = parameters(robot, case)
     many, count = robot.varying(*values), sum(x[0].size for x in values.values())
     at = many.at(values)
-    alike = robot.with_parameters({name: x[0] for name, x in values.items()})
     for function in FUNCTIONS:
         args = (q,) if function == "mass_matrix" else (q, v, tau)
         own, direct, held = (getattr(x, function) for x in (robot, many, at))

@@ -16,7 +16,7 @@ import fourbar as fb
 from expr.support import triangular
 from fourbar.cli.main import main
 from fourbar.expr import Shared, Unrolled
-from fourbar.targets.c_code import Writer
+from fourbar.targets.c_code import CWriter
 
 from .support import chain
 
@@ -157,7 +157,7 @@ def test_parts_that_repeat_until_they_are_done(tmp_path: Path) -> None:
     """A repeat within another, in both layouts: Σ_{m ≤ n} m (m + 1) / 2."""
     for recorder in (Unrolled(), Shared()):
         head = "#include <math.h>\n#include <string.h>\ntypedef double real;\n"
-        text = head + Writer("double").function("triangular", triangular(recorder))
+        text = head + CWriter("double").function("triangular", triangular(recorder))
         folder = tmp_path / type(recorder).__name__
         folder.mkdir()
         (folder / "triangular.c").write_text(text, encoding="utf-8")
@@ -168,8 +168,8 @@ def test_parts_that_repeat_until_they_are_done(tmp_path: Path) -> None:
 
 def test_numbers_survive() -> None:
     for x in (0.1, -1.0, 1e-300, 3.0, 1e22, -2.5e-7):
-        assert float(Writer("double").number(x).strip("()")) == x
-    assert Writer("float").number(2.0) == "2.0f" and "INFINITY" in Writer("double").number(-np.inf)
+        assert float(CWriter("double").number(x).strip("()")) == x
+    assert CWriter("float").number(2.0) == "2.0f" and "INFINITY" in CWriter("double").number(-np.inf)
 
 
 def test_what_is_written_can_be_read(tmp_path: Path) -> None:

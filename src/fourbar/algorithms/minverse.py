@@ -13,7 +13,7 @@ from ..spatial.articulated import Articulated
 from ..spatial.linear import Vec
 from ..spatial.vectors import Twist, Wrench
 from ..tree.clusters import Cluster
-from ..tree.states import State
+from ..tree.states import ClusterState
 from .articulated import over_clusters
 from .sweep import ClusterSweeps, Outcome, Sweeps
 
@@ -99,12 +99,12 @@ class Released:
         return sweeps.outward(answer_rows_outward, still, w, only=reached)
 
 
-def release_all(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[State]) -> Released:
+def release_all(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState]) -> Released:
     """Every cluster released."""
     return Released(over_clusters(s, clusters, states))
 
 
-def inverse_mass_matrix(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[State]) -> list[list[Any]]:
+def inverse_mass_matrix(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState]) -> list[list[Any]]:
     """M⁻¹ as rows of scalars."""
     released = release_all(s, clusters, states)
     first = [sum(released.nv[:n]) for n in range(len(clusters) + 1)]

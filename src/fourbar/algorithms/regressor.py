@@ -52,20 +52,20 @@ def _move_outward(k: Kinematics, parent: Motion, v: Vec, a: Vec) -> Motion:
     return parent.through(k.X, k.S.twist(v), k.S.twist(a) + k.c_J)
 
 
-class Placed(NamedTuple):
+class PlacedLink(NamedTuple):
     """A link in the frame of its root: pose and motion subspace."""
 
     pose: Transform
     S: tuple[Twist, ...]
 
 
-def _place_root(k: Kinematics, _ground: None) -> Placed:
-    return Placed(IDENTITY, k.S.twists())
+def _place_root(k: Kinematics, _ground: None) -> PlacedLink:
+    return PlacedLink(IDENTITY, k.S.twists())
 
 
-def _place_outward(k: Kinematics, parent: Placed) -> Placed:
+def _place_outward(k: Kinematics, parent: PlacedLink) -> PlacedLink:
     pose = place_outward(k, parent.pose)
-    return Placed(pose, tuple(pose.motion_to_parent(s) for s in k.S.twists()))
+    return PlacedLink(pose, tuple(pose.motion_to_parent(s) for s in k.S.twists()))
 
 
 def _force_columns_in_root(root: Transform, own: Transform, motion: Motion) -> Columns:
@@ -88,7 +88,7 @@ def _rows(carriers: tuple[tuple[Twist, ...], ...], columns: Columns) -> tuple[Ma
     return tuple(Mat(Vec([F.power(s) for F in columns]) for s in S) for S in carriers)
 
 
-def _placed(s: Sweeps) -> list[Placed]:
+def _placed(s: Sweeps) -> list[PlacedLink]:
     """Every link in the frame of its root."""
     return s.outward(_place_outward, None, root=_place_root)
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Argument, batch_shape, expected, is_lazy, to_array
 from ..errors import ArgumentError, needed
 from .bundles import Origin, with_origin
-from .failure import Place, run_here
+from .failure import ChunkRange, run_here
 from .sent import Sent, compute_on_one_thread
 
 
@@ -40,7 +40,7 @@ class Job:
         run = self._sent.once if self._local is None else self._local
         at = len(blocks) - len(self._cores)
         arrays = dict(zip(self._cores, blocks[at:], strict=True))
-        return run_here(self.name, run, arrays, self._cores, Place(blocks[:at]))
+        return run_here(self.name, run, arrays, self._cores, ChunkRange(blocks[:at]))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Job, (self.name, self._sent, self._cores, None)

@@ -26,7 +26,7 @@ _CALM = 0.2  # seconds in which a joint without damping comes to rest by itself
 
 
 @dataclass(frozen=True)
-class Ground:
+class GroundOptions:
     """What was asked for: a plane at a height (None: where it suits the robot), and its friction (None: 0.8)."""
 
     asked: bool = False
@@ -53,12 +53,12 @@ def up_of(robot: System) -> np.ndarray:
     return -g / np.linalg.norm(g) if g.any() else np.array([0.0, 0.0, 1.0])
 
 
-def touches(robot: System, ground: Ground) -> bool:
+def touches(robot: System, ground: GroundOptions) -> bool:
     """Whether contacts are to be simulated: with a ground, or with what the file has in its world."""
     return ground.asked or touches_world(robot.mechanism)
 
 
-def build(robot: System, ground: Ground, hanging: np.ndarray) -> tuple[Scene, np.ndarray, float | None]:
+def build(robot: System, ground: GroundOptions, hanging: np.ndarray) -> tuple[Scene, np.ndarray, float | None]:
     """The scene, the configuration at the start, and the height of the ground where one was asked for.
 
     What moves freely is put on the ground; what does not starts at `hanging`, or at a configuration of its file, with
@@ -81,7 +81,7 @@ def build(robot: System, ground: Ground, hanging: np.ndarray) -> tuple[Scene, np
     return scene, q, height
 
 
-def _on(robot: System, ground: Ground, height: float, contacts: list[str] | None) -> Scene:
+def _on(robot: System, ground: GroundOptions, height: float, contacts: list[str] | None) -> Scene:
     up = up_of(robot)
     friction = 0.8 if ground.friction is None else ground.friction
     return Scene(robot, Plane(friction, tuple(height * up), tuple(up)), contacts=contacts)
@@ -126,7 +126,7 @@ def damped(robot: System, q: np.ndarray) -> System:
 
 def measure(
     robot: System,
-    ground: Ground,
+    ground: GroundOptions,
     hanging: np.ndarray,
     duration: float,
     dt: float,

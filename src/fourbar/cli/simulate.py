@@ -100,14 +100,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _ground(args: argparse.Namespace) -> contact.Ground:
+def _ground(args: argparse.Namespace) -> contact.GroundOptions:
     """The ground that is asked for."""
     asked = args.ground is not None
     if args.friction is not None and not asked:
         raise ArgumentError("--friction is that of the ground: give --ground too")
     if asked and args.no_contacts:
         raise ArgumentError("--ground is there to be touched: leave out --no-contacts")
-    return contact.Ground(asked, None if not asked or math.isnan(args.ground) else args.ground, args.friction)
+    return contact.GroundOptions(asked, None if not asked or math.isnan(args.ground) else args.ground, args.friction)
 
 
 def _drawing(output: Path, contacts: bool) -> Callable[..., None] | None:
@@ -123,7 +123,7 @@ def _drawing(output: Path, contacts: bool) -> Callable[..., None] | None:
     return lambda robot, result, file: draw(robot, result.trajectory, result.drift, file)
 
 
-def _touched(robot: System, ground: contact.Ground, duration: float, dt: float, calm: bool) -> contact.Touched:
+def _touched(robot: System, ground: contact.GroundOptions, duration: float, dt: float, calm: bool) -> contact.Touched:
     """The simulation with contacts; `calm`: with damping in the joints that have none."""
     steps = _steps(robot, duration, dt)
     q = _start(robot)[0]
@@ -133,7 +133,7 @@ def _touched(robot: System, ground: contact.Ground, duration: float, dt: float, 
 
 
 @dataclass(frozen=True)
-class Result:
+class SimulationSummary:
     """A simulation and its quality."""
 
     trajectory: Trajectory
@@ -169,7 +169,7 @@ def _steps(robot: System, duration: float, dt: float) -> int:
     return max(1, round(duration / dt))
 
 
-def _measure(robot: System, duration: float, dt: float, passive: bool) -> Result:
+def _measure(robot: System, duration: float, dt: float, passive: bool) -> SimulationSummary:
     """Simulate from the robot's start, compiling before the clock starts."""
     steps = _steps(robot, duration, dt)
     q, v = _start(robot)
@@ -193,7 +193,7 @@ def _measure(robot: System, duration: float, dt: float, passive: bool) -> Result
     energy = kinetic + robot.potential_energy(trajectory.q) + trajectory.lost
     if passive:
         energy = energy + robot.spring_energy(trajectory.q)
-    return Result(trajectory, passive, (energy - energy[0]) / (kinetic.max() or 1.0), steps, seconds)
+    return SimulationSummary(trajectory, passive, (energy - energy[0]) / (kinetic.max() or 1.0), steps, seconds)
 
 
 def _start(robot: System) -> tuple[np.ndarray, np.ndarray]:
@@ -213,7 +213,7 @@ def _counted(done: list[int]) -> Callable[[Iterable[int]], Iterator[int]]:
     return steps
 
 
-def _rows(robot: System, result: Result, dt: float) -> list[tuple[str, str]]:
+def _rows(robot: System, result: SimulationSummary, dt: float) -> list[tuple[str, str]]:
     gap = float(robot.loop_gap(result.trajectory.q).max())
     return [
         ("robot", f"{robot.name} ({len(robot.names.bodies)} bodies, nv = {robot.nv})"),
@@ -226,7 +226,7 @@ def _rows(robot: System, result: Result, dt: float) -> list[tuple[str, str]]:
     ]
 
 
-def _passive(robot: System, result: Result) -> list[tuple[str, str]]:
+def _passive(robot: System, result: SimulationSummary) -> list[tuple[str, str]]:
     """Which springs, damping and friction the robot has, and whether they acted."""
     joints = robot.model.cluster_tree.moving
     kinds = {"springs": "stiffness", "damping": "damping", "friction": "friction"}
@@ -242,7 +242,7 @@ def _passive(robot: System, result: Result) -> list[tuple[str, str]]:
     return [*rows, *([("lost to damping", f"{lost:.4g} J")] if lost else [])]
 
 
-def _exactness(robot: System, result: Result) -> tuple[str, str]:
+def _exactness(robot: System, result: SimulationSummary) -> tuple[str, str]:
     """Error of the accelerations against the closed form, or else of inverse dynamics after forward dynamics."""
     q, v = result.trajectory.q, result.trajectory.v
     a, tau = robot.forward_dynamics(q, v, np.zeros_like(v)), np.zeros_like(v)

@@ -13,7 +13,7 @@ from ..errors import ArgumentError
 from ..robots import ROBOTS
 from ..sim.results import load_recording
 from ..viewer.export import ENDINGS, write
-from ..viewer.recording import Recording, still
+from ..viewer.recording import RecordedMotion, still
 from ..viewer.served_page import LOCAL
 from ..viewer.view import view
 from .arguments import add_reading, read_robot, reading_options, refuse_reading, tell_warnings
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _recording(args: argparse.Namespace) -> Recording:
+def _recording(args: argparse.Namespace) -> RecordedMotion:
     options = reading_options(args)
     if Path(args.robot).suffix.lower() == _RECORDED:
         robot = None

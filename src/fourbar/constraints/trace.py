@@ -246,20 +246,20 @@ class RowTrace:
         return [x for part in (*self.pull, *self.turn) for row in part for x in row]
 
 
-class Varied(NamedTuple):
+class VariedCondition(NamedTuple):
     """A condition whose numbers may change: `at` gives it for so many changes."""
 
     at: Callable[[Vec], Restriction]
     size: int = 0
 
     @staticmethod
-    def fixed(condition: Restriction) -> Varied:
+    def fixed(condition: Restriction) -> VariedCondition:
         """One that does not."""
-        return Varied(lambda _: condition)
+        return VariedCondition(lambda _: condition)
 
 
 def trace_rows(
-    varied: Varied,
+    varied: VariedCondition,
     places: Mapping[str, tuple[int, Transform]],
     links: Sequence[int],
     joints: Mapping[str, Joint],

@@ -30,7 +30,7 @@ def reported_gaps(gaps: np.ndarray) -> np.ndarray:
     return np.where(gaps < APART, gaps, np.where(np.isnan(gaps), gaps, np.inf))
 
 
-class Touching(Protocol):
+class ContactGeometry(Protocol):
     """Finds the contact of two things from the poses of their links."""
 
     def touch(self, first: Transform, second: Transform) -> Touch:

@@ -13,7 +13,7 @@ from ..mechanism.mechanism import WORLD, Mechanism
 from ..mechanism.surface_mix import contact_surface
 from ..tree.cluster_tree import GROUND, ClusterTree
 from .laws import Law
-from .shapes import Placed, material_of
+from .shapes import PlacedShape, material_of
 from .terrain import Material
 
 
@@ -45,7 +45,7 @@ class CollisionFilter:
         found = self._of_model.get(frozenset((a[:2], b[:2])))
         return None if found is None else Meeting(material_of(contact_surface(found)), found.pair is not None)
 
-    def between(self, a: Placed, b: Placed, within: bool) -> Meeting | None:
+    def between(self, a: PlacedShape, b: PlacedShape, within: bool) -> Meeting | None:
         """How shapes of different objects meet, or (`within`) also those of one whose links no joint connects."""
         if a.link == b.link:
             return None
@@ -55,14 +55,14 @@ class CollisionFilter:
         told = a.source is not None and b.source is not None and GROUND not in (a.link, b.link)
         return found if within and (told or not self._adjacent(a, b)) else None
 
-    def of_one_object(self, a: Placed, b: Placed) -> bool:
+    def of_one_object(self, a: PlacedShape, b: PlacedShape) -> bool:
         """Whether one of the two carries the other, or something else carries both."""
         if GROUND in (a.link, b.link):
             fixed, moving = (a, b) if a.link == GROUND else (b, a)
             return self._tree.roots[moving.link] in self._carried.get(fixed.body, ())
         return self._tree.roots[a.link] == self._tree.roots[b.link]
 
-    def _adjacent(self, a: Placed, b: Placed) -> bool:
+    def _adjacent(self, a: PlacedShape, b: PlacedShape) -> bool:
         parents = self._tree.parents
         above, below = (parents[x.link] if x.link != GROUND else None for x in (a, b))
         return above == b.link or below == a.link

@@ -18,10 +18,10 @@ from ..algorithms.sweep import Sweeps
 from ..spatial.linear import Mat, Vec
 from ..spatial.vectors import Wrench
 from ..tree.clusters import Cluster
-from ..tree.states import State
+from ..tree.states import ClusterState
 
 
-class Base(NamedTuple):
+class ForceBasis(NamedTuple):
     """Directions in which forces act: rows of six on a link, or (`joint`) of unit forces in its joint's velocities."""
 
     link: int
@@ -38,7 +38,7 @@ class Base(NamedTuple):
         return free.responses(self)
 
 
-class Part(NamedTuple):
+class RowsOnBasis(NamedTuple):
     """A base, and rows written over it; None where they are its own."""
 
     base: int
@@ -52,7 +52,7 @@ class FreeMotion:
         self,
         s: Sweeps,
         clusters: Sequence[Cluster],
-        states: Sequence[State],
+        states: Sequence[ClusterState],
         v: Sequence[Vec],
         tau: Sequence[Vec],
         F_ext: Sequence[Wrench],
@@ -78,13 +78,13 @@ class FreeMotion:
             freed[n] = self.s.recorder.call(driven, freed[n], freed[n].hinge.drive(u, w))
         return self.sweeps.outward(accelerate_outward, self._ground, freed, self.bias, only=wanted)
 
-    def responses(self, base: Base) -> dict[int, RowResponse]:
+    def responses(self, base: ForceBasis) -> dict[int, RowResponse]:
         """What the unit forces of a base leave in each cluster that they reach."""
         on = {} if base.joint else {base.link: self.s.recorder.call(wrenches, base.rows)}
         within = {self.sweeps.home[base.link]: self._turned(base)} if base.joint else {}
         return self.sweeps.inward_from(respond_inward, on, within, add_rows, self._hinges, self._nv)
 
-    def _turned(self, base: Base) -> tuple[Vec, ...]:
+    def _turned(self, base: ForceBasis) -> tuple[Vec, ...]:
         """Unit forces in a joint as forces on the independent velocities of its cluster."""
         n = self.sweeps.home[base.link]
         e = self.states[n]
@@ -124,7 +124,7 @@ def together(*parts: Vec) -> Vec:
 class Delassus:
     """G of blocks of rows over bases, and what impulses along them do."""
 
-    def __init__(self, free: FreeMotion, bases: Sequence[Any], blocks: Sequence[Sequence[Part]]) -> None:
+    def __init__(self, free: FreeMotion, bases: Sequence[Any], blocks: Sequence[Sequence[RowsOnBasis]]) -> None:
         self.free, self.bases, self.blocks = free, bases, blocks
         self.responses = [base.responses(free) for base in bases]
         self._omega: dict[tuple[int, int], Any] = {}

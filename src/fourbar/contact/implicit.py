@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..algorithms.actuators import ActuatorSlopes
 from ..expr import maximum, sqrt
 from ..functions import actuation
 from ..functions.context import Context
@@ -29,7 +30,7 @@ class Servo(NamedTuple):
     is_coupled: bool
 
 
-def _softer(slopes: actuation.Slopes, dt: Scalar) -> tuple[Scalar, Scalar]:
+def _softer(slopes: ActuatorSlopes, dt: Scalar) -> tuple[Scalar, Scalar]:
     """dt k and dt d + dt² k of slopes that are not negative: what grows by itself is left to explicit steps."""
     k, d = (max(x, 0.0) if isinstance(x, float) else maximum(x, 0.0) for x in slopes)
     return dt * k, dt * (d + dt * k)
@@ -166,7 +167,7 @@ class ImplicitDamping(Implicit):
         return None
 
 
-class Coupling(NamedTuple):
+class ServoCoupling(NamedTuple):
     """How servos that move several velocities give way: their forces are -W (rates + C f), where `rates` are those
     without contacts and without themselves, f forces along the rows, and C how the rates answer to these.
     """
@@ -176,17 +177,17 @@ class Coupling(NamedTuple):
     C: Mat
 
 
-def coupling(G: tuple[Vec, ...], weights: Vec, rates: Vec) -> Coupling:
+def coupling(G: tuple[Vec, ...], weights: Vec, rates: Vec) -> ServoCoupling:
     """From the matrix of all rows, those of the servos last, and the weights dt d + dt² k."""
     n, m = len(G) - len(weights), len(weights)
     root = [sqrt(x) for x in weights]
     own = [[root[i] * G[n + i][n + j] * root[j] + (1.0 if i == j else 0.0) for j in range(m)] for i in range(m)]
     inverse = factor(Mat(Vec(row) for row in own)).solve_columns(Mat.identity(m))
     W = Mat(Vec([root[i] * inverse[i][j] * root[j] for j in range(m)]) for i in range(m))
-    return Coupling(W, rates, Mat(Vec(row[:n]) for row in G[n:]))
+    return ServoCoupling(W, rates, Mat(Vec(row[:n]) for row in G[n:]))
 
 
-def softened(G: tuple[Vec, ...], x: Coupling) -> tuple[Vec, ...]:
+def softened(G: tuple[Vec, ...], x: ServoCoupling) -> tuple[Vec, ...]:
     """The matrix of the rows of contacts and joints, G - Cᵀ W C, symmetric to the last bit."""
     n = len(G) - len(x.W)
     WC = x.W @ x.C
@@ -204,11 +205,11 @@ def _column(A: Mat, i: int, B: Mat, j: int) -> Scalar:
     return total
 
 
-def shift(x: Coupling, dt: Scalar) -> Vec:
+def shift(x: ServoCoupling, dt: Scalar) -> Vec:
     """What the servos change of the rows' velocities without contacts: -dt Cᵀ W rates."""
     return x.C.transpose_times(x.W @ x.rates) * (-1.0 * dt)
 
 
-def yielding(x: Coupling, force: Vec) -> Vec:
+def yielding(x: ServoCoupling, force: Vec) -> Vec:
     """The forces of the servos, with forces along the rows."""
     return (x.W @ (x.rates + x.C @ force)) * -1.0

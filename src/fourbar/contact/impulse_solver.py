@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from ..expr import maximum, minimum, select
 from ..spatial.linear import Scalar, Vec
 from . import gauss_seidel, newton, reduced_newton
-from .gauss_seidel import Block, Problem, Scaled, Solution
+from .gauss_seidel import ContactProblem, RowBlock, Scaled, Solution
 from .reduced_newton import ReducedRows
 
 _GAIN = 0.1  # a Newton step that leaves more of the residual than that is the last before they are smoothed
@@ -99,7 +99,7 @@ def _sharper(tau: Scalar, residual: Scalar, tolerance: Scalar) -> Scalar:
     return select(residual < _NEAR * tau, maximum(_SHARPER * tau, _SHARPEST * tolerance), tau)
 
 
-class Turn(NamedTuple):
+class SolverAttempts(NamedTuple):
     """Tries, the number of the course, and whether (1 or 0) the last one led nowhere."""
 
     tries: Scalar
@@ -107,12 +107,12 @@ class Turn(NamedTuple):
     stuck: Scalar
 
 
-def _turn(tries: Scalar, course: Scalar, new: Scalar, best: Scalar, tolerance: Scalar) -> Turn:
+def _turn(tries: Scalar, course: Scalar, new: Scalar, best: Scalar, tolerance: Scalar) -> SolverAttempts:
     """One more try; after too many of them, or where it is lost (also not a number), the next course."""
     enough = select(tries + 1.5 > _TRIES, 1.0, select(new < _LOST, 0.0, 1.0))
     stuck = select(best > tolerance, enough, 0.0)
     following = select(course > len(_SMOOTH) + len(_STIFF) - 1.5, 0.0, course + 1.0)
-    return Turn(select(stuck > 0.5, 0.0, tries + 1.0), select(stuck > 0.5, following, course), stuck)
+    return SolverAttempts(select(stuck > 0.5, 0.0, tries + 1.0), select(stuck > 0.5, following, course), stuck)
 
 
 def found(recorder: Any, passes: Passes, start: Any, effort: Effort, exact: float = _EXACT) -> Solution:
@@ -160,8 +160,8 @@ class Few(NamedTuple):
     """All rows together; `over`: their bases, if Newton steps are made over these."""
 
     recorder: Any
-    problem: Problem
-    blocks: tuple[Block, ...]
+    problem: ContactProblem
+    blocks: tuple[RowBlock, ...]
     scale: Scaled
     over: ReducedRows | None
 
@@ -194,8 +194,8 @@ def _moved(x: Vec, step: Vec) -> Vec:
 
 def solve(
     recorder: Any,
-    problem: Problem,
-    blocks: tuple[Block, ...],
+    problem: ContactProblem,
+    blocks: tuple[RowBlock, ...],
     start: Vec,
     effort: Effort,
     over: ReducedRows | None = None,

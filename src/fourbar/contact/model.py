@@ -10,7 +10,7 @@ from typing import Any
 from ..algorithms.constrained.rows import ConstraintRows
 from ..arrays import Argument
 from ..expr import Program
-from ..functions.arguments import DT, F_EXT, TAU, Input, Q, U, V
+from ..functions.arguments import DT, F_EXT, TAU, DeclaredArgument, Q, U, V
 from ..functions.constraint_rows import bundle
 from ..functions.context import Context, Record, recorded
 from ..functions.function import make
@@ -29,14 +29,14 @@ LARGEST = 40_000  # operations in a step that is unrolled
 RESULTS = ("q", "v", "impulse", "told")  # of more than four a call takes the slow way
 
 
-class Impulse(Input):
+class Impulse(DeclaredArgument):
     """An impulse for each row that a step solves for."""
 
     def shape(self, model: Any) -> tuple[int, ...]:
         return (rows(model),)
 
 
-class PerContact(Input):
+class PerContact(DeclaredArgument):
     """A number for each contact."""
 
     def shape(self, model: Any) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from . import boxes, capsules
 from .boxes import BoxAndBox
 from .candidates import OneOf, Touch
 from .capsules import CapsuleAndSolid
-from .shapes import Placed, balls
+from .shapes import PlacedShape, balls
 from .solids import DISTANCE
 
 Three = tuple[float, float, float]
@@ -52,12 +52,12 @@ def can_touch(a: str, b: str) -> bool:
     return first in KNOWN and (second in KNOWN or (second == "cylinder" and first != "box"))
 
 
-def _half(shape: Placed) -> Three:
+def _half(shape: PlacedShape) -> Three:
     x, y, z = shape.size
     return (0.5 * x, 0.5 * y, 0.5 * z)
 
 
-def geometries(a: Placed, b: Placed) -> Iterator[tuple[Any, bool]]:
+def geometries(a: PlacedShape, b: PlacedShape) -> Iterator[tuple[Any, bool]]:
     """How two shapes touch: geometries, and whether b is the first of theirs."""
     if _ORDER.index(a.kind) > _ORDER.index(b.kind):
         yield from ((geometry, not swapped) for geometry, swapped in geometries(b, a))
@@ -70,7 +70,7 @@ def geometries(a: Placed, b: Placed) -> Iterator[tuple[Any, bool]]:
         yield from ((OneOf(made, k), False) for k in range(points))
 
 
-def _manifold(a: Placed, b: Placed) -> tuple[Any, int]:
+def _manifold(a: PlacedShape, b: PlacedShape) -> tuple[Any, int]:
     if a.kind == "capsule":
         (start, radius), (end, _) = balls(a)
         return CapsuleAndSolid((start, end), radius, b.kind, b.size, b.pose), capsules.POINTS

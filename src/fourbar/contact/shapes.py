@@ -104,7 +104,7 @@ class Shape:
         return Material(self.friction, self.torsion, self.rolling, self.restitution)
 
 
-class Placed(NamedTuple):
+class PlacedShape(NamedTuple):
     """A shape on a link: its pose in the link's frame, and whose it is.
 
     A "hull" is a mesh, as those corners (`points`, in the axes of the shape) of its convex hull that touch. `source` is
@@ -135,7 +135,7 @@ Hulls = Callable[[Geometry], tuple[Any, float]]
 class OfModel(NamedTuple):
     """Shapes of a model; which are not simulated, in words; and how far meshes reach beyond their hulls, by name."""
 
-    shapes: list[Placed]
+    shapes: list[PlacedShape]
     left: list[str]
     beyond: dict[str, float]
 
@@ -145,10 +145,10 @@ def _home(cluster_tree: ClusterTree, name: str, rotation: Any, position: Any) ->
     return Location(link, merged(pose.then(Transform.of(rotation, Vec(position)))))
 
 
-def placed(cluster_tree: ClusterTree, shape: Shape, name: str) -> Placed:
+def placed(cluster_tree: ClusterTree, shape: Shape, name: str) -> PlacedShape:
     """A shape by name as one by number."""
     link, pose = _home(cluster_tree, shape.frame, shape.rotation, shape.position)
-    return Placed(name, shape.frame, link, pose, shape.kind, shape.size, shape.material)
+    return PlacedShape(name, shape.frame, link, pose, shape.kind, shape.size, shape.material)
 
 
 def of_body(cluster_tree: ClusterTree, mechanism: Mechanism, body: str, hulls: Hulls) -> OfModel:
@@ -171,7 +171,7 @@ def of_body(cluster_tree: ClusterTree, mechanism: Mechanism, body: str, hulls: H
             found.beyond[name] = hull.beyond
         home = _at(cluster_tree, body, x)
         found.shapes.append(
-            Placed(name, body, *home, kind, x.size, material_of(x.surface), points, BodyShape(body, number, x))
+            PlacedShape(name, body, *home, kind, x.size, material_of(x.surface), points, BodyShape(body, number, x))
         )
     return found
 
@@ -207,7 +207,7 @@ def _tuple(x: Sequence[Any]) -> Three:
     return (a, b, c)
 
 
-def balls(shape: Placed) -> list[tuple[Three, float]]:
+def balls(shape: PlacedShape) -> list[tuple[Three, float]]:
     """Centres (in the link's frame) and radii of the balls and points that stand for a shape at its surface."""
     pose, size = shape.pose, shape.size
     if shape.kind == "point":
@@ -222,7 +222,7 @@ def balls(shape: Placed) -> list[tuple[Three, float]]:
     return [(_tuple(pose.point(Vec([a * b for a, b in zip(x, size, strict=True)]))), 0.0) for x in corners]
 
 
-def on_terrain(shape: Placed, terrain: Terrain) -> Iterator[Any]:
+def on_terrain(shape: PlacedShape, terrain: Terrain) -> Iterator[Any]:
     """The geometries with which a shape touches what does not move."""
     if shape.kind == "cylinder":
         radius, length = shape.size
@@ -238,7 +238,7 @@ def on_terrain(shape: Placed, terrain: Terrain) -> Iterator[Any]:
         yield from (BallOnTerrain(at, radius, terrain) for at, radius in balls(shape))
 
 
-def reach(shape: Placed) -> float:
+def reach(shape: PlacedShape) -> float:
     """How far a shape reaches from the origin of its link (m)."""
     size = shape.size
     own = {
@@ -250,6 +250,6 @@ def reach(shape: Placed) -> float:
     return half + float(np.linalg.norm([float(x) for x in shape.pose.p]))
 
 
-def moves(shape: Placed) -> bool:
+def moves(shape: PlacedShape) -> bool:
     """Whether a shape is on something that moves."""
     return shape.link != GROUND

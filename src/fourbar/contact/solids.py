@@ -12,34 +12,34 @@ from ..mechanism.geometry import SIZES
 from ..mechanism.validate import read_placement
 from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
-from .terrain import Material, Surface, Terrain
+from .terrain import Material, SurfacePoint, Terrain
 
 SOLIDS = ("sphere", "capsule", "box", "cylinder")
 _TINY = 1e-60
 
 
-def _from_centre(out: Vec, radius: Scalar) -> Surface:
+def _from_centre(out: Vec, radius: Scalar) -> SurfacePoint:
     """A ball around the place from which `out` leads to the point; upwards where that is the place itself."""
     squared = dot(out, out)
     same = squared < _TINY
     length = sqrt(select(same, 1.0, squared))
     normal = Vec([select(same, z, x / length) for x, z in zip(out, (0.0, 0.0, 1.0), strict=True)])
-    return Surface(select(same, 0.0, length) - radius, normal)
+    return SurfacePoint(select(same, 0.0, length) - radius, normal)
 
 
-def of_ball(x: Vec, size: tuple[float, ...]) -> Surface:
+def of_ball(x: Vec, size: tuple[float, ...]) -> SurfacePoint:
     """A ball around the origin."""
     return _from_centre(x, size[0])
 
 
-def of_capsule(x: Vec, size: tuple[float, ...]) -> Surface:
+def of_capsule(x: Vec, size: tuple[float, ...]) -> SurfacePoint:
     """A capsule along z."""
     radius, length = size
     nearest = maximum(minimum(x[2], 0.5 * length), -0.5 * length)
     return _from_centre(Vec((x[0], x[1], x[2] - nearest)), radius)
 
 
-def of_box(x: Vec, size: tuple[float, ...]) -> Surface:
+def of_box(x: Vec, size: tuple[float, ...]) -> SurfacePoint:
     """A box with its edges along the axes."""
     half = [0.5 * a for a in size]
     out = Vec([a - maximum(minimum(a, h), -h) for a, h in zip(x, half, strict=True)])
@@ -52,7 +52,7 @@ def of_box(x: Vec, size: tuple[float, ...]) -> Surface:
     return _outside_or_in(out, largest, sides)
 
 
-def of_cylinder(x: Vec, size: tuple[float, ...]) -> Surface:
+def of_cylinder(x: Vec, size: tuple[float, ...]) -> SurfacePoint:
     """A cylinder along z."""
     radius, length = size
     across = dot(x[:2], x[:2])
@@ -69,16 +69,16 @@ def of_cylinder(x: Vec, size: tuple[float, ...]) -> Surface:
     return _outside_or_in(out, maximum(over, above), inner)
 
 
-def _outside_or_in(out: Vec, depth: Scalar, face: Vec) -> Surface:
+def _outside_or_in(out: Vec, depth: Scalar, face: Vec) -> SurfacePoint:
     """From what leads to a point from the nearest of a solid; within it, where that is zero, by the nearest face."""
     squared = dot(out, out)
     within = squared < _TINY
     length = sqrt(select(within, 1.0, squared))
     normal = Vec([select(within, a, b / length) for a, b in zip(face, out, strict=True)])
-    return Surface(select(within, depth, length), normal)
+    return SurfacePoint(select(within, depth, length), normal)
 
 
-DISTANCE: dict[str, Callable[[Vec, tuple[float, ...]], Surface]] = {
+DISTANCE: dict[str, Callable[[Vec, tuple[float, ...]], SurfacePoint]] = {
     "sphere": of_ball, "capsule": of_capsule, "box": of_box, "cylinder": of_cylinder,
 }  # fmt: skip
 
@@ -154,7 +154,7 @@ class Solid(Terrain):
     def material(self) -> Material:
         return Material(self.friction, self.torsion, self.rolling, self.restitution, self.soft)
 
-    def surface(self, point: Vec) -> Surface:
+    def surface(self, point: Vec) -> SurfacePoint:
         pose = Transform.of(self.rotation, Vec(self.position))
         gap, normal = DISTANCE[self.kind](pose.unrotate(point - pose.p), self.size)
-        return Surface(gap, pose.rotate(normal))
+        return SurfacePoint(gap, pose.rotate(normal))

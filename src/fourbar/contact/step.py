@@ -23,8 +23,8 @@ from ..tree.cluster_tree import GROUND, Location
 from . import gauss_seidel, implicit, motion
 from .bilateral import NO_SLACK, BilateralRows, bilateral_terms, links_of
 from .candidates import Candidate, JointRow, Manifold, OneOf, Spec, Touch, axes_of
-from .delassus import Base, Delassus, FreeMotion, Part
-from .gauss_seidel import FEW_ROWS, Block, Problem, Solution
+from .delassus import Delassus, ForceBasis, FreeMotion, RowsOnBasis
+from .gauss_seidel import FEW_ROWS, ContactProblem, RowBlock, Solution
 from .impulse_solver import solve
 from .laws import rebound
 from .reduced_newton import ReducedRows
@@ -34,7 +34,7 @@ UNITS = Mat.identity(6)
 _FAR = 1e30  # a limit that is not there, as a velocity
 
 
-class Placed(NamedTuple):
+class LocatedContact(NamedTuple):
     """A contact at a state: gap, point, axes (normal first), and its rows on each link that moves."""
 
     touch: Touch
@@ -60,7 +60,7 @@ def touched(geometry: Any, poses: tuple[Transform, Transform], given: Given) -> 
     return with_numbers(geometry, given).touch(*poses)
 
 
-def located(candidate: Candidate, poses: tuple[Transform, Transform], found: Touch | None = None) -> Placed:
+def located(candidate: Candidate, poses: tuple[Transform, Transform], found: Touch | None = None) -> LocatedContact:
     """A contact, found already or not, and its rows on its links (first, then second; those on the ground are left
     out)."""
     touch = candidate.geometry.touch(*poses) if found is None else found
@@ -75,7 +75,7 @@ def located(candidate: Candidate, poses: tuple[Transform, Transform], found: Tou
         for pose, sign, link in zip(poses, (1.0, -1.0), candidate.links, strict=True)
         if link != GROUND
     )
-    return Placed(touch, (touch.normal, *across), rows)
+    return LocatedContact(touch, (touch.normal, *across), rows)
 
 
 def rates(rows: tuple[Mat, ...], twists: tuple[Twist, ...]) -> Vec:
@@ -195,7 +195,7 @@ class Stepper:
         q = [x for part in c.coordinates() for x in part]
         return Sweeps(tree, c.recorder, q, [x for part in c.velocities() for x in part])
 
-    def _placed(self) -> list[Placed]:
+    def _placed(self) -> list[LocatedContact]:
         poses = along(self.s, [Location(link, IDENTITY) for link in self._touched()], IDENTITY, place_outward)
         shared: dict[Any, tuple[Touch, ...]] = {}
         placed = []
@@ -212,20 +212,20 @@ class Stepper:
             placed.append(self.call(located, x, both, shared[own.manifold, x.links][own.k]))
         return placed
 
-    def _blocks(self) -> tuple[Block, ...]:
+    def _blocks(self) -> tuple[RowBlock, ...]:
         found, at = [], 0
         for candidate in self.spec.candidates:
-            found.append(Block(at, candidate.discs))
+            found.append(RowBlock(at, candidate.discs))
             at += found[-1].size
         single = len(self.spec.joints) + sum(x.size for x in self.kept)
-        found += [Block(at + k, (), joint=True) for k in range(single)]
+        found += [RowBlock(at + k, (), joint=True) for k in range(single)]
         return tuple(found)
 
     def delassus(self) -> Delassus:
         """The bases of all rows: those of a contact itself where a link has few, else unit wrenches on the link."""
         bases: list[Any] = []
         units: dict[int, int] = {}
-        blocks: list[list[Part]] = []
+        blocks: list[list[RowsOnBasis]] = []
         count: dict[int, int] = {}
         paired = {link for x in self.spec.candidates if GROUND not in x.links for link in x.links}
         for candidate, block in zip(self.spec.candidates, self.blocks, strict=False):
@@ -235,24 +235,24 @@ class Stepper:
             parts = []
             for link, rows in zip((x for x in candidate.links if x != GROUND), placed.rows, strict=True):
                 if count[link] <= len(UNITS) and link not in paired:
-                    parts.append(Part(len(bases), None))
-                    bases.append(Base(link, rows))
+                    parts.append(RowsOnBasis(len(bases), None))
+                    bases.append(ForceBasis(link, rows))
                     continue
                 if link not in units:
                     units[link] = len(bases)
-                    bases.append(Base(link, UNITS))
-                parts.append(Part(units[link], rows))
+                    bases.append(ForceBasis(link, UNITS))
+                parts.append(RowsOnBasis(units[link], rows))
             blocks.append(parts)
         for row in self.spec.joints:
             nv = self.c.tree.links[row.link].joint.nv
-            blocks.append([Part(len(bases), None)])
-            bases.append(Base(row.link, Mat((Vec([float(i == row.entry) for i in range(nv)]),)), joint=True))
+            blocks.append([RowsOnBasis(len(bases), None)])
+            bases.append(ForceBasis(row.link, Mat((Vec([float(i == row.entry) for i in range(nv)]),)), joint=True))
         for kept in self.kept:
             blocks += kept.parts(len(bases))
             bases.append(kept)
         for servo in self.implicit.coupled:
-            blocks.append([Part(len(bases) + k, None) for k in range(len(servo.gears))])
-            bases += [Base(link, Mat((gear,)), joint=True) for link, gear in servo.gears.items()]
+            blocks.append([RowsOnBasis(len(bases) + k, None) for k in range(len(servo.gears))])
+            bases += [ForceBasis(link, Mat((gear,)), joint=True) for link, gear in servo.gears.items()]
         return Delassus(self.free, bases, blocks)
 
     def _links(self, v: dict[int, Vec]) -> list[Any]:
@@ -370,7 +370,7 @@ class Stepper:
         if compliance:
             G = self.call(with_compliance, G, tuple(compliance), Vec(compliance.values()))
         self.over = None if compliance or self.coupling is not None else self._over_bases(delassus)
-        return Problem(Mat(G), g, bounds)
+        return ContactProblem(Mat(G), g, bounds)
 
     def _over_bases(self, delassus: Delassus) -> ReducedRows | None:
         """The rows over their bases where Newton steps are cheaper over these: where rows are redundant, or many."""
@@ -396,7 +396,7 @@ class Stepper:
             found[0] = self.c.given["friction"][k]
         return Vec(found)
 
-    def solve(self, problem: Problem) -> Solution:
+    def solve(self, problem: ContactProblem) -> Solution:
         """Impulses that obey the problem, from those of the last step."""
         return solve(self.c.recorder, problem, self.blocks, Vec(self.c.given["impulse"]), self.spec, self.over)
 

@@ -18,7 +18,7 @@ from ..functions.varying import argument_names
 from ..spatial.linear import Scalar, Vec
 from ..tree.parameters import Parameter
 from .candidates import Candidate, Spec
-from .terrain import Surface, Terrain
+from .terrain import SurfacePoint, Terrain
 
 TERRAINS = "terrains"
 FRICTION = "friction"
@@ -39,13 +39,13 @@ def numbers_of(names: Sequence[str], terrains: Sequence[Terrain]) -> dict[str, t
 
 
 @dataclass(frozen=True)
-class Varied:
+class VariedTerrain:
     """Terrain with numbers that are given."""
 
     terrain: Terrain
     numbers: Mapping[str, Any]
 
-    def surface(self, point: Vec) -> Surface:
+    def surface(self, point: Vec) -> SurfacePoint:
         """How far a point of the world is from it, and the direction out."""
         return self.terrain.surface_with(point, self.numbers)
 
@@ -89,4 +89,4 @@ def mixed_friction(of_terrain: Scalar, own: float) -> Scalar:
 
 def with_numbers(geometry: Any, given: Given) -> Any:
     """The geometry of a contact on terrain with numbers that are given."""
-    return replace(geometry, terrain=Varied(geometry.terrain, dict(given))) if given else geometry
+    return replace(geometry, terrain=VariedTerrain(geometry.terrain, dict(given))) if given else geometry

@@ -143,7 +143,7 @@ class Variant:
 DERIVATIVES: dict[str, Callable[[Recording], Any]] = {}  # by kind, of any recording: `derivatives` fills this in
 
 
-class State:
+class FunctionState:
     """What a function is, apart from the machine code that speeds up its calls: a recording, and its kernels."""
 
     def __init__(self, recording: Recording) -> None:
@@ -333,7 +333,7 @@ class PlainFunction:
 
     __slots__ = ("__weakref__", "held")
 
-    def __init__(self, held: tuple[State, None]) -> None:
+    def __init__(self, held: tuple[FunctionState, None]) -> None:
         object.__setattr__(self, "held", held)
 
     __setattr__ = callables.refuse
@@ -432,7 +432,7 @@ def make_method(model: Model, name: str, method: Method, static: Static, rebuild
 
 def make(recording: Recording) -> Any:
     """The callable that a user holds."""
-    state = State(recording)
+    state = FunctionState(recording)
     if state.environment is None:
         return PlainFunction((state, None))
     _function_type()

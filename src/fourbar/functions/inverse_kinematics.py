@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..algorithms import energy, inverse_kinematics
-from ..algorithms.inverse_kinematics import Box, Missed, Pattern, Problem, Search
+from ..algorithms.inverse_kinematics import Missed, NormalEquations, Pattern, Search, StepBounds
 from ..algorithms.kinematics import Reported, along, jacobian_columns, place, place_outward
 from ..joints.euclidean import is_flat
 from ..mechanism.mechanism import Mechanism
@@ -17,7 +17,7 @@ from ..spatial.transform import IDENTITY
 from ..tolerances import BEYOND
 from ..tree.cluster_tree import ClusterTree, Location
 from ..tree.embedding import LoopEmbedding
-from .arguments import Q0, Input
+from .arguments import Q0, DeclaredArgument
 from .context import Context
 from .function import make_method
 from .model import Model
@@ -44,7 +44,7 @@ class Aim(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Numbers(Input):
+class SizedArgument(DeclaredArgument):
     """So many numbers."""
 
     count: int
@@ -191,7 +191,7 @@ class Searcher:
             return self.call(inverse_kinematics.below, x, wall.lower)
         return self.call(inverse_kinematics.between, x, wall.lower, wall.upper)
 
-    def problem(self, q: Vec) -> tuple[Problem, Vec]:
+    def problem(self, q: Vec) -> tuple[NormalEquations, Vec]:
         """The normal equations at a configuration, and what is missed there."""
         given = {**self.c.given, "q": tuple(q)}
         c = Context.at(self.c.model, self.c.recorder, given)
@@ -202,7 +202,7 @@ class Searcher:
         )
         return made, Vec([x for own in missed for x in own.report])
 
-    def _bounds(self, q: Vec) -> Box:
+    def _bounds(self, q: Vec) -> StepBounds:
         """How far each velocity with limits may move."""
         c = Context.at(self.c.model, self.c.recorder, {"q": tuple(q)})
         at = c.coordinates()
@@ -213,7 +213,7 @@ class Searcher:
                 none = abs(end) == _INFINITE
                 place = at[x.link][x.entry]
                 found.append(far if none else self.call(inverse_kinematics.room, place, end, x.scale))
-        return Box(Vec(lower), Vec(upper))
+        return StepBounds(Vec(lower), Vec(upper))
 
     def _step(self, search: Search) -> tuple[Vec, Any]:
         """The next step, and what it promises: velocities that meet a bound are held there, the others solved again."""
@@ -278,7 +278,12 @@ def _static(cluster_tree: ClusterTree, aims: tuple[Aim, ...], limits: bool, held
 def compiled_search(mechanism: Mechanism, aims: tuple[Aim, ...], limits: bool, held: tuple[int, ...] = ()) -> Any:
     """The function (q0, goal, weight, setting) -> q, report; with joint limits or without; some velocities held."""
     sizes = [sum(x) for x in zip(*(aim.numbers for aim in aims), strict=True)]
-    inputs = (Q0, Numbers("goal", sizes[0]), Numbers("weight", sizes[1]), Numbers("setting", len(SETTINGS)))
+    inputs = (
+        Q0,
+        SizedArgument("goal", sizes[0]),
+        SizedArgument("weight", sizes[1]),
+        SizedArgument("setting", len(SETTINGS)),
+    )
     options = (Option("aims"), Option("limits", True), Option("held", ()))
     method = Method(search, inputs, ("q", "report"), (), options, doc=search.__doc__ or "")
     static = partial(_static, aims=aims, limits=limits, held=held)

@@ -179,13 +179,13 @@ class Rollout:
         numbers: Mapping[str, Any] | None = None,
         batch: Shape = (),
         made: np.ndarray | None = None,
-    ) -> Motion:
+    ) -> RolloutRun:
         """A motion that is at its beginning; it has at least the leading axes `batch`.
 
         `made` (n), if it is given, are the numbers of steps that its samples have behind them: it begins with the least
         of these, and a sample that is ahead waits for the others.
         """
-        return Motion(self, state, numbers or {}, batch, made)
+        return RolloutRun(self, state, numbers or {}, batch, made)
 
     def runner(self, single: bool, records: tuple[str, ...], separated: bool = False) -> Any:
         """What makes steps, for one sample or for batches, and records these results.
@@ -248,7 +248,7 @@ class Rollout:
         return default_threads() if self.work * n * steps >= _WORTH_SHARING and n > 1 else 1
 
 
-class Motion:
+class RolloutRun:
     """Samples under way. `now` is replaced as a whole: what interrupts a step leaves it as it was before."""
 
     def __init__(

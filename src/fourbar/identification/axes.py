@@ -21,7 +21,7 @@ _UNLIMITED = np.pi  # range of a coordinate without limits
 
 
 @dataclass(frozen=True)
-class Axis:
+class ExcitedAxis:
     """An independent velocity that moves: its number, that of its coordinate, its middle, and limits around it."""
 
     joint: str
@@ -53,13 +53,13 @@ def _offset(robot: System, cluster: Cluster, c: PlacedJoint, k: int, lower: floa
     return float(np.clip(middle, lower, upper))
 
 
-def _axis(robot: System, cluster: Cluster, c: PlacedJoint, k: int, scale: float, v: int, q: int) -> Axis:
+def _axis(robot: System, cluster: Cluster, c: PlacedJoint, k: int, scale: float, v: int, q: int) -> ExcitedAxis:
     lower, upper, size = c.lower[k], c.upper[k], abs(scale)
     offset = _offset(robot, cluster, c, k, lower, upper)
     fastest = c.max_velocity[k] if c.max_velocity else np.inf
     strongest = c.max_force[k] if c.max_force else np.inf
     reach = min(_UNLIMITED, upper - offset, offset - lower) / size
-    return Axis(c.name, v, q, offset / scale, reach, fastest / size, strongest * size)
+    return ExcitedAxis(c.name, v, q, offset / scale, reach, fastest / size, strongest * size)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Axes:
     """The axes that move, and the names of the joints that are held: free ones whose coordinates are not additive."""
 
     robot: System
-    moved: tuple[Axis, ...]
+    moved: tuple[ExcitedAxis, ...]
     held: tuple[str, ...]
     implicit: bool
 
@@ -118,7 +118,7 @@ class Axes:
 
 def find_axes(robot: System) -> Axes:
     """Which joints of a robot move and which are held."""
-    moved: list[Axis] = []
+    moved: list[ExcitedAxis] = []
     held: list[str] = []
     q = v = 0
     for cluster in robot.model.cluster_tree.clusters:
@@ -175,7 +175,7 @@ class Allowed:
         inside = np.all((full >= self._lower) & (full <= self._upper))
         return bool(inside and np.all(np.abs(rates) <= self._fastest))
 
-    def check_middle(self, q: np.ndarray, moved: tuple[Axis, ...]) -> None:
+    def check_middle(self, q: np.ndarray, moved: tuple[ExcitedAxis, ...]) -> None:
         """Refuse force limits that cannot even hold the robot in the middle of its range."""
         still = np.zeros((1, self.robot.nv))
         needed = np.abs(self.forces(q, still, still))[0]

@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import FourbarError
-from .coordinates import Coordinates
+from .coordinates import EstimatedCoordinates
 from .pseudo import coordinates, symmetric
-from .solve import Problem
+from .solve import LeastSquares
 
 _STEPS = 400
 _GAP = 1e-10  # between the cost that is found and the least, beside the cost
@@ -25,7 +25,7 @@ _FIRST, _SHRINK = 0.01, 0.05  # t at the start, beside the cost, and its next va
 _TO_BOUNDARY = 0.9
 
 
-def start(problem: Problem, c: Coordinates) -> np.ndarray:
+def start(problem: LeastSquares, c: EstimatedCoordinates) -> np.ndarray:
     """A consistent x: on the way from the prior (or the reference) to the free solution, as far as that goes."""
     inside = problem.prior.copy() if c.is_consistent(problem.prior, 1e-3) else np.zeros_like(problem.prior)
     inside[c.positive] += np.maximum(1e-2 - c.joint_values(inside), 0.0)
@@ -38,7 +38,7 @@ def start(problem: Problem, c: Coordinates) -> np.ndarray:
 class _Barrier:
     """The barrier at a point: rows W with W dx = (L⁻¹ dX L⁻ᵀ of bodies; dy / y of joints), and what they should be."""
 
-    def __init__(self, c: Coordinates, x: np.ndarray) -> None:
+    def __init__(self, c: EstimatedCoordinates, x: np.ndarray) -> None:
         m = len(x)
         self._c = c
         self.W = np.zeros((10 * len(c.bodies) + len(c.positive), m))
@@ -68,8 +68,8 @@ def _least_squares(rows: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.linalg.solve(R[:n, :n], R[:n, n])
 
 
-def solve_interior(problem: Problem, c: Coordinates) -> np.ndarray:
-    """The consistent x of least cost; the problem has a prior (see `Problem.anchored`)."""
+def solve_interior(problem: LeastSquares, c: EstimatedCoordinates) -> np.ndarray:
+    """The consistent x of least cost; the problem has a prior (see `LeastSquares.anchored`)."""
     largest = problem.svd[1].max(initial=1e-300)
     weight = np.sqrt(problem.weight) / largest
     B = np.vstack([problem.A / largest, weight * np.eye(len(problem.prior))])

@@ -19,7 +19,7 @@ from .data import Chunk
 from .quadrature import Windows
 
 
-class Rows(NamedTuple):
+class EquationRows(NamedTuple):
     """Equations of one kind: which columns they have, and the rows [Y | b] (n, len(columns) + 1)."""
 
     kind: int
@@ -27,7 +27,7 @@ class Rows(NamedTuple):
     values: np.ndarray
 
 
-class Equations(ABC):
+class RowMaker(ABC):
     """Makes rows of one sort for a robot. The armature is taken from the robot where it is not asked for.
 
     `measured` are the numbers of the velocities whose forces are known; `window` is the number of samples of a balance.
@@ -47,7 +47,7 @@ class Equations(ABC):
         self.known = robot.inertial_parameters(self.held) if self.held else np.zeros(0)
 
     @abstractmethod
-    def of(self, chunk: Chunk) -> Iterator[Rows]:
+    def of(self, chunk: Chunk) -> Iterator[EquationRows]:
         """The rows of a chunk, kind by kind."""
 
     def _external(self, chunk: Chunk, a: np.ndarray) -> np.ndarray:
@@ -58,7 +58,7 @@ class Equations(ABC):
         return self.robot.inverse_dynamics(*state, f_ext=chunk.f_ext) - self.robot.inverse_dynamics(*state)
 
 
-class ForceRows(Equations):
+class ForceRows(RowMaker):
     """τ = Y φ of each velocity."""
 
     form, needs = "force", "a"
@@ -68,7 +68,7 @@ class ForceRows(Equations):
         rows, self._places = robot.regressor_pattern(columns)
         self._ends = np.searchsorted(rows, np.arange(robot.nv + 1))
 
-    def of(self, chunk: Chunk) -> Iterator[Rows]:
+    def of(self, chunk: Chunk) -> Iterator[EquationRows]:
         assert chunk.a is not None
         state = (chunk.q, chunk.v, chunk.a)
         packed = self.robot.regressor(*state, columns=self.columns, packed=True)
@@ -77,10 +77,10 @@ class ForceRows(Equations):
             b = b - self.robot.regressor(*state, columns=self.held) @ self.known
         for kind, i in enumerate(self.measured):
             own = slice(self._ends[i], self._ends[i + 1])
-            yield Rows(kind, self._places[own], np.column_stack([packed[:, own], b[:, i]]))
+            yield EquationRows(kind, self._places[own], np.column_stack([packed[:, own], b[:, i]]))
 
 
-class Balance(Equations):
+class Balance(RowMaker):
     """Balances over windows of samples, whose rows all have all columns."""
 
     needs = "t"
@@ -92,14 +92,14 @@ class Balance(Equations):
         asked = np.concatenate([np.full(sizes[kind], kind in columns) for kind in self._all])
         self._asked, self._held = np.flatnonzero(asked), np.flatnonzero(~asked)
 
-    def of(self, chunk: Chunk) -> Iterator[Rows]:
+    def of(self, chunk: Chunk) -> Iterator[EquationRows]:
         assert chunk.t is not None
         if len(chunk) <= self.window:
             return
         windows = Windows(chunk.t, self.window)
         for kind, (Y, b) in enumerate(self._balances(chunk, windows)):
             b = b - Y[:, self._held] @ self.known
-            yield Rows(kind, np.arange(len(self._asked)), np.column_stack([Y[:, self._asked], b]))
+            yield EquationRows(kind, np.arange(len(self._asked)), np.column_stack([Y[:, self._asked], b]))
 
     @abstractmethod
     def _balances(self, chunk: Chunk, windows: Windows) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -153,4 +153,4 @@ class EnergyRows(Balance):
         yield np.column_stack(parts), b
 
 
-FORMS: dict[str, type[Equations]] = {made.form: made for made in (ForceRows, MomentumRows, EnergyRows)}
+FORMS: dict[str, type[RowMaker]] = {made.form: made for made in (ForceRows, MomentumRows, EnergyRows)}

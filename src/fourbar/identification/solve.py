@@ -8,7 +8,7 @@ import numpy as np
 
 from ..linalg import factors
 from ..once import cached_property
-from .coordinates import Coordinates
+from .coordinates import EstimatedCoordinates
 from .evidence import Evidence
 
 _UNSEEN = (
@@ -22,7 +22,7 @@ _FAINT = 1e-16  # fraction of the largest squared singular value: the smallest w
 
 
 @dataclass(frozen=True)
-class Problem:
+class LeastSquares:
     """A (m', m) and z of unit weight, the prior x₀ and its weight μ (zero: only to choose among equal fits)."""
 
     A: np.ndarray
@@ -64,7 +64,7 @@ class Problem:
         left = maps - (maps @ seen.T) @ seen
         return np.linalg.norm(left, axis=1) > 1e-6 * np.linalg.norm(maps, axis=1)
 
-    def anchored(self) -> Problem:
+    def anchored(self) -> LeastSquares:
         """The same with a prior of 3000 percent at least.
 
         With physical consistency the best fit may lie at infinity, in directions that the data do not determine: a body
@@ -78,15 +78,15 @@ class Problem:
         return float(np.sum((self.A @ x - self.z) ** 2) + self.weight * np.sum((x - self.prior) ** 2))
 
 
-def make_problem(evidence: Evidence, c: Coordinates, noise: np.ndarray, weight: float) -> Problem:
+def make_problem(evidence: Evidence, c: EstimatedCoordinates, noise: np.ndarray, weight: float) -> LeastSquares:
     """The problem with equations divided by their noise (kinds)."""
     R = evidence.weighted(1.0 / noise)
     held = np.delete(np.arange(evidence.width), c.estimated)
     z = R[:, -1] - R[:, c.estimated] @ c.origin - R[:, held] @ c.values[held]
-    return Problem(R[:, c.estimated] @ c.T, z, c.prior, weight)
+    return LeastSquares(R[:, c.estimated] @ c.T, z, c.prior, weight)
 
 
-def estimate_noise(evidence: Evidence, c: Coordinates, weight: float, common: bool) -> np.ndarray:
+def estimate_noise(evidence: Evidence, c: EstimatedCoordinates, weight: float, common: bool) -> np.ndarray:
     """Standard deviation of each kind of equation, from the residuals of a fit weighted by it; or one for all."""
     sizes = evidence.sizes()
     floor = 1e-13 * max(sizes.max(initial=0.0), 1e-300)

@@ -12,7 +12,7 @@ from .random_numbers import Draws
 if TYPE_CHECKING:
     from ..system.system import System
     from .episodes import Episodes
-    from .layout import Base
+    from .layout import FloatingBase
 
 
 class Worlds:
@@ -144,7 +144,7 @@ class Worlds:
         """Velocities (n, size) of the joints that are driven."""
         return self._all.drive.joints.velocities(self.v)
 
-    def _base(self, name: str) -> Base:
+    def _base(self, name: str) -> FloatingBase:
         base = self._all.task.layout.base
         if base is None:
             raise ArgumentError(f"worlds.{name}: robot {self.robot.name!r} has no base that moves freely")

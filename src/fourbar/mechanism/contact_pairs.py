@@ -44,10 +44,10 @@ def body_shapes(mechanism: Mechanism) -> list[BodyShape]:
 
 def contact_candidates(mechanism: Mechanism) -> list[MayTouch]:
     """The pairs of shapes that may touch; none if contacts are switched off."""
-    return list(_candidates(mechanism, _Bodies(mechanism)))
+    return list(_candidates(mechanism, _Carriers(mechanism)))
 
 
-def _candidates(mechanism: Mechanism, bodies: _Bodies) -> Iterator[MayTouch]:
+def _candidates(mechanism: Mechanism, bodies: _Carriers) -> Iterator[MayTouch]:
     rules = mechanism.contacts
     if not rules.enabled:
         return
@@ -72,7 +72,7 @@ def touches_world(mechanism: Mechanism) -> bool:
 
     What carries joints that move, as the base of an arm does, is a part of the robot and not of the world.
     """
-    bodies = _Bodies(mechanism)
+    bodies = _Carriers(mechanism)
     bases = _bases(mechanism, bodies)
 
     def of_world(x: BodyShape) -> bool:
@@ -84,7 +84,7 @@ def touches_world(mechanism: Mechanism) -> bool:
     return any(of_world(a) and bodies.rigid[b.body] != WORLD for a, b in pairs)
 
 
-def _bases(mechanism: Mechanism, bodies: _Bodies) -> set[str]:
+def _bases(mechanism: Mechanism, bodies: _Carriers) -> set[str]:
     """The bodies that are fixed to the world and to something on which joints move."""
     root = {WORLD: WORLD}  # of a fixed body the first one below the world
     for c in mechanism.joints:
@@ -103,7 +103,7 @@ def _named(shapes: list[BodyShape], pairs: tuple[ContactPair, ...]) -> Iterator[
             yield MayTouch(by_name[pair.first], by_name[pair.second], pair)
 
 
-class _Bodies:
+class _Carriers:
     """What is rigid, and who carries whom."""
 
     def __init__(self, mechanism: Mechanism) -> None:

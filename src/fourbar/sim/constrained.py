@@ -23,7 +23,7 @@ from ..system.constrained.robot import Constrained
 from ..system.system import System
 from .constrained_step import CLOSED, NEWTON
 from .read_arguments import check_closed
-from .runge_kutta import Follower, State, Torque, step
+from .runge_kutta import Follower, SimulatedState, Torque, step
 
 _MET = 1e-6  # how far a start may be from the constraints
 _UNIT_TIME = np.array(1.0)
@@ -103,7 +103,7 @@ class ConstrainedFollower(Follower):
         total = tau + self._held.system.passive_forces(q, v) if self._passive else tau
         return self._held.forward_dynamics(q, v, total)[0]
 
-    def step(self, t: float, now: State, dt: float) -> State:
+    def step(self, t: float, now: SimulatedState, dt: float) -> SimulatedState:
         """The next state, on the constraints."""
         after = step(self.charts.robot, t, now, dt, self._force, self.acting)
         sound = np.isfinite(after.q).all(axis=-1) & np.isfinite(after.v).all(axis=-1)
@@ -114,7 +114,7 @@ class ConstrainedFollower(Follower):
         q, v = self._met_where(sound, after, now)
         return after._replace(q=q, v=v)
 
-    def _met_where(self, sound: Any, after: State, now: State) -> tuple[np.ndarray, np.ndarray]:
+    def _met_where(self, sound: Any, after: SimulatedState, now: SimulatedState) -> tuple[np.ndarray, np.ndarray]:
         """The states of a batch after a step from `now`, on the constraints in the samples that are `sound`."""
         q, v = after.q.copy(), after.v.copy()
         q[sound], v[sound] = self._met(q[sound], v[sound])
@@ -176,7 +176,7 @@ class VaryingFollower(ConstrainedFollower):
     def _kept(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return v + self._answer(q, self._held.rate(q, v))
 
-    def _met_where(self, sound: Any, after: State, now: State) -> tuple[np.ndarray, np.ndarray]:
+    def _met_where(self, sound: Any, after: SimulatedState, now: SimulatedState) -> tuple[np.ndarray, np.ndarray]:
         """The same of all samples at once, since parameters are those of all: others are where they were meanwhile."""
         which = sound[..., None]
         met = self._met(np.where(which, after.q, now.q), np.where(which, after.v, now.v))

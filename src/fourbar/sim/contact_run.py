@@ -12,9 +12,9 @@ from ..arrays import is_lazy
 from ..contact.candidates import reported_gaps
 from ..contact.step_rollout import SEEN
 from ..errors import ArgumentError, warn
-from ..functions.rollout import ALWAYS, Motion, Rolled
+from ..functions.rollout import ALWAYS, Rolled, RolloutRun
 from ..representation import counted
-from ..viewer.recording import Recording
+from ..viewer.recording import RecordedMotion
 from .applied_forces import SimulationWarning
 from .not_finite import NotFinite
 from .results import Recorded
@@ -120,7 +120,7 @@ class ContactRun(Recorded, Plotted):
         return f"<fourbar ContactRun: {counted(len(self.t), 'state')} {span}, q {self.q.shape}, {solved}>"
 
     @property
-    def recording(self) -> Recording:
+    def recording(self) -> RecordedMotion:
         """What of it is shown.
 
         Returns
@@ -139,17 +139,17 @@ class ContactRun(Recorded, Plotted):
         points = self.scene.contact_points(self.q) if forces.shape[-2] else np.zeros(forces.shape)
         scene = self.scene
         more = {"terrains": tuple(scene.terrains), "touching": scene.added, "points": points, "forces": forces}
-        return Recording.of(scene.robot, self.t, self.q, **more)
+        return RecordedMotion.of(scene.robot, self.t, self.q, **more)
 
     def _arrays(self) -> dict[str, np.ndarray]:
         return super()._arrays() | {"gap": self.contacts.gap, "force": self.contacts.force}
 
 
-class Run:
+class RunningContacts:
     """A motion under way, in machine code; its records have time as the first axis."""
 
     def __init__(
-        self, scene: Scene, motion: Motion, dt: float, steps: int, every: int, seen: dict[str, np.ndarray],
+        self, scene: Scene, motion: RolloutRun, dt: float, steps: int, every: int, seen: dict[str, np.ndarray],
         threads: int | None = None,
     ) -> None:  # fmt: skip
         if not isinstance(every, int | np.integer) or isinstance(every, bool) or every < 1:
@@ -257,7 +257,7 @@ class Driver:
     `controls` are arrays (..., rows, size) and functions (t, q, v), by name: "tau" of joint forces, "u" of actuators.
     """
 
-    def __init__(self, run: Run, controls: dict[str, Any], period: int) -> None:
+    def __init__(self, run: RunningContacts, controls: dict[str, Any], period: int) -> None:
         self.run, self.period = run, period
         self._asks = {name: x for name, x in controls.items() if callable(x)}
         self._given = {name: x for name, x in controls.items() if not callable(x)}

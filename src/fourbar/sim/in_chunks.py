@@ -28,7 +28,7 @@ def any_lazy(*given: Any) -> bool:
     return any(is_lazy(x) or (isinstance(x, Mapping) and any_lazy(*x.values())) for x in given)
 
 
-class Chunk:
+class ChunkRollout:
     """Runs a rollout of some samples, `roll(**arrays, **options)`, and reads the arrays of its result.
 
     Controls that are functions of Python may keep state: each chunk has copies of its own.
@@ -96,7 +96,7 @@ def rolled_lazily(
         else:
             controls[which] = sent
     arguments = [Argument(x, shapes[x]) for x in arrays]
-    run = Chunk(roll, read, {**options, **more}, controls)
+    run = ChunkRollout(roll, read, {**options, **more}, controls)
     found = apply(name, run, arrays, arguments, results)
     return dict(zip((x.name for x in results), found, strict=True))
 

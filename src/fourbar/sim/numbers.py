@@ -20,7 +20,7 @@ from ..tree.parameters import Parameter, variable
 _NOT_NEGATIVE = ("mass", "armature", "damping", "friction", "kp", "kd", "kv")
 
 
-class Numbers(NamedTuple):
+class GivenNumbers(NamedTuple):
     """Parameters of the robot, in the order of the model, numbers of terrain, and the values (..., *shape) of both, by
     the names of arguments.
     """
@@ -44,7 +44,7 @@ class Numbers(NamedTuple):
         return {name: self.values[name] for name in argument_names(self.which)}
 
 
-NOTHING = Numbers((), {})
+NOTHING = GivenNumbers((), {})
 
 
 class Grounds(NamedTuple):
@@ -97,14 +97,16 @@ def are_passive(which: Iterable[Parameter]) -> bool:
     return any(x.field in ("damping", "stiffness") for x in which)
 
 
-def read_numbers(mechanism: Mechanism, numbers: Any, grounds: Grounds = NOWHERE, friction: Any = None) -> Numbers:
+def read_numbers(mechanism: Mechanism, numbers: Any, grounds: Grounds = NOWHERE, friction: Any = None) -> GivenNumbers:
     """Numbers by name as the user gives them, nothing if None; `friction` is that of all contacts, if it is given."""
     every = which_numbers(mechanism, numbers, grounds, friction)
     if not every:
         return NOTHING
     which, terrain = (tuple(x for x in every if (x.owners == TERRAINS) is of_it) for of_it in (False, True))
     values = [_read(x, numbers[x.name]) for x in every]
-    return Numbers(which, dict(zip((*argument_names(which), *argument_names(terrain)), values, strict=True)), terrain)
+    return GivenNumbers(
+        which, dict(zip((*argument_names(which), *argument_names(terrain)), values, strict=True)), terrain
+    )
 
 
 def _of_terrain(mechanism: Mechanism, numbers: Mapping[str, Any], grounds: Grounds) -> tuple[Parameter, ...]:

@@ -18,7 +18,7 @@ from ..functions.varying import VariedContext, argument_names
 from ..once import cached_property
 from ..spatial.linear import Vec
 from ..tree.parameters import Parameter
-from .step import Commands, Law
+from .step import Commands, ForceLaw
 
 
 class Start:
@@ -73,7 +73,7 @@ class Observer:
 class Present:
     """A state of a robot alone, with what acts there; see `StepEnd`."""
 
-    def __init__(self, c: Context, t: Any, law: Law) -> None:
+    def __init__(self, c: Context, t: Any, law: ForceLaw) -> None:
         self.t, self._law = t, law
         if law.torque is not None:
             own = Commands(law.torque, "torque", c.nv)
@@ -109,7 +109,7 @@ class Present:
 class InstantObserver:
     """Observations of a robot alone at times, states and controls."""
 
-    def __init__(self, model: Any, law: Law, observed: tuple[tuple[str, Observation], ...]) -> None:
+    def __init__(self, model: Any, law: ForceLaw, observed: tuple[tuple[str, Observation], ...]) -> None:
         self._model, self._law, self._observed = model, law, observed
 
     def _write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from ..representation import html_table
 from ..system.load import loads
 from ..system.system import System
 from ..viewer.export import write
-from ..viewer.recording import Recording
+from ..viewer.recording import RecordedMotion
 from ..viewer.standalone_page import notebook
 from ..viewer.triangles import merged, shaded
 from .applied_forces import SimulationWarning
@@ -38,7 +38,7 @@ class Recorded(ABC):
 
     @property
     @abstractmethod
-    def recording(self) -> Recording:
+    def recording(self) -> RecordedMotion:
         """What of it is shown.
 
         Returns
@@ -180,11 +180,11 @@ def load_arrays(
     return str(held.get(_KIND, np.array("Trajectory"))), arrays, robot
 
 
-def load_recording(path: str | Path, robot: System | None = None, folders: Any = ()) -> Recording:
+def load_recording(path: str | Path, robot: System | None = None, folders: Any = ()) -> RecordedMotion:
     """What is shown of any motion that was saved to a .npz file."""
     kind, x, robot = load_arrays(path, robot, folders)
     if kind == "Rollouts":
-        return Recording.of(robot, x["t"], np.moveaxis(x["q"], -2, 0))
+        return RecordedMotion.of(robot, x["t"], np.moveaxis(x["q"], -2, 0))
     more: dict[str, Any] = {}
     if x.get(POINTS, np.zeros(0)).size:
         more = {"points": x[POINTS], "forces": x[FORCES]}
@@ -192,10 +192,10 @@ def load_recording(path: str | Path, robot: System | None = None, folders: Any =
         more["ground"] = (shaded(x[VERTICES], x[FACES]),)
     if TOUCHING in x:
         more["touching"] = tuple(Shape(*given) for given in json.loads(str(x[TOUCHING])))
-    return Recording.of(robot, x["t"], x["q"], **more)
+    return RecordedMotion.of(robot, x["t"], x["q"], **more)
 
 
-def shown_arrays(recording: Recording) -> dict[str, np.ndarray]:
+def shown_arrays(recording: RecordedMotion) -> dict[str, np.ndarray]:
     """What a file needs to show contacts and ground, besides the motion."""
     found = {POINTS: recording.points, FORCES: recording.forces}
     surfaces = recording.surfaces()

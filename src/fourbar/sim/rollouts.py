@@ -13,14 +13,14 @@ from ..chunks.apply import Result
 from ..errors import ArgumentError, warn
 from ..representation import counted
 from ..system.system import System
-from ..viewer.recording import Recording
+from ..viewer.recording import RecordedMotion
 from .applied_forces import SimulationWarning, warn_of_contacts
 from .in_chunks import SEEN, Lazy, any_lazy, rolled_lazily
 from .read_arguments import check_times, read_counts, read_period, rows_given
 from .results import Recorded
 from .run_plots import Plotted
 from .runge_kutta import Trajectory
-from .simulated_robot import Request, Simulation, reached
+from .simulated_robot import Simulation, SimulationRequest, reached
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Rollouts(Recorded, Plotted):
         return f"<fourbar Rollouts: {counted(len(self.t), 'time')}, q {self.q.shape}, v {self.v.shape}{lost}>"
 
     @property
-    def recording(self) -> Recording:
+    def recording(self) -> RecordedMotion:
         """What of it is shown.
 
         Returns
@@ -87,7 +87,7 @@ class Rollouts(Recorded, Plotted):
         ArgumentError
             If it is not known which robot moved.
         """
-        return Recording.of(self.robot, self.t, np.moveaxis(self.q, -2, 0))
+        return RecordedMotion.of(self.robot, self.t, np.moveaxis(self.q, -2, 0))
 
 
 def rollout(
@@ -177,7 +177,7 @@ def rollout(
         given = {"q": q, "v": v, "control": control, "u": u, "numbers": numbers}
         return _lazy(robot, given, dt=float(dt), steps=int(steps), period=period, every=int(every), passive=passive,
                      observe=observe, threads=threads)  # fmt: skip
-    asked = Simulation(Request(
+    asked = Simulation(SimulationRequest(
         robot, q, v, float(dt), int(steps), None, control, u, period, int(every), bool(passive), numbers, observe,
         threads,
     ))  # fmt: skip

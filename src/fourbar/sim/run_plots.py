@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import ArgumentError
-from ..plots.motion import Motion, plot_motion
+from ..plots.motion import PlottedMotion, plot_motion
 
 
 class Plotted:
@@ -82,7 +82,7 @@ class Plotted:
         q, v = self._one(self.q, at), self._one(self.v, at)
         lost, forces = getattr(self, "lost", None), _forces(torque, self.t, q, v)
         known = None if lost is None else self._one(lost, at)
-        return plot_motion(Motion(robot, self.t, q, v, forces, known, self._pressed(at)), what, joints, title)
+        return plot_motion(PlottedMotion(robot, self.t, q, v, forces, known, self._pressed(at)), what, joints, title)
 
     def _pressed(self, at: tuple[int, ...]) -> Mapping[str, np.ndarray] | None:
         """How strongly each contact presses over time, if there are any."""

@@ -26,9 +26,9 @@ from ..system.system import System
 from .applied_forces import SimulationWarning
 from .batch import Batch
 from .constrained import Kept
-from .contact_run import ContactRun, Driver, Run, Stepped, asked
+from .contact_run import ContactRun, Driver, RunningContacts, Stepped, asked
 from .in_chunks import any_lazy
-from .numbers import NOTHING, Grounds, Numbers, read_numbers
+from .numbers import NOTHING, GivenNumbers, Grounds, read_numbers
 from .observe import check_driven, read_observations
 from .observers import Observer
 from .read_arguments import check_actuators, check_times, read_control, read_counts, read_period, rows_given
@@ -38,7 +38,7 @@ from .simulations import USE_ROLLOUT, Progress, Staged
 from .step import Commands, Traced
 
 
-class Request(NamedTuple):
+class MotionRequest(NamedTuple):
     """What a motion is asked for; `controls` by name: "tau", "u"."""
 
     controls: dict[str, Any]
@@ -135,7 +135,9 @@ class Scene(Staged):
             raise ArgumentError(f"iterations={iterations!r}: expected a whole number, at least 1")
         tree, acting = self.robot.model.cluster_tree, asked.on(self.robot.model, self.robot.neutral())
         hulls = partial(hull_of, most=read_points(mesh_points))
-        wanted = selection.Asked(terrains, contacts, pairs, grounded, acting, hulls, partial(home_poses, self.robot))
+        wanted = selection.ContactRequest(
+            terrains, contacts, pairs, grounded, acting, hulls, partial(home_poses, self.robot)
+        )
         found = selection.what_touches(self.robot.mechanism, tree, wanted)
         self.terrains, self.added, self.reach = found.terrains, added(contacts), found.reach
         joints, unkept = selection.joint_rows(tree, bool(limits), bool(joint_friction), acting)
@@ -296,7 +298,9 @@ class Scene(Staged):
             self._rollouts[taken] = contact_rollout(self.robot.mechanism, self.spec, taken)
         return self._rollouts[taken]
 
-    def _started(self, q: Any, v: Any, dt: float, taken: Taken, friction: Any, numbers: Numbers, batch: Any) -> Any:
+    def _started(
+        self, q: Any, v: Any, dt: float, taken: Taken, friction: Any, numbers: GivenNumbers, batch: Any
+    ) -> Any:
         """A motion at its beginning."""
         rollout = self.rolled(taken)
         q, v = self.read_state(q, v)
@@ -305,7 +309,7 @@ class Scene(Staged):
         given = {"dt": dt, **({} if friction is None else {"friction": friction}), **numbers.values}
         return rollout.start(state, given, batch)
 
-    def _made(self, name: str, q: Any, v: Any, wanted: Request) -> ContactRun:
+    def _made(self, name: str, q: Any, v: Any, wanted: MotionRequest) -> ContactRun:
         """A motion, made in one go."""
         acting = {x: y for x, y in wanted.controls.items() if y is not None}
         inside = {x: y for x, y in acting.items() if isinstance(y, Traced)}
@@ -325,7 +329,7 @@ class Scene(Staged):
         batch = np.broadcast_shapes(*shapes) if shapes else ()
         motion = self._started(q, v, wanted.dt, taken, wanted.friction, numbers, batch)
         seen = Observer(self.model, numbers.which, observed).see(motion.state["q"], motion.state["v"], numbers.of_robot)
-        run = Run(self, motion, wanted.dt, wanted.steps, wanted.every, seen, wanted.threads)
+        run = RunningContacts(self, motion, wanted.dt, wanted.steps, wanted.every, seen, wanted.threads)
         try:
             Driver(run, outside, wanted.period).reach(asked(wanted.progress, wanted.steps))
         except KeyboardInterrupt:
@@ -417,7 +421,7 @@ class Scene(Staged):
         check_times(duration, dt)
         held, steps = read_period(period, dt), max(1, round(duration / dt))
         controls = self._read(control, u, every, -(-steps // held))
-        return self._made("simulate", q, v, Request(
+        return self._made("simulate", q, v, MotionRequest(
             controls, steps, float(dt), held, int(every), friction, numbers, observe, progress, threads
         ))  # fmt: skip
 
@@ -484,7 +488,7 @@ class Scene(Staged):
             given = {"q": q, "v": v, "control": control, "u": u, "friction": friction, "numbers": numbers}
             return rollout_lazily(self, given, observe, dt=float(dt), steps=int(steps), period=period, every=int(every))
         controls = self._read(control, u, every, -(-steps // held))
-        return self._made("rollout", q, v, Request(
+        return self._made("rollout", q, v, MotionRequest(
             controls, int(steps), float(dt), held, int(every), friction, numbers, observe, None, threads
         ))  # fmt: skip
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..contact.candidates import Candidate
 from ..contact.laws import Law
-from ..contact.selection import ENOUGH, Touching
+from ..contact.selection import ENOUGH, ContactSelection
 from ..contact.shapes import Shape
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, AssemblyError, warn
@@ -74,7 +74,7 @@ def read_points(mesh_points: Any) -> int:
     return int(mesh_points)
 
 
-def tell_chosen(found: Touching, unkept: Sequence[str]) -> None:
+def tell_chosen(found: ContactSelection, unkept: Sequence[str]) -> None:
     """Say what of the model does not act, or otherwise than it is."""
     if found.left:
         warn(f"Scene: not simulated, so that nothing touches there: {_listed(found.left, '; ')}. Put simple shapes in "

@@ -13,15 +13,24 @@ from ..system.constrained.actuated import Actuated
 from ..system.constrained.robot import Constrained
 from ..system.system import System
 from .applied_forces import acting_on, with_passive
-from .compiled_stepper import CompiledStepper, PartlyIndependent, Rows
+from .compiled_stepper import CompiledStepper, ControlRows, PartlyIndependent
 from .constrained import ConstrainedFollower, check_met, in_drives
 from .constrained_stepper import ConstrainedStepper
-from .numbers import Numbers, are_passive, read_numbers, refuse_dry_friction
+from .numbers import GivenNumbers, are_passive, read_numbers, refuse_dry_friction
 from .observe import check_driven, read_observations
 from .observers import InstantObserver, Observer
 from .read_arguments import check_closed, read_control, read_period, read_state, started
-from .runge_kutta import Controls, Follower, HeldControls, Run, State, Torque, Trajectory, warn_of_divergence
-from .step import Law, Traced
+from .runge_kutta import (
+    ControlSchedule,
+    Follower,
+    HeldControls,
+    PythonRun,
+    SimulatedState,
+    Torque,
+    Trajectory,
+    warn_of_divergence,
+)
+from .step import ForceLaw, Traced
 
 
 class CompiledRun:
@@ -29,7 +38,7 @@ class CompiledRun:
     each period.
     """
 
-    def __init__(self, stepper: CompiledStepper, controls: Controls, period: int, threads: int | None) -> None:
+    def __init__(self, stepper: CompiledStepper, controls: ControlSchedule, period: int, threads: int | None) -> None:
         self.stepper, self.controls, self._period, self._threads = stepper, controls, period, threads
         sizes = {"tau": stepper.robot.nv, "u": stepper.robot.nu}
         rows = min((x.shape[-2] for x in controls.arrays.values()), default=1)
@@ -61,7 +70,7 @@ class CompiledRun:
                 row = stepper.steps // self._period
                 rows = {name: x[:, row : row + 1] if name in self.controls.arrays else x for name, x in rows.items()}
                 hold = ALWAYS
-            stepper.advance(count, Rows([rows[name] for name in stepper.law.given], hold), self._threads)
+            stepper.advance(count, ControlRows([rows[name] for name in stepper.law.given], hold), self._threads)
         return not stepper.is_over
 
     def _ask(self) -> None:
@@ -110,7 +119,7 @@ class CompiledRun:
         warn_of_divergence(self.stepper.lost_at(), self.stepper.dt, self.controls.not_finite)
 
 
-class Request(NamedTuple):
+class SimulationRequest(NamedTuple):
     """What a user asks for, as it is given; `steps`, `dt` and `every` have been read."""
 
     robot: Any
@@ -132,7 +141,7 @@ class Request(NamedTuple):
 class Simulation:
     """What a simulation is asked for."""
 
-    def __init__(self, wanted: Request) -> None:
+    def __init__(self, wanted: SimulationRequest) -> None:
         if isinstance(wanted.robot, Actuated):
             robot, torque, u = in_drives(wanted.robot, wanted.torque, wanted.control, wanted.u)
             wanted = wanted._replace(robot=robot, torque=torque, control=None, u=u)
@@ -151,7 +160,7 @@ class Simulation:
         self.period = read_period(wanted.period, dt)
         rows = -(-steps // self.period)
         given = {"tau": read_control(robot, wanted.control, rows), "u": read_control(robot, wanted.u, rows, "u")}
-        self.controls = Controls(robot, {name: x for name, x in given.items() if x is not None}, self.period)
+        self.controls = ControlSchedule(robot, {name: x for name, x in given.items() if x is not None}, self.period)
         self.controls.keep(steps, wanted.every)
         self.numbers = self._read_numbers(robot, wanted.numbers)
         self.observed = read_observations(wanted.observe, robot.model)
@@ -168,12 +177,12 @@ class Simulation:
         check_closed(robot, self.given_q)
         if self.held is not None:
             check_met(self.held, self.given_q, self.given_v)
-        self.start = State(start, self.given_v.copy(), np.zeros(start.shape[:-1]))
+        self.start = SimulatedState(start, self.given_v.copy(), np.zeros(start.shape[:-1]))
         self.acting = acting_on(robot, wanted.passive)
         if wanted.passive and are_passive(self.numbers.which):
             self.acting = with_passive
 
-    def _read_numbers(self, robot: System, numbers: Any) -> Numbers:
+    def _read_numbers(self, robot: System, numbers: Any) -> GivenNumbers:
         found = read_numbers(robot.mechanism, numbers)
         refuse_dry_friction(found.which)
         return found
@@ -195,13 +204,13 @@ class Simulation:
         from_python = self.torque is not None and not isinstance(self.torque, Traced)
         return not from_python and not self.robot.model.cluster_tree.has_shared_joints
 
-    def law(self) -> Law:
+    def law(self) -> ForceLaw:
         """What moves the robot, in compiled steps."""
         inside = {name: x for name, x in self.controls.every.items() if isinstance(x, Traced)}
         tau: Any = inside.get("tau", GIVEN if self.torque is None else NONE)
         u: Any = inside.get("u", GIVEN if "u" in self.controls.every else NONE)
         period = self.period if inside else 1
-        return Law(self.acting is with_passive, self.torque, tau, u, period, self.numbers.which)
+        return ForceLaw(self.acting is with_passive, self.torque, tau, u, period, self.numbers.which)
 
     def run(self) -> Any:
         """What makes its steps."""
@@ -227,7 +236,7 @@ class Simulation:
             found[name] = wide.reshape(-1, *x.shape)
         return found
 
-    def python_run(self) -> Run:
+    def python_run(self) -> PythonRun:
         """The same with forces asked from Python in every pass."""
         if self.numbers.which:
             raise ArgumentError(
@@ -236,8 +245,8 @@ class Simulation:
             )
         follower = self._follower()
         follower.not_finite = self.controls.not_finite
-        given = State(self.given_q, self.given_v, self.start.lost)
-        return Run(follower, self.start, self.dt, self.every, given, self.controls.not_finite)
+        given = SimulatedState(self.given_q, self.given_v, self.start.lost)
+        return PythonRun(follower, self.start, self.dt, self.every, given, self.controls.not_finite)
 
     def _follower(self) -> Follower:
         """What makes steps with forces asked from Python."""

@@ -11,7 +11,7 @@ from ..system.system import System
 from .applied_forces import SimulationWarning, warn_of_contacts, warn_of_limits
 from .read_arguments import check_times, read_counts
 from .runge_kutta import Torque, Trajectory
-from .simulated_robot import Request, Simulation, reached
+from .simulated_robot import Simulation, SimulationRequest, reached
 from .step import Traced
 
 Progress = Callable[[Iterable[int]], Iterable[int]]
@@ -150,7 +150,7 @@ def simulate(
     if progress is not None and not callable(progress):
         raise ArgumentError(f"progress={progress!r}: expected a function that wraps the range of steps, e.g. tqdm.tqdm")
     steps = max(1, round(duration / dt))
-    asked = Simulation(Request(
+    asked = Simulation(SimulationRequest(
         robot, q, v, dt, steps, torque, control, u, period, int(every), bool(passive), numbers, observe, threads
     ))  # fmt: skip
     warn_of_contacts(asked.robot)

@@ -15,7 +15,7 @@ from ..functions.function import make
 from ..functions.recording import BLOCK, Recording
 from ..functions.varying import argument_names
 from ..spatial.linear import Vec
-from .step import Followed, Law, Pass, Stage
+from .step import Followed, ForceLaw, Pass, RungeKuttaStage
 
 _SCALARS = ("number", "lost", "stop")  # of a pass
 Shapes = dict[str, tuple[int, ...]]
@@ -31,12 +31,12 @@ class StageRecording(Recording):
 
     name, doc = "runge_kutta_stage", "One pass of a Runge-Kutta step."
 
-    def __init__(self, followed: Followed, law: Law, packed: bool) -> None:
+    def __init__(self, followed: Followed, law: ForceLaw, packed: bool) -> None:
         super().__init__()
         now = followed.now
         self.model = now.model
         self._followed, self._law, self.packed = followed, law, packed
-        self._stage, self._nq, self.loops = Stage(followed, law), now.nq, len(followed.loops)
+        self._stage, self._nq, self.loops = RungeKuttaStage(followed, law), now.nq, len(followed.loops)
         begin = self._stage.begin({"q0": Vec([0.0] * now.nq), "v0": Vec([0.0] * now.nv)})
         self._structure = flatten(begin)[1]
         sizes = {name: len(leaves(part)) for name, part in zip(Pass._fields, begin, strict=True)}
@@ -90,7 +90,7 @@ class StageRecording(Recording):
         return unpickle_stage, self._followed, self._law, self.packed
 
 
-def unpickle_stage(followed: Followed, law: Law, packed: bool) -> Any:
+def unpickle_stage(followed: Followed, law: ForceLaw, packed: bool) -> Any:
     """The compiled function of a stage, in another process."""
     return make(StageRecording(followed, law, packed))
 
@@ -98,7 +98,7 @@ def unpickle_stage(followed: Followed, law: Law, packed: bool) -> Any:
 class StageFunction:
     """One pass as a compiled function of arrays, in steps with forces tau that Python is asked for."""
 
-    def __init__(self, followed: Followed, law: Law) -> None:
+    def __init__(self, followed: Followed, law: ForceLaw) -> None:
         recording = StageRecording(followed, law, packed=True)
         self._size, self._loops = recording.size, recording.loops
         self._q, self._v = recording.places["q"], recording.places["v"]

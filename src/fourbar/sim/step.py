@@ -106,7 +106,7 @@ def traced(function: Callable[..., Any]) -> Traced:
     return function if isinstance(function, Traced) else Traced(function)
 
 
-class Law(NamedTuple):
+class ForceLaw(NamedTuple):
     """What moves a robot: springs and damping too (`passive`); a traced `torque`, asked in every pass; joint forces
     `tau` and controls `u` of actuators that are held, either traced, asked at the start of every `period` steps, or
     GIVEN as controls of the rollout, or NONE. `which` are parameters that differ from sample to sample.
@@ -215,10 +215,10 @@ def _size(row: Any) -> Any:
     return size
 
 
-class Stage:
+class RungeKuttaStage:
     """One pass of a step of a robot that is followed in some velocities."""
 
-    def __init__(self, followed: Followed, law: Law) -> None:
+    def __init__(self, followed: Followed, law: ForceLaw) -> None:
         self.followed, self.law = followed, law
         self.model = followed.now.model
         self.clusters = self.model.cluster_tree.clusters
@@ -332,7 +332,7 @@ def own_columns(robot: System) -> list[tuple[int, float]]:
 class RungeKutta:
     """A whole step."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: RungeKuttaStage) -> None:
         self._stage, self._law = stage, stage.law
 
     def write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
@@ -382,13 +382,13 @@ def _passed(since: Any, period: Any) -> Any:
     return select(since + 1.0 < period - 0.5, since + 1.0, 0.0)
 
 
-def rollout_of(followed: Followed, law: Law) -> Rollout:
+def rollout_of(followed: Followed, law: ForceLaw) -> Rollout:
     """The steps of a robot, ready to run."""
     key = None if law.is_traced else ("runge_kutta", followed.now.mechanism, followed.robot.mechanism, law)
-    return assembled(followed, law, RungeKutta(Stage(followed, law)), followed.loops, key)
+    return assembled(followed, law, RungeKutta(RungeKuttaStage(followed, law)), followed.loops, key)
 
 
-def assembled(followed: Followed, law: Law, step: RungeKutta, loops: Sequence[int], key: Any) -> Rollout:
+def assembled(followed: Followed, law: ForceLaw, step: RungeKutta, loops: Sequence[int], key: Any) -> Rollout:
     """Steps as a rollout: state q, v, lost (and n, held controls where functions are traced), controls tau and u where
     they are given, numbers dt and what is `usual` of loops that are watched.
     """

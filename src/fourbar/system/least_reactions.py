@@ -81,14 +81,14 @@ def _ends(robot: System) -> Iterator[tuple[list[int], int, np.ndarray]]:
     for cluster in robot.model.cluster_tree.clusters:
         for name in cluster.loops:
             loop = loops[name]
-            rows = list(range(at, at + len(list(loop.residual(_Symbols(robot))))))
+            rows = list(range(at, at + len(list(loop.residual(_RowCounter(robot))))))
             at += len(rows)
             ends = [x for x in loop.bodies if x in number]
             if ends:
                 yield rows, number[ends[-1]], _place(loop, ends[-1])
 
 
-class _Symbols:
+class _RowCounter:
     """A loop's view of an unknown robot: it shows how many rows the loop has."""
 
     def __init__(self, robot: System) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArgumentError, warn
 from ..functions.attributes import OptionedMethod, with_methods
 from ..functions.model import Model
-from ..mechanism.builder import Builder as MechanismBuilder
+from ..mechanism.builder import MechanismBuilder as MechanismBuilder
 from ..mechanism.inertial_parameters import parameter_names
 from ..mechanism.mechanism import Actuator, Mechanism
 from ..mechanism.validate import read_three

@@ -32,7 +32,7 @@ HELPERS = {
 }
 
 
-class Writer:
+class CWriter:
     """Writes programs with one type of number."""
 
     def __init__(self, scalar: str) -> None:

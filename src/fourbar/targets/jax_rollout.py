@@ -19,7 +19,7 @@ from ..sim.in_chunks import control_core
 from ..sim.numbers import are_passive, refuse_dry_friction, which_numbers
 from ..sim.read_arguments import check_actuators, check_closed, check_times, read_counts, read_period, rows_given
 from ..sim.stage import StageRecording
-from ..sim.step import GIVEN, NONE, Followed, Law, Traced, is_solved
+from ..sim.step import GIVEN, NONE, Followed, ForceLaw, Traced, is_solved
 from ..system.system import System
 from ..tree.parameters import Parameter
 from .jax import array, call, check_precision, function, jax, whole
@@ -158,7 +158,7 @@ def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, contr
 class _Stage:
     """One pass of a step as an operation, and what the library knows of it."""
 
-    def __init__(self, robot: System, law: Law) -> None:
+    def __init__(self, robot: System, law: ForceLaw) -> None:
         if robot.model.cluster_tree.has_shared_joints:
             raise ArgumentError(
                 f"fourbar.jax.rollout: a joint of a loop of {robot.name!r} is independent in part, and for such robots "
@@ -179,7 +179,7 @@ class _Stage:
         refuse_dry_friction(which)
         warn_of_contacts(robot, "rollout")
         springs = acting_on(robot, passive) is with_passive or (passive and are_passive(which))
-        law = Law(springs, u=GIVEN if driven else NONE, which=which)
+        law = ForceLaw(springs, u=GIVEN if driven else NONE, which=which)
         kept = vars(robot).setdefault("_jax_stages", {})
         return kept[law] if law in kept else kept.setdefault(law, cls(robot, law))
 

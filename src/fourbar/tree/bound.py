@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ..spatial.linear import Mat, Vec
 from .embedding import LoopEmbedding, expand, map_rate
-from .states import Call, State
+from .states import Call, ClusterState
 
 
 class Bound(NamedTuple):
@@ -15,11 +15,11 @@ class Bound(NamedTuple):
     tie: LoopEmbedding
     p: Vec
 
-    def state(self, call: Call, q: Vec, v: Vec | None) -> State:
+    def state(self, call: Call, q: Vec, v: Vec | None) -> ClusterState:
         """As for `LoopEmbedding`; what is recorded depends on p too."""
         return call(expand, self, q, v)
 
-    def map_rates(self, call: Call, e: State) -> tuple[Mat, ...]:
+    def map_rates(self, call: Call, e: ClusterState) -> tuple[Mat, ...]:
         """As for `LoopEmbedding`."""
         return call(map_rate, self, e, e.v)
 

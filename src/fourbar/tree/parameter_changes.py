@@ -38,7 +38,7 @@ class Changed(NamedTuple):
     gravity: Vec
 
 
-class Varied(NamedTuple):
+class VariedTree(NamedTuple):
     """The same, with the links that have equal equations of motion and fewer parameters, and what each joint does by
     itself: damping, stiffness, rest, dry friction; and gain and bias of the actuators `with_laws` that change.
     """
@@ -57,7 +57,7 @@ def changed_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> 
     return Changed(tree.links, *poses, Vec(other.gravity))
 
 
-def varied_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> Varied:
+def varied_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> VariedTree:
     """All parameters where some are given; p may be symbols."""
     other = changed(mechanism, which, p, given=True)
     tree, bodies, frames, moving = arrange(other)
@@ -65,7 +65,7 @@ def varied_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> V
     passive = tuple((Vec(x.damping), Vec(x.stiffness), Vec(x.rest), Vec(x.friction)) for x in moving)
     found = [law_of(other.actuators[place]) for place in with_laws(which)]
     laws = tuple((Vec(law[0]), Vec(law[1])) for law in found if law is not None)
-    return Varied(Changed(tree.links, *poses, Vec(other.gravity)), regrouped(tree).links, passive, laws)
+    return VariedTree(Changed(tree.links, *poses, Vec(other.gravity)), regrouped(tree).links, passive, laws)
 
 
 def with_laws(which: Which) -> list[int]:
@@ -81,7 +81,9 @@ def changed_bodies(
     return tree.links, poses
 
 
-def with_varied(mechanism: Mechanism, cluster_tree: ClusterTree, which: Which, p: Vec, found: Varied) -> ClusterTree:
+def with_varied(
+    mechanism: Mechanism, cluster_tree: ClusterTree, which: Which, p: Vec, found: VariedTree
+) -> ClusterTree:
     """A cluster tree with given parameters p."""
     tree = with_numbers(mechanism, cluster_tree, which, p, found.changed, given=True)
     equivalent = SpanningTree(tree.spanning_tree.parents, found.equivalent)

@@ -14,7 +14,7 @@ from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import Mechanism
 from ..mechanism.placement import Placement
 from . import overlays
-from .drawing import GROUND, LOST, Drawing, Item, Rod, Shapes, bounding_box, is_shown, matrix, places
+from .drawing import GROUND, LOST, Drawing, Item, Rod, ShapeItems, bounding_box, is_shown, matrix, places
 from .sticks import Sticks
 from .terrain_surfaces import ground_items
 from .triangles import TriangleSurface
@@ -42,7 +42,7 @@ def draw(
     rods: list[Rod] = sticks.rods()
     first_rod = len(mechanism.bodies) + 1
     world = first_rod + len(rods)
-    shapes = Shapes(sticks.size)
+    shapes = ShapeItems(sticks.size)
     items: list[Item] = []
     for k, body in enumerate(mechanism.bodies):
         items += shapes.items(body.name, k, _of(whole[k], "collision"), "collision")
@@ -80,7 +80,7 @@ def _given(mechanism: Mechanism, touching: Sequence[Shape]) -> list[list[Geometr
     return list(found.values())
 
 
-def _world(shapes: Shapes, fixed: Sequence[Any], world: int) -> list[Item]:
+def _world(shapes: ShapeItems, fixed: Sequence[Any], world: int) -> list[Item]:
     """Shapes of the world: those to be seen, or all where there are none such."""
     seen = [x for x in fixed if x.role == "visual"] or list(fixed)
     return shapes.items("world", world, seen, "ground")

@@ -15,7 +15,7 @@ import numpy as np
 from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import WORLD, Mechanism
 from . import triangles
-from .mesh_files import Colour, Surface, read_mesh
+from .mesh_files import Colour, MeshPart, read_mesh
 from .triangles import TriangleSurface
 
 LAYERS = ("shapes", "collision", "frames", "axes", "mass", "inertia", "ground")
@@ -142,7 +142,7 @@ def matrix(placement: Any) -> np.ndarray:
     return T
 
 
-class Shapes:
+class ShapeItems:
     """Turns the shapes of a model into items; notes what is missing, each file once."""
 
     def __init__(self, size: float) -> None:
@@ -163,7 +163,7 @@ class Shapes:
                 )
         return found
 
-    def _colour(self, shape: Geometry, surface: Surface, layer: str) -> Colour:
+    def _colour(self, shape: Geometry, surface: MeshPart, layer: str) -> Colour:
         if surface.colour == LOST:
             return LOST
         if layer == "collision":
@@ -172,10 +172,10 @@ class Shapes:
             return shape.colour or GROUND
         return surface.colour or shape.colour or GREY
 
-    def _surfaces(self, shape: Geometry) -> list[tuple[Surface, np.ndarray | None]]:
+    def _surfaces(self, shape: Geometry) -> list[tuple[MeshPart, np.ndarray | None]]:
         if shape.kind != "mesh":
             made = primitive(shape, self.size)
-            return [] if made is None else [(Surface(made, None), None)]
+            return [] if made is None else [(MeshPart(made, None), None)]
         try:
             if not shape.file:
                 raise FileNotFoundError
@@ -185,7 +185,7 @@ class Shapes:
         except ValueError as error:  # fourbar's ArgumentError is one
             self.notes.setdefault(shape.mesh, f"mesh {shape.mesh!r} cannot be shown: {error}")
         edge = _LOST_SIZE * self.size
-        return [(Surface(triangles.box(edge, edge, edge), LOST), None)]
+        return [(MeshPart(triangles.box(edge, edge, edge), LOST), None)]
 
 
 def _scaled(solid: TriangleSurface, scale: np.ndarray) -> TriangleSurface:

@@ -24,7 +24,7 @@ _FORCE: Colour = (0.95, 0.35, 0.05, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Recording:
+class RecordedMotion:
     """Configurations q (n, worlds, nq) at times t (n), and contacts at `points` with `forces` (n, worlds, k, 3).
 
     `terrains` is what it stands on, `ground` more of that as surfaces; `touching` are shapes that its scene gave it.
@@ -50,7 +50,7 @@ class Recording:
             )
 
     @staticmethod
-    def of(robot: Any, t: Any, q: Any, **more: Any) -> Recording:
+    def of(robot: Any, t: Any, q: Any, **more: Any) -> RecordedMotion:
         """From configurations (n, ..., nq): all samples of a batch are worlds. Only finite states are shown."""
         if robot is None:
             raise ArgumentError("it is not known which robot moved; give it: replace(trajectory, robot=robot)")
@@ -65,7 +65,7 @@ class Recording:
             if name in more:
                 x = np.asarray(more[name], float)
                 more[name] = x.reshape(len(t), count, *x.shape[-2:])[:, :_MOST_WORLDS]
-        return Recording(robot, t, held(worlds, robot.neutral()), **more)
+        return RecordedMotion(robot, t, held(worlds, robot.neutral()), **more)
 
     @property
     def duration(self) -> float:
@@ -94,7 +94,7 @@ class Recording:
         grid = np.stack([k % side, k // side, 0 * k], axis=1).astype(float)
         return (grid - grid.mean(axis=0)) * self.spread
 
-    def sampled(self, rate: float) -> Recording:
+    def sampled(self, rate: float) -> RecordedMotion:
         """At most so many states per second: of those recorded, evenly chosen ones."""
         count = max(2, int(np.ceil(self.duration * rate)) + 1)
         if len(self.t) <= count:
@@ -150,10 +150,12 @@ def held(q: np.ndarray, start: np.ndarray) -> np.ndarray:
     return np.where((last >= 0)[..., None], found, start)
 
 
-def still(robot: Any, q: Any = None, terrains: Sequence[Terrain] = (), touching: Sequence[Shape] = ()) -> Recording:
+def still(
+    robot: Any, q: Any = None, terrains: Sequence[Terrain] = (), touching: Sequence[Shape] = ()
+) -> RecordedMotion:
     """A robot that stands at q (neutral if None), or at several configurations (..., nq), drawn in one place."""
     q = np.asarray(robot.neutral() if q is None else q, float)
     if q.shape[-1:] != (robot.nq,):
         raise ArgumentError(f"q has shape {q.shape}, expected (..., {robot.nq})")
     more = {"terrains": tuple(terrains), "touching": tuple(touching)}
-    return Recording.of(robot, np.zeros(1), q[None] if q.ndim > 1 else q[None, None], **more)
+    return RecordedMotion.of(robot, np.zeros(1), q[None] if q.ndim > 1 else q[None, None], **more)

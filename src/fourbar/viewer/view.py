@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ArgumentError, warn
 from .motion_page import MotionPage
-from .recording import Recording, still
+from .recording import RecordedMotion, still
 from .robot_page import RobotPage
 from .served_page import LOCAL, ServedPage
 
@@ -113,9 +113,9 @@ class View:
         return f"<fourbar View of {self.window.drawing.robot.name!r} at {self.url}>"
 
 
-def recording_of(what: Any, q: Any = None) -> Recording:
+def recording_of(what: Any, q: Any = None) -> RecordedMotion:
     """What is shown of a robot, a scene, or a motion."""
-    if isinstance(what, Recording):
+    if isinstance(what, RecordedMotion):
         return what
     if hasattr(what, "recording"):
         if q is not None:

@@ -25,7 +25,7 @@ class Health(NamedTuple):
     `weakness`: the largest ratio of a diagonal entry of Ω (or of what it usually is) to its pivot, among the chosen
     rows. `loose`: how much the other rows are not implied by the chosen ones, relative to their own entries of Ω.
     `gap`: how far they contradict them, relative to what they and the chosen ones that they follow from say, and to an
-    acceleration that is small (`Chosen.quiet`).
+    acceleration that is small (`IndependentRows.quiet`).
     """
 
     weakness: Scalar
@@ -44,7 +44,7 @@ def _largest(values: Sequence[Scalar]) -> Scalar:
     return found
 
 
-class Chosen(NamedTuple):
+class IndependentRows(NamedTuple):
     """Rows that stand for all, and the diagonal entries of Ω of all rows where all is well: a row may vanish elsewhere.
 
     `quiet`: accelerations of all rows, each in its own unit, that are small for this robot.
@@ -68,7 +68,7 @@ def _weakness(diagonal: Sequence[Scalar], usual: Sequence[Scalar], inverse_pivot
     return found
 
 
-def multipliers(Omega: Mat, b: Vec, standing: Chosen) -> Multipliers:
+def multipliers(Omega: Mat, b: Vec, standing: IndependentRows) -> Multipliers:
     """λ of least norm with Ω λ = -b, where the rows that are not chosen follow from those that are.
 
     With T = Ω_dc Ω_cc⁻¹ the other rows are T times the chosen ones, and least forces that do the same as λ_c alone are

@@ -19,7 +19,7 @@ _DYNAMICS = ("integrator", "filter", "filterexact")
 _ENDLESS = 1e9
 
 
-class Actuators:
+class ActuatorWriter:
     """Writes the actuators of a mechanism. `parts`: the names of hinges and slides, by the joint they represent."""
 
     def __init__(

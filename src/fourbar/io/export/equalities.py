@@ -19,7 +19,7 @@ from .text import Fresh, Unsaid, child
 _ARM = 0.1  # between the two points that hold a hinge, in metres
 
 
-class Equalities:
+class EqualityWriter:
     """Writes the loops of a mechanism. `new_site` gives names to sites."""
 
     def __init__(

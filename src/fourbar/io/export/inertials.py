@@ -178,22 +178,22 @@ def _own_axes(joint: Joint) -> np.ndarray:
     return np.eye(3)
 
 
-class Carried(NamedTuple):
+class CarriedInertia(NamedTuple):
     """How much a body moves, with all its descendants: mass, and the size of its moment about its joint."""
 
     mass: float
     moment: float
 
 
-def _carried(mechanism: Mechanism) -> dict[str, Carried]:
-    found: dict[str, Carried] = {}
+def _carried(mechanism: Mechanism) -> dict[str, CarriedInertia]:
+    found: dict[str, CarriedInertia] = {}
     for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.joints), strict=True):
-        mass, moment = found.get(body.name, Carried(0.0, 0.0))
+        mass, moment = found.get(body.name, CarriedInertia(0.0, 0.0))
         moment += float(np.abs(body.inertia).max()) + body.mass * float(np.dot(body.com, body.com))
-        found[body.name] = own = Carried(mass + body.mass, moment)
-        mass, moment = found.get(c.parent, Carried(0.0, 0.0))
+        found[body.name] = own = CarriedInertia(mass + body.mass, moment)
+        mass, moment = found.get(c.parent, CarriedInertia(0.0, 0.0))
         lever = float(np.dot(c.placement.position, c.placement.position))
-        found[c.parent] = Carried(mass + own.mass, moment + own.moment + own.mass * lever)
+        found[c.parent] = CarriedInertia(mass + own.mass, moment + own.moment + own.mass * lever)
     return found
 
 

@@ -24,7 +24,7 @@ _UNSAID = ("restitution", "stiffness", "damping")
 _THINNEST = 1e-3
 
 
-class Shapes:
+class GeomWriter:
     """Writes geoms, and remembers what they are called, for pairs."""
 
     def __init__(self, root: ET.Element, folder: Path, unsaid: Unsaid) -> None:

@@ -26,7 +26,7 @@ def said(parent: ET.Element, tag: str, values: Any) -> ET.Element:
     return found
 
 
-class Model:
+class SdfModel:
     """A <model>. All its links, joints and frames have different names: `links` and `joints` are by our names."""
 
     def __init__(self, mechanism: Mechanism, unsaid: Unsaid) -> None:

@@ -40,14 +40,14 @@ _STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
     """The text of a URDF file, and what it does not express."""
-    return Writer(mechanism, Unsaid("URDF", file, waive)).write()
+    return UrdfWriter(mechanism, Unsaid("URDF", file, waive)).write()
 
 
 def _origin(parent: ET.Element, T: Transform) -> None:
     child(parent, "origin", xyz=T.p, rpy=rpy(T))
 
 
-class Writer:
+class UrdfWriter:
     """Writes one mechanism."""
 
     def __init__(self, mechanism: Mechanism, unsaid: Unsaid) -> None:

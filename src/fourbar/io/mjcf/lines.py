@@ -14,19 +14,19 @@ from xml.sax.saxutils import quoteattr
 
 from ..element import Element
 from ..report import Place
-from .names import Names
+from .names import MjcfNames
 
 # How MuJoCo says which element it means, or where a thing comes from; other words are the file's own.
 _LINE = re.compile(r"^(?:(Element .*), )?line (\d+)$", re.MULTILINE)
 _MOST = 1_000_000  # elements of all documents
-# The names of the groups of a spec that findings refer to, and where `Names` has them.
+# The names of the groups of a spec that findings refer to, and where `MjcfNames` has them.
 _GROUPS = (
     ("body", "bodies"), ("joint", "joints"), ("site", "sites"), ("tendon", "tendons"), ("equality", "equalities"),
     ("actuator", "actuators"),
 )  # fmt: skip
 
 
-class Lines:
+class ElementLines:
     """The places of elements: by the line that MuJoCo knows, and by kind and name."""
 
     def __init__(self, file: str) -> None:
@@ -67,7 +67,7 @@ class Lines:
 
     def learn(self, spec: Any, model: Any) -> None:
         """Store where the things of a compiled model are, by their names here."""
-        names = Names(model)
+        names = MjcfNames(model)
         for kind, group in _GROUPS:
             own = getattr(names, group)
             for thing in getattr(spec, group):

@@ -10,12 +10,12 @@ from ...mechanism.validate import read_placement
 from ...spatial.inertia import unphysical
 from ..element import Element
 from .pose import read_origin, read_origin_numbers
-from .shapes import Shapes
+from .shapes import UrdfShapes
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
-def read_link(link: Element, shapes: Shapes) -> dict[str, Any]:
+def read_link(link: Element, shapes: UrdfShapes) -> dict[str, Any]:
     """A link as arguments of `Builder.body`: mass, com, inertia about it in the link's axes, geometry."""
     _check_origin(link)
     matter = _read_inertial(link)

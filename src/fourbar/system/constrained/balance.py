@@ -14,7 +14,7 @@ from typing import Any
 from ...algorithms import rnea
 from ...algorithms.branch_solver import Solver, velocity_parents
 from ...algorithms.constrained.dynamics import missing
-from ...algorithms.constrained.multipliers import Chosen
+from ...algorithms.constrained.multipliers import IndependentRows
 from ...algorithms.constrained.rows import dense_rows, evaluate_rows
 from ...algorithms.tiled_product import Rows, plus_product, transposed
 from ...functions.arguments import A
@@ -30,7 +30,7 @@ _AT_ONCE = 4  # directions in one step
 Entries = Mapping[str, Sequence[Any]]
 
 
-def _balance(c: Context, chosen: Chosen) -> Outputs:
+def _balance(c: Context, chosen: IndependentRows) -> Outputs:
     """r, s and A at given accelerations and forces."""
     m, a = constrained_model(c), c.accelerations("a")
     s = c.equations(m.touched)
@@ -47,12 +47,14 @@ def _unbalanced(needed: Vec, tau: Vec, A: Mat, force: Vec) -> Vec:
     return needed - tau - A.transpose_times(force)
 
 
-def _solution(c: Context, chosen: Chosen) -> list[Sequence[Any]]:
+def _solution(c: Context, chosen: IndependentRows) -> list[Sequence[Any]]:
     """a and λ."""
     return [entries for _, _, entries in METHODS["forward_dynamics"].record(c, chosen=chosen)[:2]]
 
 
-def _rates(c: Context, data: Entries, rates: Sequence[Entries], chosen: Chosen) -> list[dict[str, Sequence[Any]]]:
+def _rates(
+    c: Context, data: Entries, rates: Sequence[Entries], chosen: IndependentRows
+) -> list[dict[str, Sequence[Any]]]:
     """Changes of a and λ from those of r and s."""
     recorder, n = c.recorder, c.nv
     A = [list(data["A"][at : at + n]) for at in range(0, len(data["A"]), n)]
@@ -84,7 +86,7 @@ def _solved(Omega: Factored, columns: tuple[Vec, ...]) -> tuple[tuple[Vec, Vec],
     return tuple((y, -y) for y in found)
 
 
-def _is_direct(model: Model, chosen: Chosen) -> bool:
+def _is_direct(model: Model, chosen: IndependentRows) -> bool:
     """Whether no rows have to stand for others."""
     assert isinstance(model, ConstrainedModel)
     return len(chosen.rows) == model.m

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...algorithms.constrained.multipliers import Chosen
+from ...algorithms.constrained.multipliers import IndependentRows
 from ...linalg import apply, count, factors, inverse_in_units, lengths, ranks, transposed
 from ...tolerances import NOTHING, RANK
 
@@ -45,12 +45,12 @@ def _out_of_reach(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> np.ndarray
     return (left / said).max(axis=-1, initial=0.0)
 
 
-def choose(samples: np.ndarray, units: np.ndarray | float = 1.0) -> Chosen:
+def choose(samples: np.ndarray, units: np.ndarray | float = 1.0) -> IndependentRows:
     """Columns that stand for all, from samples (k, n, m) of Y: as many as its rank is anywhere, with its rows in
     `units` (n).
     """
     if 0 in samples.shape:
-        return Chosen((), ())
+        return IndependentRows((), ())
     scaled = samples / np.reshape(units, (-1, 1))
     found = ranks(scaled)
     best_sample = int(found.argmax())
@@ -65,7 +65,7 @@ def choose(samples: np.ndarray, units: np.ndarray | float = 1.0) -> Chosen:
         direction = Y[:, best] / left[best]
         Y = Y - np.outer(direction, direction @ Y)
     usual = np.where(size > NOTHING * size.max(), size, size.max())
-    return Chosen(tuple(sorted(chosen)), tuple((usual**2).tolist()))
+    return IndependentRows(tuple(sorted(chosen)), tuple((usual**2).tolist()))
 
 
 def _beside(E: np.ndarray, A: np.ndarray) -> np.ndarray:
@@ -74,7 +74,7 @@ def _beside(E: np.ndarray, A: np.ndarray) -> np.ndarray:
     return np.where(size > RANK * whole, E, 0.0)
 
 
-class Driven(NamedTuple):
+class SharedForces(NamedTuple):
     """Forces of actuators and of constraints, and by how much the passive joints' forces are out of reach, relative."""
 
     tau: np.ndarray
@@ -84,7 +84,7 @@ class Driven(NamedTuple):
 
 def drive(
     tau: np.ndarray, rows: np.ndarray, active: np.ndarray, weight: np.ndarray | None, least_torque: bool, quiet: float
-) -> Driven:
+) -> SharedForces:
     """τ_active and λ with τ = S_aᵀ τ_active + rowsᵀ λ (Kim eq. 57-66).
 
     tau (..., n), rows (..., k, n); `active` (n) says which velocities are driven. Of many solutions: the one
@@ -106,4 +106,4 @@ def drive(
         force = force + apply(P, apply(inverse_in_units(E), left))
     left = np.abs(tau[..., passive] - apply(A_p, force)).max(axis=-1, initial=0.0)
     found = tau[..., active] - apply(A_a, force)
-    return Driven(found, apply(turn, force), left / (quiet + np.abs(tau).max(axis=-1, initial=0.0)))
+    return SharedForces(found, apply(turn, force), left / (quiet + np.abs(tau).max(axis=-1, initial=0.0)))

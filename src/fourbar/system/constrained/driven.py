@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...algorithms.constrained.drive_derivatives import Change, solve_point, vary_forces
+from ...algorithms.constrained.drive_derivatives import ForceChange, solve_point, vary_forces
 from ...algorithms.constrained.drives import Plan, driven
-from ...algorithms.constrained.multipliers import Chosen
+from ...algorithms.constrained.multipliers import IndependentRows
 from ...expr import maximum
 from ...functions.arguments import F_EXT, TAU, A, Q, V
 from ...functions.context import Context
 from ...functions.registry import Outputs, Stages, flat, method, vector
 from ...spatial.linear import Mat, Vec
 from .model import ROW_ACCELERATION
-from .problems import Hybrid
+from .problems import HybridProblem
 from .records import METHODS, STAGES, Prescribed, constrained_model
 from .row_methods import spanning
 
@@ -94,9 +94,9 @@ def _needs(c: Context, plan: Plan) -> Outputs:
 Entries = Mapping[str, Sequence[Any]]
 
 
-def _change(entries: Entries) -> Change:
+def _change(entries: Entries) -> ForceChange:
     n, rows = len(entries["needed"]), [*entries["rows"], *entries["loops"]]
-    return Change(Vec(entries["needed"]), Mat(Vec(rows[at : at + n]) for at in range(0, len(rows), n)))
+    return ForceChange(Vec(entries["needed"]), Mat(Vec(rows[at : at + n]) for at in range(0, len(rows), n)))
 
 
 def _force_rates(c: Context, data: Entries, rates: Sequence[Entries], plan: Plan) -> list[dict[str, Sequence[Any]]]:
@@ -119,10 +119,10 @@ STAGES["inverse_dynamics"] = Stages(_needs, _force_rates, _is_direct)
 
 
 @method(Q, V, A, TAU, results="a tau force health", optional=[F_EXT, ROW_ACCELERATION], into=METHODS)
-def hybrid_torque(c: Context, chosen: Chosen, prescribed: Prescribed, plan: Plan) -> Outputs:
+def hybrid_torque(c: Context, chosen: IndependentRows, prescribed: Prescribed, plan: Plan) -> Outputs:
     """All accelerations and joint forces (a, τ) and the forces λ along the rows, when some joints have their
     acceleration prescribed, by the least forces of these, and the others their force given."""
-    problem = Hybrid(c, prescribed)
+    problem = HybridProblem(c, prescribed)
     force, health = problem.rowed.multipliers(problem.b, chosen)
     moved = problem.accelerations(force)
     given, needed = flat(c.by_cluster("tau")), flat(problem.needed(moved))

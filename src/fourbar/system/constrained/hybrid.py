@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .robot import Constrained
 
 
-class Hybrid:
+class HybridDynamics:
     """All accelerations and forces, where some accelerations and the other forces are given.
 
     Parameters

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...algorithms.constrained.rows import ConstraintRows
 from ...errors import ArgumentError, ModelError
-from ...functions.arguments import Input
+from ...functions.arguments import DeclaredArgument
 from ...functions.constraint_rows import Given, bundle, title
 from ...functions.model import Changes, Model
 from ...mechanism.mechanism import Mechanism
@@ -98,7 +98,7 @@ class ConstrainedModel(Model):
         return tuple(sorted({link for b in self.bundles for link in b.links}))
 
 
-class PerRow(Input):
+class PerRow(DeclaredArgument):
     """A number for each row (m)."""
 
     def shape(self, model: ConstrainedModel) -> tuple[int, ...]:
@@ -108,7 +108,7 @@ class PerRow(Input):
 FORCE, ROW_ACCELERATION, RESTITUTION = map(PerRow, ("force", "row_acceleration", "restitution"))
 
 
-class Numbers:
+class NumericRecorder:
     """A recorder that computes: arguments are numbers given by name."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...algorithms.constrained.drives import Plan
-from ...algorithms.constrained.multipliers import Chosen
+from ...algorithms.constrained.multipliers import IndependentRows
 from ...linalg import inverse_in_units, ranks, transposed
 from ...tolerances import NOTHING
 from .dense import choose
 
-_NONE = Chosen((), ())
+_NONE = IndependentRows((), ())
 
 
 def make_plan(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...algorithms import hybrid, rnea
-from ...algorithms.constrained.dynamics import Forward, Still, missing
+from ...algorithms.constrained.dynamics import ForwardDynamics, Still, missing
 from ...algorithms.constrained.rows import dense_rows
 from ...functions.arguments import F_EXT, TAU, A, Q, V
 from ...functions.context import Context
@@ -14,7 +14,7 @@ from ...spatial.linear import Mat, Vec
 from .model import RESTITUTION, ROW_ACCELERATION
 from .records import (
     Prescribed,
-    Problem,
+    RowProblem,
     by_rows,
     constrained_model,
     given_state,
@@ -25,7 +25,7 @@ from .records import (
 
 
 @solvable(Q, V, TAU, results="a", optional=[F_EXT, ROW_ACCELERATION])
-def forward_dynamics(c: Context) -> Problem:
+def forward_dynamics(c: Context) -> RowProblem:
     """Accelerations and constraint forces caused by joint forces.
 
     Parameters
@@ -73,14 +73,14 @@ def forward_dynamics(c: Context) -> Problem:
     """
     m = constrained_model(c)
     s = c.equations(m.touched)
-    forward = Forward(
+    forward = ForwardDynamics(
         s, c.clusters, c.expanded, m.bundles, given_state(c), c.by_cluster("tau"), c.F_ext(), c.gravity
     )  # fmt: skip
     b = forward.missing(wanted(c))
-    return Problem(forward.rowed, b, lambda force: vector(c, "a", forward.accelerations(force)))
+    return RowProblem(forward.rowed, b, lambda force: vector(c, "a", forward.accelerations(force)))
 
 
-class Hybrid:
+class HybridProblem:
     """The motion of a robot some of whose joints move as prescribed, up to the forces along the rows."""
 
     def __init__(self, c: Context, prescribed: Prescribed) -> None:
@@ -114,7 +114,7 @@ class Hybrid:
 
 
 @solvable(Q, V, A, TAU, results="a tau", optional=[F_EXT, ROW_ACCELERATION])
-def hybrid_dynamics(c: Context, prescribed: Prescribed) -> Problem:
+def hybrid_dynamics(c: Context, prescribed: Prescribed) -> RowProblem:
     """All accelerations and joint forces, where some accelerations and the other forces are given.
 
     Parameters
@@ -164,7 +164,7 @@ def hybrid_dynamics(c: Context, prescribed: Prescribed) -> Problem:
     >>> a.round(3)
     array([ 0., -0.])
     """
-    problem = Hybrid(c, prescribed)
+    problem = HybridProblem(c, prescribed)
 
     def finish(force: Vec) -> Outputs:
         moved = problem.accelerations(force)
@@ -175,11 +175,11 @@ def hybrid_dynamics(c: Context, prescribed: Prescribed) -> Problem:
             at += len(own)
         return vector(c, "a_all", moved) + vector(c, "tau_all", forces)
 
-    return Problem(problem.rowed, problem.b, finish)
+    return RowProblem(problem.rowed, problem.b, finish)
 
 
 @solvable(Q, V, results="v", optional=[RESTITUTION])
-def impulse(c: Context) -> Problem:
+def impulse(c: Context) -> RowProblem:
     """Velocities after the constraints close at once, and the impulses along their rows.
 
     Parameters
@@ -229,7 +229,7 @@ def impulse(c: Context) -> Problem:
         jumps = zip(c.by_cluster("v"), still.answers(force), strict=True)
         return vector(c, "v_after", [c.recorder.call(_added, v, dv) for v, dv in jumps])
 
-    return Problem(still.rowed, b, finish)
+    return RowProblem(still.rowed, b, finish)
 
 
 def _impact(rows: tuple[Any, ...], restitution: tuple[Vec, ...] | None) -> Vec:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...algorithms.constrained.dynamics import Rowed, State, Wanted, by_bundle
-from ...algorithms.constrained.multipliers import Chosen
-from ...functions.arguments import Input
+from ...algorithms.constrained.dynamics import JointState, Rowed, Wanted, by_bundle
+from ...algorithms.constrained.multipliers import IndependentRows
+from ...functions.arguments import DeclaredArgument
 from ...functions.context import Context
 from ...functions.registry import Method, Outputs, Stages, flat
 from ...spatial.linear import Vec
@@ -22,7 +22,7 @@ STAGES: dict[str, Stages] = {}  # in which methods are differentiated
 Prescribed = tuple[tuple[bool, ...], ...]  # by cluster, for each of its independent velocities
 
 
-class Problem(NamedTuple):
+class RowProblem(NamedTuple):
     """Rows, b in Ω λ = -b, and what follows from λ."""
 
     rowed: Rowed
@@ -36,8 +36,8 @@ def constrained_model(c: Context) -> ConstrainedModel:
     return c.model
 
 
-def _solved(problem: Callable[..., Problem]) -> Callable[..., Outputs]:
-    def record(c: Context, chosen: Chosen, **static: Any) -> Outputs:
+def _solved(problem: Callable[..., RowProblem]) -> Callable[..., Outputs]:
+    def record(c: Context, chosen: IndependentRows, **static: Any) -> Outputs:
         p = problem(c, **static)
         force, health = p.rowed.multipliers(p.b, chosen)
         return [*p.finish(force), ("force", (len(force),), list(force)), ("health", (len(health),), list(health))]
@@ -45,7 +45,7 @@ def _solved(problem: Callable[..., Problem]) -> Callable[..., Outputs]:
     return record
 
 
-def _factored(problem: Callable[..., Problem]) -> Callable[..., Outputs]:
+def _factored(problem: Callable[..., RowProblem]) -> Callable[..., Outputs]:
     def record(c: Context, **static: Any) -> Outputs:
         p = problem(c, **static)
         return [("Y", (c.nv, len(p.b)), flat(p.rowed.whitened())), ("b", (len(p.b),), list(p.b))]
@@ -53,17 +53,17 @@ def _factored(problem: Callable[..., Problem]) -> Callable[..., Outputs]:
     return record
 
 
-def _applied(problem: Callable[..., Problem]) -> Callable[..., Outputs]:
+def _applied(problem: Callable[..., RowProblem]) -> Callable[..., Outputs]:
     def record(c: Context, **static: Any) -> Outputs:
         return problem(c, **static).finish(Vec(c.given["force"]))
 
     return record
 
 
-def solvable(*given: Input, results: str, optional: Sequence[Input] = ()) -> Any:
+def solvable(*given: DeclaredArgument, results: str, optional: Sequence[DeclaredArgument] = ()) -> Any:
     """Register a problem as its three recordings."""
 
-    def register(problem: Callable[..., Problem]) -> Callable[..., Problem]:
+    def register(problem: Callable[..., RowProblem]) -> Callable[..., RowProblem]:
         name, made, extra = problem.__name__, tuple(results.split()), tuple(optional)
         doc = problem.__doc__ or ""
         METHODS[name] = Method(_solved(problem), given, (*made, FORCE.name, "health"), extra, doc=doc)
@@ -84,9 +84,9 @@ def without_health(name: str) -> Method:
     return whole._replace(record=record, results=whole.results[:-1], stages=STAGES.get(name))
 
 
-def given_state(c: Context) -> State:
+def given_state(c: Context) -> JointState:
     """Coordinates and velocities of the recording."""
-    return State(c.coordinates(), c.velocities())
+    return JointState(c.coordinates(), c.velocities())
 
 
 def by_rows(c: Context, name: str) -> tuple[Vec, ...] | None:

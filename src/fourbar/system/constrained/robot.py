@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...algorithms.constrained.multipliers import Chosen
+from ...algorithms.constrained.multipliers import IndependentRows
 from ...arrays import Argument, to_array
 from ...errors import ArgumentError, ModelError
 from ...functions.arguments import Q
@@ -26,9 +26,9 @@ from . import driven as _driven  # noqa: F401  (registers its recordings)
 from .dense import choose as standing
 from .dependent import Dependent
 from .frozen import Frozen
-from .hybrid import Hybrid
+from .hybrid import HybridDynamics
 from .inverse import Drives, make_inverse, read_drives
-from .model import ConstrainedModel, Given, Numbers, named, read_gains, read_tolerance
+from .model import ConstrainedModel, Given, NumericRecorder, named, read_gains, read_tolerance
 from .records import METHODS, without_health
 from .resolve import Resolved, by_svd
 
@@ -279,7 +279,7 @@ class Constrained(Frozen):
         Hybrid
             The function; it returns a (..., nv), τ (..., nv) and λ (..., m).
         """
-        made: Any = Hybrid(self, self._tolerance)
+        made: Any = HybridDynamics(self, self._tolerance)
         return made
 
     @cached_property
@@ -479,13 +479,13 @@ class Constrained(Frozen):
     def _run(self, method: Method, static: dict[str, Any] | None = None, **values: Any) -> list[np.ndarray]:
         """A recording, run on numbers."""
         given = [a for a in method.given(self._model) if a.name in values]
-        context = Context(self._model, Numbers(values), given)
+        context = Context(self._model, NumericRecorder(values), given)
         return [
             np.array([float(x) for x in entries]).reshape(shape)
             for _, shape, entries in method.record(context, **static or {})
         ]
 
-    def choose(self, name: str, static: dict[str, Any]) -> Chosen:
+    def choose(self, name: str, static: dict[str, Any]) -> IndependentRows:
         """The rows that stand for all, where the constraints are met."""
         method = METHODS[f"{name}_factor"]
         zeros = {x.name: np.zeros(x.shape(self._model)) for x in method.inputs if x is not Q}

@@ -9,12 +9,12 @@ import pytest
 
 import fourbar as fb
 from fourbar import System
-from fourbar.identification.base import random_triangle
+from fourbar.identification.base_parameters import random_triangle
 from fourbar.identification.coordinates import EstimatedCoordinates, make_coordinates
-from fourbar.identification.interior import solve_interior
-from fourbar.identification.pseudo import symmetric
+from fourbar.identification.interior_point import solve_interior
+from fourbar.identification.least_squares import LeastSquares
+from fourbar.identification.pseudo_inertia import symmetric
 from fourbar.identification.sdp import solve_sdp
-from fourbar.identification.solve import LeastSquares
 
 from .arms import arm, changed, geared
 

@@ -1,6 +1,6 @@
 """The inverse mass matrix M⁻¹(q) in O(n²), from articulated inertias; M itself is never formed.
 
-Column j is the acceleration of everything by a unit force in j. The force is felt by the clusters that carry j (inward
+Column j is the acceleration of everything by a unit force in j. The force reaches the clusters that carry j (inward
 along one path), and the acceleration spreads from the root. By symmetry only clusters up to that of j are visited.
 """
 

@@ -12,7 +12,7 @@ from ..arrays import Argument, batch_shape, expected, is_lazy, to_array
 from ..errors import ArgumentError, needed
 from .bundles import Origin, with_origin
 from .failure import ChunkRange, run_here
-from .sent import Sent, compute_on_one_thread
+from .payloads import Sent, compute_on_one_thread
 
 
 @dataclass(frozen=True)

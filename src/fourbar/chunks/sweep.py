@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Argument, is_lazy
 from ..errors import ArgumentError, needed
 from .apply import Result, apply_to
-from .sent import Sent
+from .payloads import Sent
 
 _CHUNKS = 100  # where nobody says how many
 _TRIED = 2  # samples

@@ -138,7 +138,7 @@ def _about_writing(waived: Sequence[str]) -> str:
     return f". To accept what `fourbar convert` cannot write: --waive-written {' '.join(meant)}" if meant else ""
 
 
-def tell_warnings(robot: System, file: str) -> None:
+def print_warnings(robot: System, file: str) -> None:
     """Summarise on stderr what was found while a robot's file was read."""
     if robot.report.warnings:
         print(f"{file}: {summary(robot.report.warnings)}; `fourbar check {file}` lists them", file=sys.stderr)

@@ -30,16 +30,16 @@ from ..robots.crank_rocker import closed_form as of_crank_rocker
 from ..robots.pendulum import closed_form as of_double_pendulum
 from ..sim import SimulationWarning, Trajectory, simulate
 from ..system.system import System
-from . import contact, table
+from . import contact_simulation, table
 from .arguments import (
     DEFAULT_ROBOT,
     add_robot,
     not_negative,
     number,
     positive,
+    print_warnings,
     read_robot,
     reading_options,
-    tell_warnings,
 )
 from .progress import PLOT_EXTRA, progress
 
@@ -79,14 +79,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Simulate, print, draw."""
     robot = read_robot(args.robot, **reading_options(args))
-    tell_warnings(robot, args.robot)
+    print_warnings(robot, args.robot)
     ground = _ground(args)
-    contacts = not args.no_contacts and contact.touches(robot, ground)
+    contacts = not args.no_contacts and contact_simulation.touches(robot, ground)
     draw = None if args.no_picture else _drawing(args.output, contacts)
     with _printed_warnings():
         if contacts:
             found: Any = _touched(robot, ground, args.duration, args.dt, calm=ground.asked and not args.no_passive)
-            rows = contact.rows(robot, found, args.dt)
+            rows = contact_simulation.rows(robot, found, args.dt)
         else:
             found = _measure(robot, args.duration, args.dt, passive=not args.no_passive)
             rows = _rows(robot, found, args.dt)
@@ -100,20 +100,22 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _ground(args: argparse.Namespace) -> contact.GroundOptions:
+def _ground(args: argparse.Namespace) -> contact_simulation.GroundOptions:
     """The ground that is asked for."""
     asked = args.ground is not None
     if args.friction is not None and not asked:
-        raise ArgumentError("--friction is that of the ground: give --ground too")
+        raise ArgumentError("--friction applies to the ground: give --ground too")
     if asked and args.no_contacts:
-        raise ArgumentError("--ground is there to be touched: leave out --no-contacts")
-    return contact.GroundOptions(asked, None if not asked or math.isnan(args.ground) else args.ground, args.friction)
+        raise ArgumentError("--ground cannot be used with --no-contacts: leave one of them out")
+    return contact_simulation.GroundOptions(
+        asked, None if not asked or math.isnan(args.ground) else args.ground, args.friction
+    )
 
 
 def _drawing(output: Path, contacts: bool) -> Callable[..., None] | None:
     """The function that draws the picture; None without matplotlib. Fails early if the file cannot be written."""
     try:
-        from .contact_picture import draw as draw_contacts
+        from .contact_simulation_picture import draw as draw_contacts
         from .picture import check_output, draw
     except ImportError:
         return None
@@ -123,12 +125,14 @@ def _drawing(output: Path, contacts: bool) -> Callable[..., None] | None:
     return lambda robot, result, file: draw(robot, result.trajectory, result.drift, file)
 
 
-def _touched(robot: System, ground: contact.GroundOptions, duration: float, dt: float, calm: bool) -> contact.Touched:
+def _touched(
+    robot: System, ground: contact_simulation.GroundOptions, duration: float, dt: float, calm: bool
+) -> contact_simulation.Touched:
     """The simulation with contacts; `calm`: with damping in the joints that have none."""
     steps = _steps(robot, duration, dt)
     q = _start(robot)[0]
-    same = contact.damped(robot, q) if calm else robot
-    found = contact.measure(same, ground, q, duration, dt, -(-steps // _MOST_RECORDED), _counted([0]))
+    same = contact_simulation.damped(robot, q) if calm else robot
+    found = contact_simulation.measure(same, ground, q, duration, dt, -(-steps // _MOST_RECORDED), _counted([0]))
     return replace(found, calmed=same is not robot)
 
 

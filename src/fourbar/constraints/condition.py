@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
-from .read import read_rates
+from .condition_checks import read_rates
 from .restriction import Rates, Restriction
 
 

@@ -13,8 +13,8 @@ from ..spatial.linear import Scalar
 from .loop import Loop, View, read_factor, read_names, read_number
 
 if TYPE_CHECKING:
-    from ..joints.image import Mirrored
     from ..joints.mirror import Mirror
+    from ..joints.mirror_image import Mirrored
 
 
 def _matrix(value: Any) -> np.ndarray:

@@ -15,8 +15,8 @@ from .restriction import Rates, Restriction
 
 if TYPE_CHECKING:
     from ..joints.base import Joint
-    from ..joints.image import Mirrored
     from ..joints.mirror import Mirror
+    from ..joints.mirror_image import Mirrored
 
 
 class View(Protocol):
@@ -76,7 +76,7 @@ class Loop(Restriction):
         """φ: zero where the loop is closed. Rows may be redundant."""
 
     def minimal_residual(self, view: View) -> Sequence[Scalar]:
-        """φ with as few rows as it holds velocities: none that only tells closed configurations apart, and so stays
+        """φ with as few rows as it holds velocities: none that only distinguishes closed configurations, and so stays
         zero to first order where the loop is closed. It is zero where `residual` is, and only there."""
         return self.residual(view)
 

@@ -17,7 +17,7 @@ from ..expr import maximum, minimum, select, sqrt
 from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
 from .candidates import APART, Touch
-from .solids import of_box
+from .solid_terrain import of_box
 
 Three = tuple[float, float, float]
 POINTS = 9

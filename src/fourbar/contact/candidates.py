@@ -26,7 +26,7 @@ class Touch(NamedTuple):
 
 
 def reported_gaps(gaps: np.ndarray) -> np.ndarray:
-    """Gaps as they are told: infinite where there is no point."""
+    """Gaps as they are reported: infinite where there is no point."""
     return np.where(gaps < APART, gaps, np.where(np.isnan(gaps), gaps, np.inf))
 
 

@@ -52,8 +52,8 @@ class CollisionFilter:
         found = self.meeting(a.source, b.source)
         if found is None or found.named or not self.of_one_object(a, b):
             return found
-        told = a.source is not None and b.source is not None and GROUND not in (a.link, b.link)
-        return found if within and (told or not self._adjacent(a, b)) else None
+        of_model = a.source is not None and b.source is not None and GROUND not in (a.link, b.link)
+        return found if within and (of_model or not self._adjacent(a, b)) else None
 
     def of_one_object(self, a: PlacedShape, b: PlacedShape) -> bool:
         """Whether one of the two carries the other, or something else carries both."""

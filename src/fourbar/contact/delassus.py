@@ -1,7 +1,7 @@
 """How impulses along rows move a robot: the Delassus matrix G = J M⁻¹ Jᵀ by the sweeps of the articulated body.
 
 Rows are written over *bases*: unit wrenches on a link (or the rows themselves where those are fewer), unit forces in a
-joint. A base is felt inward once (Kim eq. 67-69, EFPA); what many points of one foot need is then its six rows.
+joint. A basis is propagated inward once (Kim eq. 67-69, EFPA); all points of one foot then share its six rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How rows feel each other through the joints of a robot, whatever links they are on.
+"""How rows are coupled through the joints of a robot, whatever links they are on.
 
 A wrench F on a base leaves u in the joints of the clusters on its way to the root, where w = D⁻¹ u answers to it (Kim
 eq. 67-69). So the bases move by U z, where z = Σ Wᵀ F has as many entries as these joints have velocities: Ω = U Wᵀ is

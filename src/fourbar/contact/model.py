@@ -23,10 +23,10 @@ from ..once import cached_property
 from ..tree.cluster_tree import ClusterTree, lower
 from ..tree.parameters import Parameter
 from .candidates import Spec
-from .record import contact_step
+from .step_recording import contact_step
 
 LARGEST = 40_000  # operations in a step that is unrolled
-RESULTS = ("q", "v", "impulse", "told")  # of more than four a call takes the slow way
+RESULTS = ("q", "v", "impulse", "report")  # of more than four a call takes the slow way
 
 
 class Impulse(DeclaredArgument):
@@ -111,6 +111,6 @@ def _static(cluster_tree: ClusterTree, spec: Spec) -> dict[str, Any]:
 
 
 def compiled_step(mechanism: Mechanism, spec: Spec, which: tuple[Parameter, ...] = ()) -> Any:
-    """The function (q, v, tau, dt, impulse, parameters..., numbers of terrain...) -> q, v, impulse, told: residual,
+    """The function (q, v, tau, dt, impulse, parameters..., numbers of terrain...) -> q, v, impulse, report: residual,
     gaps, forces."""
     return make(StepRecording(mechanism, spec, which))

@@ -17,12 +17,12 @@ from ..mechanism.mechanism import WORLD, Mechanism
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
 from ..tree.cluster_tree import GROUND, ClusterTree, merged
-from . import nearest, pairs
+from . import nearest_candidates, shape_pairs
 from .candidates import Candidate, Footing, JointRow
 from .collision_filter import CollisionFilter, Meeting
 from .laws import Law
 from .shapes import KINDS, Hulls, PlacedShape, Shape, material_of, moves, of_body, on_terrain, placed, reach
-from .solids import SOLIDS, Solid
+from .solid_terrain import SOLIDS, Solid
 from .terrain import HeightField, Material, Plane, Terrain
 
 MOST = 160  # contacts of a step: every one is computed in every step
@@ -96,7 +96,7 @@ def what_touches(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Contact
     skipped: list[str] = []
     count = sum(len(x.candidates) for x in groups)
     if asked.contacts is None and count > ENOUGH:
-        groups, skipped = nearest.first(groups, asked.home(), cluster_tree.spanning_tree.roots, ENOUGH)
+        groups, skipped = nearest_candidates.first(groups, asked.home(), cluster_tree.spanning_tree.roots, ENOUGH)
     candidates = tuple(x for group in groups for x in group.candidates)
     if len(candidates) > MOST:
         raise ModelError(
@@ -113,7 +113,7 @@ def what_touches(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Contact
 def choose(mechanism: Mechanism, cluster_tree: ClusterTree, asked: ContactRequest, left: list[str]) -> ChosenShapes:
     """The shapes that `contacts` names: frames, bodies, `Shape`s; all that collide in the model if it is None.
 
-    Bodies that are fixed to the world take part too where the model tells what does not move.
+    Bodies that are fixed to the world take part too where the model says what does not move.
     """
     found: list[PlacedShape] = []
     beyond: dict[str, float] = {}
@@ -202,7 +202,9 @@ def _terrain(x: Geometry, R: np.ndarray, p: np.ndarray) -> Terrain | None:
     if x.kind != "hfield":
         return None
     if np.abs(rotation - np.eye(3)).max() > 1e-12:
-        raise ModelError(f"height field {x.name!r} is turned; only fields along the axes of the world are simulated")
+        raise ModelError(
+            f"height field {x.name!r} is rotated; only height fields along the axes of the world are simulated"
+        )
     heights = np.array(x.heights) + position[2]
     spacing = tuple(size / (n - 1) for size, n in zip(x.size[:2], heights.shape, strict=True))
     origin = (position[0] - x.size[0] / 2, position[1] - x.size[1] / 2)
@@ -256,7 +258,7 @@ def on_world(
                 name = f"{shape.name}:{ground.name}" if ground.name else shape.name
                 material = met.material or _mixed(shape.material, ground.terrain.material)
                 law = met.law(asked.law, (shape.material, ground.terrain.material), (shape.body, WORLD))
-                if ground.solid is not None and pairs.can_touch(shape.kind, ground.solid.kind):
+                if ground.solid is not None and shape_pairs.can_touch(shape.kind, ground.solid.kind):
                     group = _of_two(name, (shape, ground.solid), material, law)._replace(shapes=(shape,))
                 else:
                     group = _on(name, shape, ground.terrain, material, law)
@@ -280,7 +282,7 @@ def _on(name: str, shape: PlacedShape, terrain: Terrain, material: Material, law
 
 
 def _of_two(name: str, shapes: tuple[PlacedShape, PlacedShape], material: Material, law: Law) -> CandidateGroup:
-    made = list(pairs.geometries(*shapes))
+    made = list(shape_pairs.geometries(*shapes))
     found = []
     for own, (geometry, swapped) in zip(_numbered(name, made), made, strict=True):
         a, b = reversed(shapes) if swapped else shapes
@@ -292,7 +294,7 @@ def between(first: PlacedShape, second: PlacedShape, met: Meeting, law: Law) -> 
     """Two shapes against each other; None if these cannot touch."""
     name, material = f"{first.name}:{second.name}", met.material or _mixed(first.material, second.material)
     law = met.law(law, (first.material, second.material), (first.body, second.body))
-    if pairs.can_touch(first.kind, second.kind):
+    if shape_pairs.can_touch(first.kind, second.kind):
         return _of_two(name, (first, second), material, law)
     moving, fixed = (second, first) if first.link == GROUND else (first, second)
     if fixed.link != GROUND or fixed.kind not in SOLIDS:
@@ -318,9 +320,9 @@ def among(
         group = between(a, b, allowed.meeting(a.source, b.source) or Meeting(), asked.law)
         if group is None:
             raise ModelError(
-                f"pairs: {a.name!r} is a {a.kind} and {b.name!r} a {b.kind}; only {', '.join(pairs.KNOWN)} touch what "
-                f"moves, a cylinder balls and capsules, and {', '.join(SOLIDS)} touch all that move if they do not "
-                "move themselves"
+                f"pairs: {a.name!r} is a {a.kind} and {b.name!r} a {b.kind}, which cannot touch each other; moving "
+                f"shapes that can: {', '.join(shape_pairs.KNOWN)}, and a cylinder with balls and capsules; fixed ones "
+                f"that touch all moving shapes: {', '.join(SOLIDS)}"
             )
         found.append(group)
     return found
@@ -341,7 +343,7 @@ def _every_pair(
             for x in (a, b):
                 if x.link == GROUND and x.kind not in SOLIDS:
                     deaf[f"{x.kind} {x.name!r}, which is fixed"] = None
-                elif x.kind not in pairs.KNOWN and GROUND not in (a.link, b.link):
+                elif x.kind not in shape_pairs.KNOWN and GROUND not in (a.link, b.link):
                     others = "what moves, but balls and capsules" if x.kind == "cylinder" else "what moves"
                     deaf[f"{x.kind} {x.name!r} against {others}"] = None
     left += deaf

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..errors import ModelError
 from ..functions.options import read_frame
-from ..mechanism.contact import Surface
 from ..mechanism.contact_pairs import BodyShape
+from ..mechanism.contact_rules import Surface
 from ..mechanism.geometry import SIZES, Geometry
 from ..mechanism.mechanism import WORLD, Mechanism
 from ..mechanism.validate import read_placement
@@ -79,7 +79,7 @@ class Shape:
 
     def __post_init__(self) -> None:
         if not isinstance(self.frame, str):
-            raise ModelError(f"Shape: the frame is a name, got {self.frame!r}")
+            raise ModelError(f"Shape: expected the name of a frame or body, got {self.frame!r}")
         if self.kind not in KINDS:
             raise ModelError(f"Shape of {self.frame!r}: kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
         sizes = tuple(self.size) if isinstance(self.size, Sequence) else (self.size,)

@@ -1,6 +1,6 @@
 """One step in time with contacts, at velocity level: v⁺ = v + dt M̃⁻¹(forces) + M̃⁻¹ Jᵀ λ;  q⁺ = q ⊕ dt v⁺.
 
-M̃ = M + dt D + dt² K has damping and stiffness of joints and servos in it: they act `implicit`ly. λ solves the problem
+M̃ = M + dt D + dt² K has damping and stiffness of joints and servos in it (`implicit_forces`). λ solves the problem
 of `gauss_seidel` on the rows at q. All candidates are computed in every step, those that are open carry nothing.
 """
 
@@ -20,7 +20,7 @@ from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
 from ..tree.cluster_tree import GROUND, Location
-from . import gauss_seidel, implicit, motion
+from . import gauss_seidel, implicit_forces, integration
 from .bilateral import NO_SLACK, BilateralRows, bilateral_terms, links_of
 from .candidates import Candidate, JointRow, Manifold, OneOf, Spec, Touch, axes_of
 from .delassus import Delassus, ForceBasis, FreeMotion, RowsOnBasis
@@ -159,7 +159,7 @@ class Stepper:
     """Records a step of a model with contacts."""
 
     conditions = staticmethod(gauss_seidel.conditions)
-    implicitly = implicit.Implicit
+    implicitly = implicit_forces.Implicit
 
     def __init__(self, c: Context, spec: Spec) -> None:
         self.c, self.spec, self.call = c, spec, c.recorder.call
@@ -171,7 +171,7 @@ class Stepper:
         self.over: ReducedRows | None = None
         self.s = self._sweeps()
         self.v = c.by_cluster("v")
-        self.turning = [motion.straight(c.tree, cluster) for cluster in c.clusters]
+        self.turning = [integration.straight(c.tree, cluster) for cluster in c.clusters]
         self.free = FreeMotion(
             self.s, c.clusters, c.expanded, c.velocities(), self.implicit.forces(), c.F_ext(), c.gravity
         )  # fmt: skip
@@ -310,7 +310,7 @@ class Stepper:
         """G, g and the bounds of all rows."""
         needed, spec = self.needed(), self.spec
         a = self.free.accelerations(needed, {})
-        ahead = {n: self.call(motion.ahead, self.turning[n], self.v[n], a[n], self.dt) for n in needed}
+        ahead = {n: self.call(integration.ahead, self.turning[n], self.v[n], a[n], self.dt) for n in needed}
         moved = self._moved(delassus, a)
         free = self._rates(ahead, list(range(len(spec.candidates))))
         bouncing = [k for k, x in enumerate(spec.candidates) if x.restitution > 0.0]
@@ -350,11 +350,11 @@ class Stepper:
             return None
         G = tuple(Vec(row) for row in delassus.matrix([*(x.size for x in self.blocks), *[1] * len(servos)]))
         rates = self.implicit.rates(self._accelerated(a))
-        self.coupling = self.call(implicit.coupling, G, Vec([x.weight for x in servos]), rates)
+        self.coupling = self.call(implicit_forces.coupling, G, Vec([x.weight for x in servos]), rates)
         if not self.blocks:
             return None
-        self.softened = self.call(implicit.softened, G, self.coupling)
-        return self.call(implicit.shift, self.coupling, self.dt)
+        self.softened = self.call(implicit_forces.softened, G, self.coupling)
+        return self.call(implicit_forces.shift, self.coupling, self.dt)
 
     def matrix(self, delassus: Delassus) -> tuple[Vec, ...]:
         """G of all rows."""
@@ -403,7 +403,7 @@ class Stepper:
     def accelerated(self, delassus: Delassus, forces: tuple[Vec, ...]) -> dict[int, Vec]:
         """The accelerations of all clusters under forces along the rows."""
         if self.coupling is not None:
-            pulled = self.call(implicit.yielding, self.coupling, Vec(flat(forces)))
+            pulled = self.call(implicit_forces.yielding, self.coupling, Vec(flat(forces)))
             forces = (*forces, *(Vec((x,)) for x in pulled))
         return self.free.accelerations(list(range(len(self.c.clusters))), delassus.forces(forces))
 
@@ -423,8 +423,8 @@ class Stepper:
         every = list(range(len(c.clusters)))
         a = self.accelerated(delassus, self.call(_over_time, parts, dt))
         q0, turning = c.by_cluster("q"), self.turning
-        ahead = [self.call(motion.ahead, turning[n], self.v[n], a[n], dt) for n in every]
-        both = [self.call(motion.moved, turning[n], c.clusters[n].embedding, q0[n], ahead[n], dt) for n in every]
+        ahead = [self.call(integration.ahead, turning[n], self.v[n], a[n], dt) for n in every]
+        both = [self.call(integration.moved, turning[n], c.clusters[n].embedding, q0[n], ahead[n], dt) for n in every]
         placed = zip(self.spec.candidates, self.placed, parts, strict=False)
         wrench = [self.call(world_force, own, x.axes, part, dt) for own, x, part in placed]
         return {

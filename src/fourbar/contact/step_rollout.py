@@ -21,8 +21,8 @@ from ..spatial.linear import Vec
 from ..tree.parameters import Parameter
 from .candidates import Spec
 from .model import IMPULSE, LARGEST, ContactModel
-from .record import rollout_step, stepper
 from .step import Stepper
+from .step_recording import rollout_step, stepper
 
 SEEN = "seen "  # before the names of observations among the records
 
@@ -44,7 +44,7 @@ class Force(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What a step takes and tells besides state and time step: joint forces `tau` and controls `u` of actuators, each
+    """What a step takes and reports besides state and time step: joint forces `tau` and controls `u` of actuators, each
     GIVEN, NONE or a Force; the friction of every contact; parameters of the robot; observations by name; numbers of
     terrain.
     """

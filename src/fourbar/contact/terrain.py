@@ -1,6 +1,6 @@
 """What does not move and can be touched: a plane, a field of heights, any signed distance.
 
-Each tells, for a point, how far it is away and in which direction to leave: over any scalar, so that it is traced into
+Each gives, for a point, its distance and the direction out of the surface: over any scalar, so that it is traced into
 the step with the rest.
 """
 
@@ -181,7 +181,7 @@ def _traced(function: Callable[..., Any], numbers: Mapping[str, Any]) -> TracedD
         inspect.signature(function).bind(*inputs[:3], **named)
     except TypeError as error:
         raise ModelError(f"a signed distance is a function (x, y, z{more}) -> scalar; {function!r}: {error}") from None
-    except ValueError:  # functions of other libraries may not tell
+    except ValueError:  # functions of other libraries may have no signature
         pass
     value = function(*inputs[:3], **named)
     if not isinstance(value, Expr | Real):
@@ -201,7 +201,7 @@ def _nested(name: str, x: Any) -> Any:
     if found.ndim > 2 or not found.size or not np.isfinite(found).all():
         raise ModelError(f"numbers: {name!r}: expected a finite number, or an array of one or two axes, got {x!r}")
     if not isinstance(name, str) or not name.isidentifier() or name in ("x", "y", "z", "friction"):
-        raise ModelError(f"numbers: {name!r} is no name for an argument of the function besides x, y, z")
+        raise ModelError(f"numbers: {name!r} cannot be the name of an argument of the function besides x, y, z")
     rows: Any = found.tolist()
     return rows if not found.ndim else tuple(tuple(row) if isinstance(row, list) else row for row in rows)
 

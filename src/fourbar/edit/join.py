@@ -11,7 +11,7 @@ from ..mechanism.builder import MechanismBuilder
 from ..mechanism.mechanism import WORLD, Mechanism, Placement
 from ..mechanism.validate import read_placement
 from .names import prefixed
-from .place import placement, transform
+from .placements import placement, transform
 
 
 def merge(first: Mechanism, second: Mechanism, prefix: str = "", name: str | None = None) -> Mechanism:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..system.system import System
-from .base import mean_length
-from .pseudo import coordinates, frame_map, pseudo_inertia, reference, symmetric
+from .base_parameters import mean_length
+from .pseudo_inertia import coordinates, frame_map, pseudo_inertia, reference, symmetric
 
 _SIGNED = ("preload",)  # joint parameters that may be negative
 

@@ -13,17 +13,17 @@ from ..arrays import is_lazy
 from ..errors import ArgumentError, IdentificationError, unknown
 from ..system.system import System
 from . import result as status
-from .base import BaseParameters, mean_length, random_triangle, read_kinds, regroup
+from .base_parameters import BaseParameters, mean_length, random_triangle, read_kinds, regroup
 from .coordinates import EstimatedCoordinates, make_coordinates
 from .data import Chunks
+from .equation_rows import FORMS
 from .evidence import Evidence, Progress, gather
 from .in_chunks import gather_lazily
-from .interior import solve_interior
+from .interior_point import solve_interior
+from .least_squares import LeastSquares, estimate_noise, make_problem
+from .random_states import check_robot
 from .result import Identification
-from .rows import FORMS
 from .sdp import solve_sdp
-from .solve import LeastSquares, estimate_noise, make_problem
-from .states import check_robot
 
 _CONSISTENT: dict[str, Callable[[LeastSquares, EstimatedCoordinates], np.ndarray]] = {
     "interior-point": solve_interior,

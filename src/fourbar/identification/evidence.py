@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from .data import Chunk
-from .rows import RowMaker
+from .equation_rows import RowMaker
 from .triangular import Triangle, stack
 
 FAN = 8  # parts that are merged at a time

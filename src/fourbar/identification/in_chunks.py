@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..chunks.payloads import Sent, compute_on_one_thread
 from ..chunks.results import compute
-from ..chunks.sent import Sent, compute_on_one_thread
 from ..errors import ArgumentError, needed
 from .data import Chunks, Reader, UnreadChunk
+from .equation_rows import RowMaker
 from .evidence import FAN, Evidence, checked, evidence_of, merged
-from .rows import RowMaker
 
 
 class Work:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import FourbarError, extra
 from .coordinates import EstimatedCoordinates
-from .solve import LeastSquares
+from .least_squares import LeastSquares
 
 EXTRA = extra("identify")
 _MARGIN = 1e-6  # relative to the reference: every pseudo-inertia stays positive definite by this margin

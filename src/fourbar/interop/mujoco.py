@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..io.closing import report_loops, straightened
+from ..io.loop_repair import report_loops, straightened
 from ..io.mjcf.convert import convert, model_name
 from ..io.mjcf.lines import ElementLines
 from ..io.mjcf.names import MjcfNames
 from ..io.report import Reading, Report
 from ..io.source import Options
 from ..system.system import System
-from . import StoredJoint, convention, pose_from_quaternion, swapped, wrench_from_world, wrench_to_world
+from . import PeerJoint, convention, pose_from_quaternion, swapped, wrench_from_world, wrench_to_world
 from .arrays import read
 from .peer import RobotPeer
 
@@ -98,7 +98,7 @@ class Peer(RobotPeer):
         for c in robot.model.cluster_tree.moving:
             j = number[c.name]
             at = int(model.jnt_qposadr[j]), int(model.jnt_dofadr[j])
-            parts.append(StoredJoint(c.name, convention("mujoco", c.joint), q, v, *at))
+            parts.append(PeerJoint(c.name, convention("mujoco", c.joint), q, v, *at))
             q, v = q + c.joint.nq, v + c.joint.nv
         super().__init__("mujoco", model, robot, parts)
         self.bodies = [robot.names.bodies.index(name) for name in list(names.bodies)[1:]]  # its bodies among ours

@@ -228,7 +228,7 @@ class Controls(Action):
         """The same for the actuators of a robot."""
         names = robot.names.actuators
         if not names:
-            raise ArgumentError(f"Controls: robot {robot.name!r} has no actuators; take Targets or Forces")
+            raise ArgumentError(f"Controls: robot {robot.name!r} has no actuators; use Targets or Forces")
         check_actuators(robot)
         low, high = np.array([x.control_range for x in robot.mechanism.actuators], float).T
         for name, *ends in zip(names, low, high, strict=True):

@@ -148,7 +148,7 @@ class VectorEnv(gym.vector.VectorEnv):
                 f"reset: options[{_MASK!r}]={mask!r}: expected an array of {self.num_envs} booleans, at least one True"
             )
         if self._seen is None and not mask.all():
-            raise ResetNeeded("reset: all worlds have to be reset once, before some of them can be")
+            raise ResetNeeded("reset: reset all worlds once before resetting some of them")
         return np.flatnonzero(mask)
 
     def reset(

@@ -147,7 +147,7 @@ class Worlds:
     def _base(self, name: str) -> FloatingBase:
         base = self._all.task.layout.base
         if base is None:
-            raise ArgumentError(f"worlds.{name}: robot {self.robot.name!r} has no base that moves freely")
+            raise ArgumentError(f"worlds.{name}: robot {self.robot.name!r} has no floating base")
         return base
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from .contact import ContactPair
+from .contact_rules import ContactPair
 from .geometry import Geometry
 from .mechanism import WORLD, Mechanism
 

@@ -38,7 +38,7 @@ def plot_motion(motion: PlottedMotion, what: Sequence[str] | None, joints: Seque
     motion = _thinned(motion)
     listed: list[Panel] = [panel for part in chosen for panel in _PANELS[part](motion, joints)]
     if not listed:
-        raise ArgumentError("plot: nothing is left to draw; ask for other parts or joints")
+        raise ArgumentError("plot: nothing to draw; choose other parts or joints")
     columns = 1 if len(listed) <= 3 else 2 if len(listed) <= 10 else 3
     rows = -(-len(listed) // columns)
     short = too_long(line.name for panel in listed for line in panel.lines)

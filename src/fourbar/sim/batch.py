@@ -12,17 +12,17 @@ from ..contact.candidates import OneOf, reported_gaps
 from ..contact.step_rollout import SEEN, Taken
 from ..errors import ArgumentError, unknown
 from ..functions.rollout import GIVEN, NONE
+from .given_numbers import nominal, read_numbers
 from .in_place_worlds import InPlaceWorlds
-from .numbers import nominal, read_numbers
 from .observe import check_driven, read_observations
-from .observers import Observer
 from .read_arguments import check_actuators
+from .state_observer import Observer
 from .too_fast import too_fast
 
 if TYPE_CHECKING:
     from .scene import Scene
 
-_LIVE = 5  # arrays that carry a world from step to step
+_STATE = 5  # arrays that carry a world from step to step
 _ARRAYS = ("q", "v", "impulse", "residual", "_count", "gap", "force", "friction")
 
 
@@ -52,7 +52,7 @@ class Batch:
 
     def __init__(self, scene: Scene, n: int, dt: float, numbers: Any = None, observe: Any = None) -> None:
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-            raise ArgumentError(f"batch({n!r}): expected how many worlds there are, at least 1")
+            raise ArgumentError(f"batch: n={n!r}: expected the number of worlds, at least 1")
         if not 0.0 < dt < np.inf:
             raise ArgumentError(f"batch: dt={dt!r}: expected the length of a step in seconds, positive and finite")
         self.scene, self.dt, self.n = scene, dt, int(n)
@@ -82,7 +82,9 @@ class Batch:
         try:
             return np.broadcast_to(x, (self.n, *shape)).copy()
         except ValueError:
-            raise ArgumentError(f"batch: {name!r} of shape {x.shape} does not fit {self.n} worlds") from None
+            raise ArgumentError(
+                f"batch: {name!r} must have shape {shape} or {(self.n, *shape)}, got {x.shape}"
+            ) from None
 
     def _numbers(self, which: Any) -> dict[str, np.ndarray]:
         """The numbers of the robot of some worlds, by the names of arguments."""
@@ -119,20 +121,20 @@ class Batch:
             standing = self._standing[u is not None] = self._placed(u is not None, self._settled())
         self._drive(standing, self.n, tau, u)
         moves_on = standing.advance(steps, threads)
-        self._warn()
+        self._report_gaps()
         if not moves_on:
-            self._lose(np.flatnonzero(standing.status))
+            self._mark_diverged(np.flatnonzero(standing.status))
 
-    def _warn(self) -> None:
-        """Say that points that are not there do not touch."""
+    def _report_gaps(self) -> None:
+        """Report an infinite gap where there is no contact point."""
         if self._may_be_apart:
             self.gap[...] = reported_gaps(self.gap)
 
     def _arrays(self) -> tuple[np.ndarray, ...]:
-        """All that a step reads and writes: what lives, what is told, numbers."""
-        live = (self.q, self.v, self.impulse, self.residual, self._count)
-        told = (self.gap, self.force, *self.observations.values())
-        return (*live, *told, self.friction, *self.numbers.values())
+        """All that a step reads and writes: state, reports, numbers."""
+        state = (self.q, self.v, self.impulse, self.residual, self._count)
+        reported = (self.gap, self.force, *self.observations.values())
+        return (*state, *reported, self.friction, *self.numbers.values())
 
     def _settled(self) -> tuple[np.ndarray, ...]:
         """The same, such that machine code can write there, also where a user has put other arrays in their place."""
@@ -144,7 +146,7 @@ class Batch:
         return self._arrays()
 
     def _placed(self, driven: bool, arrays: Sequence[np.ndarray]) -> InPlaceWorlds:
-        """Worlds that live in some arrays, with actuators that act or not."""
+        """Worlds in given arrays, with actuators that act or not."""
         if driven:
             check_actuators(self.scene.robot)
         else:
@@ -152,9 +154,9 @@ class Batch:
         u = GIVEN if driven else NONE
         rollout = self.scene.rolled(Taken(GIVEN, u, True, self._parameters, self._observed, self._terrain))
         names = ["gap", "force", *(SEEN + name for name in self.observations)]
-        end = _LIVE + len(names)
-        told = dict(zip(names, arrays[_LIVE:end], strict=True))
-        return InPlaceWorlds(rollout, self.dt, arrays[:_LIVE], told, arrays[end:])
+        end = _STATE + len(names)
+        reported = dict(zip(names, arrays[_STATE:end], strict=True))
+        return InPlaceWorlds(rollout, self.dt, arrays[:_STATE], reported, arrays[end:])
 
     def _drive(self, standing: InPlaceWorlds, n: int, tau: Any, u: Any, which: Any = None) -> None:
         """Hold controls of n worlds, or of those among them that move."""
@@ -177,11 +179,11 @@ class Batch:
         moves_on = standing.advance(steps, threads)
         for mine, x in zip(arrays, standing.written, strict=False):
             mine[going] = x
-        self._warn()
+        self._report_gaps()
         if not moves_on:
-            self._lose(going[standing.status != 0.0])
+            self._mark_diverged(going[standing.status != 0.0])
 
-    def _lose(self, lost: np.ndarray) -> None:
+    def _mark_diverged(self, lost: np.ndarray) -> None:
         """Mark worlds that have diverged."""
         self.diverged[lost] = True
         self.residual[lost], self.gap[lost], self.force[lost] = np.inf, np.nan, 0.0
@@ -240,7 +242,7 @@ class Batch:
             return np.zeros(0, int)
         if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or chosen.min() < 0 or chosen.max() >= self.n:
             raise ArgumentError(
-                f"{verb}: ids={ids!r}: expected numbers of worlds, 0 to {self.n - 1}, or a mask of {self.n}"
+                f"{verb}: ids={ids!r}: expected indices of worlds, 0 to {self.n - 1}, or a mask of {self.n} booleans"
             )
         return chosen
 
@@ -257,7 +259,7 @@ class Batch:
         """A part of the state for some worlds, refused where it is not finite."""
         array = self._rows("reset", name, x, like.shape[1], len(like))
         if not np.isfinite(array).all():
-            raise ArgumentError(f"reset: {name} is NaN or infinite; a motion starts from finite numbers")
+            raise ArgumentError(f"reset: {name} contains NaN or infinite numbers; a motion starts from a finite state")
         return array
 
     @property

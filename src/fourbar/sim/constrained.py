@@ -18,7 +18,7 @@ from ..errors import ArgumentError
 from ..linalg import apply, inverse_in_units, transposed
 from ..mechanism.actuators import Actuator, Drive
 from ..system.constrained.actuated import Actuated
-from ..system.constrained.dense import least_force
+from ..system.constrained.dense_solvers import least_force
 from ..system.constrained.robot import Constrained
 from ..system.system import System
 from .constrained_step import CLOSED, NEWTON
@@ -81,7 +81,7 @@ def in_drives(robot: Actuated, torque: Any, control: Any, u: Any) -> tuple[Syste
         return made, None, control
     if not callable(torque) or hasattr(torque, "function"):
         raise ArgumentError(
-            "simulate: of an actuated robot torque= is a function of arrays; give traced forces as control="
+            "simulate: an actuated robot takes torque= as a function of arrays; give traced forces as control="
         )
     asked: Any = torque
     return made, lambda t, q, v: made.actuator_force(q, asked(t, q, v)), control

@@ -19,8 +19,8 @@ from ..functions.context import Context
 from ..functions.registry import flat
 from ..functions.rollout import Rollout
 from ..spatial.linear import Vec
-from ..system.constrained.records import given_state, nothing_prescribed, wanted
-from ..system.constrained.resolve import LOOSE, WEAK
+from ..system.constrained.method_recordings import given_state, nothing_prescribed, wanted
+from ..system.constrained.redundant_samples import LOOSE, WEAK
 from ..system.constrained.robot import Constrained
 from .step import Followed, ForceLaw, RungeKutta, RungeKuttaStage, assembled, integrated
 

@@ -14,7 +14,7 @@ from ..contact.step_rollout import SEEN
 from ..errors import ArgumentError, warn
 from ..functions.rollout import ALWAYS, Rolled, RolloutRun
 from ..representation import counted
-from ..viewer.recording import RecordedMotion
+from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import SimulationWarning
 from .not_finite import NotFinite
 from .results import Recorded
@@ -42,10 +42,10 @@ class Stepped(NamedTuple):
     force: np.ndarray
 
     @staticmethod
-    def of(q: np.ndarray, v: np.ndarray, impulse: np.ndarray, told: np.ndarray, n: int) -> Stepped:
-        """From what a step tells of n contacts: residual, gaps, forces."""
-        force = told[..., 1 + n :].reshape(*told.shape[:-1], n, 3)
-        return Stepped(q, v, impulse, told[..., 0], reported_gaps(told[..., 1 : 1 + n]), force)
+    def of(q: np.ndarray, v: np.ndarray, impulse: np.ndarray, report: np.ndarray, n: int) -> Stepped:
+        """From the report of a step with n contacts: residual, gaps, forces."""
+        force = report[..., 1 + n :].reshape(*report.shape[:-1], n, 3)
+        return Stepped(q, v, impulse, report[..., 0], reported_gaps(report[..., 1 : 1 + n]), force)
 
 
 @dataclass(frozen=True)
@@ -131,10 +131,10 @@ class ContactRun(Recorded, Plotted):
         Raises
         ------
         ArgumentError
-            If it is not known which robot moved, and where.
+            If the run has no scene.
         """
         if self.scene is None:
-            raise ArgumentError("it is not known what moved, and where; give it: replace(run, scene=scene)")
+            raise ArgumentError("this run has no scene to show it in; add it with replace(run, scene=scene)")
         forces = self.contacts.force
         points = self.scene.contact_points(self.q) if forces.shape[-2] else np.zeros(forces.shape)
         scene = self.scene

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..arrays import Argument, is_lazy
 from ..chunks.apply import Result, apply
-from ..chunks.sent import Sent
+from ..chunks.payloads import Sent
 from ..errors import ArgumentError
 from ..system.system import System
-from .numbers import NOWHERE, Grounds, which_numbers
+from .given_numbers import NOWHERE, Grounds, which_numbers
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators
 from .step import Traced

@@ -456,7 +456,7 @@ def read_observations(observe: Any, subject: Any) -> tuple[tuple[str, Observatio
         x = OfFunction(given) if isinstance(given, Traced) else given
         if not isinstance(name, str) or not hasattr(x, "write"):
             raise ArgumentError(
-                f"observe: {name!r}: {given!r} is no observation; expected one of fb.observe, such as "
+                f"observe: {name!r}: {given!r} is not an observation; expected one of fb.observe, such as "
                 "fb.observe.pose('hand'), or fb.traced(function) of (t, q, v)"
             )
         x.shape(subject)
@@ -469,6 +469,6 @@ def check_driven(observed: Iterable[tuple[str, Observation]], mechanism: Mechani
     for name, x in observed:
         if isinstance(x, OfActuators) or (isinstance(x, OfMethod) and "u" in METHODS[x.name].arguments):
             raise ArgumentError(
-                f"observe: {name!r} looks at the actuators of {mechanism.name!r}, which have no controls; "
-                "give these as u="
+                f"observe: {name!r} observes the actuators of {mechanism.name!r}, which have no controls here; "
+                "give them as u="
             )

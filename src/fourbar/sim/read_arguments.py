@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Argument, batch_shape, to_array
 from ..errors import ArgumentError
 from ..system.system import System
-from ..tree.closed import are_closed
+from ..tree.closed_positions import are_closed
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 _OPEN = 1e-6  # a loop gap too large to be rounding of written coordinates, in units of its rows

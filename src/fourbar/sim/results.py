@@ -22,7 +22,7 @@ from ..representation import html_table
 from ..system.load import loads
 from ..system.system import System
 from ..viewer.export import write
-from ..viewer.recording import RecordedMotion
+from ..viewer.recorded_motion import RecordedMotion
 from ..viewer.standalone_page import notebook
 from ..viewer.triangles import merged, shaded
 from .applied_forces import SimulationWarning
@@ -132,7 +132,7 @@ def save_arrays(path: Path, kind: str, arrays: Mapping[str, np.ndarray], robot: 
         text, _ = FORMATS["json"].write(mechanism, path.name)
         more |= {_ROBOT: np.array(text), _FOLDERS: np.array(json.dumps(folders))}
     except FourbarError as error:
-        warn(f"save: {path.name} holds the motion, but not the robot, which load(..., robot=) will need: {error}",
+        warn(f"save: {path.name} holds the motion but not the robot; give robot= when loading it: {error}",
              SimulationWarning)  # fmt: skip
     with path.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays, **more)
@@ -167,7 +167,7 @@ def load_arrays(
     except OSError as error:
         raise ArgumentError(f"{path.name} cannot be read as a recording (.npz): {error}") from None
     except (ValueError, KeyError, BadZipFile):
-        raise ArgumentError(f"{path.name} is no recording that run.save('x.npz') wrote, or it is damaged") from None
+        raise ArgumentError(f"{path.name} is not a recording written by run.save('x.npz'), or it is damaged") from None
     if robot is None:
         if _ROBOT not in held:
             raise ArgumentError(f"{path.name} does not say which robot moved; give robot=")
@@ -203,6 +203,6 @@ def shown_arrays(recording: RecordedMotion) -> dict[str, np.ndarray]:
         whole = merged(surfaces)
         found |= {VERTICES: whole.vertices, FACES: whole.faces}
     if recording.touching:
-        told = [(x.frame, x.kind, x.size, x.position, x.rotation) for x in recording.touching]
-        found[TOUCHING] = np.array(json.dumps(told))
+        touching = [(x.frame, x.kind, x.size, x.position, x.rotation) for x in recording.touching]
+        found[TOUCHING] = np.array(json.dumps(touching))
     return found

@@ -13,7 +13,7 @@ from ..chunks.apply import Result
 from ..errors import ArgumentError, warn
 from ..representation import counted
 from ..system.system import System
-from ..viewer.recording import RecordedMotion
+from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import SimulationWarning, warn_of_contacts
 from .in_chunks import SEEN, Lazy, any_lazy, rolled_lazily
 from .read_arguments import check_times, read_counts, read_period, rows_given

@@ -75,7 +75,7 @@ class Plotted:
         """
         robot = self._mover
         if robot is None:
-            raise ArgumentError("plot: it is not known which robot moved; give it: replace(motion, robot=robot)")
+            raise ArgumentError("plot: this motion has no robot; add it with replace(motion, robot=robot)")
         batch = self.q.shape[1:-1] if self._time_first else self.q.shape[:-2]
         at = _place(sample, batch)
         title = robot.name + (f", sample {sample} of {int(np.prod(batch))}" if batch else "")

@@ -16,13 +16,13 @@ import numpy as np
 from ..errors import ArgumentError, CoordinateError, SingularError, warn
 from ..representation import counted
 from ..system.system import System
-from ..viewer.recording import RecordedMotion
+from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import Acting, SimulationWarning, with_passive
 from .charts import Charts, chart_rate
 from .not_finite import NotFinite
 from .results import Recorded, load_arrays
 from .run_plots import Plotted
-from .stage import StageFunction
+from .stage_function import StageFunction
 from .step import Followed, ForceLaw, Traced
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it

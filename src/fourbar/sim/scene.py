@@ -12,9 +12,9 @@ import numpy as np
 from ..arrays import Argument, batch_shape, refuse_lazy, to_array
 from ..contact import selection
 from ..contact.candidates import Spec
+from ..contact.contact_points import compiled_points
 from ..contact.laws import Law, Rigid
 from ..contact.model import ContactModel, compiled_step, rows
-from ..contact.points import compiled_points
 from ..contact.step_rollout import Force, Taken, contact_rollout
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, CoordinateError, unknown, warn
@@ -27,14 +27,14 @@ from .applied_forces import SimulationWarning
 from .batch import Batch
 from .constrained import Kept
 from .contact_run import ContactRun, Driver, RunningContacts, Stepped, asked
+from .given_numbers import NOTHING, GivenNumbers, Grounds, read_numbers
 from .in_chunks import any_lazy
-from .numbers import NOTHING, GivenNumbers, Grounds, read_numbers
 from .observe import check_driven, read_observations
-from .observers import Observer
 from .read_arguments import check_actuators, check_times, read_control, read_counts, read_period, rows_given
+from .scene_start import added, check_parts, home, home_poses, lifted, read_points, warn_of_selection
 from .scenes_in_chunks import rollout_lazily
-from .shapes import added, check_parts, home, home_poses, lifted, read_points, tell_chosen
 from .simulations import USE_ROLLOUT, Progress, Staged
+from .state_observer import Observer
 from .step import Commands, Traced
 
 
@@ -142,13 +142,15 @@ class Scene(Staged):
         self.terrains, self.added, self.reach = found.terrains, added(contacts), found.reach
         joints, unkept = selection.joint_rows(tree, bool(limits), bool(joint_friction), acting)
         if self.kept.conditions and acting.is_soft:
-            raise ArgumentError("Scene: MuJoCo's law cannot keep constraints of a robot; use Rigid() or Compliant(...)")
+            raise ArgumentError(
+                "Scene: MuJoCo's law cannot enforce constraints of a robot; use Rigid() or Compliant(...)"
+            )
         more = {"rounds": int(iterations), "soft": acting.is_soft, "kept": self.kept.conditions}
         self.spec = Spec(found.candidates, joints, float(bounce_above), float(tolerance), **more)
         self.grounds = Grounds(found.terrain_names, found.terrains, self.spec)  # whose numbers may differ
         if unkept_by_law := acting.unkept(found.candidates):
             warn(f"Scene: {unkept_by_law}", SimulationWarning)
-        tell_chosen(found, unkept)
+        warn_of_selection(found, unkept)
         if terrains and contacts is None and not (found.candidates or found.left):
             warn(f"Scene: {self.robot.name!r} has no shapes that touch the terrain, and moves through it; say what "
                  "touches with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
@@ -238,9 +240,9 @@ class Scene(Staged):
         function = self._functions[given.every]
         some = {"friction": friction, "u": u, "threads": threads}
         more = {name: x for name, x in some.items() if x is not None}
-        q, v, impulse, told = function(q, v, tau, dt, impulse, *given.values.values(), **more)
+        q, v, impulse, report = function(q, v, tau, dt, impulse, *given.values.values(), **more)
         self._stepped = q
-        return Stepped.of(q, v, impulse, told, len(self.spec.candidates))
+        return Stepped.of(q, v, impulse, report, len(self.spec.candidates))
 
     def start(self, q: Any = None) -> np.ndarray:
         """A configuration in which the robot stands: q with all that moves freely lifted, or lowered, until it touches.
@@ -293,7 +295,7 @@ class Scene(Staged):
         return {}
 
     def rolled(self, taken: Taken) -> Any:
-        """Rollouts that take and tell something."""
+        """Rollouts with given inputs and observations."""
         if taken not in self._rollouts:
             self._rollouts[taken] = contact_rollout(self.robot.mechanism, self.spec, taken)
         return self._rollouts[taken]

@@ -16,9 +16,8 @@ from .applied_forces import acting_on, with_passive
 from .compiled_stepper import CompiledStepper, ControlRows, PartlyIndependent
 from .constrained import ConstrainedFollower, check_met, in_drives
 from .constrained_stepper import ConstrainedStepper
-from .numbers import GivenNumbers, are_passive, read_numbers, refuse_dry_friction
+from .given_numbers import GivenNumbers, are_passive, read_numbers, refuse_dry_friction
 from .observe import check_driven, read_observations
-from .observers import InstantObserver, Observer
 from .read_arguments import check_closed, read_control, read_period, read_state, started
 from .runge_kutta import (
     ControlSchedule,
@@ -30,6 +29,7 @@ from .runge_kutta import (
     Trajectory,
     warn_of_divergence,
 )
+from .state_observer import InstantObserver, Observer
 from .step import ForceLaw, Traced
 
 
@@ -240,8 +240,8 @@ class Simulation:
         """The same with forces asked from Python in every pass."""
         if self.numbers.which:
             raise ArgumentError(
-                "numbers: parameters that differ from sample to sample need steps in machine code: give forces as "
-                "control= or as fb.traced(torque), and make no joint of a loop, such as a ball, independent in part"
+                "numbers: parameters that differ from sample to sample need compiled steps: give forces as control= "
+                "or as fb.traced(torque); no joint of a loop, such as a ball, may be partly independent"
             )
         follower = self._follower()
         follower.not_finite = self.controls.not_finite

@@ -2,7 +2,7 @@
 
 Within a step q(t) = q₀ ⊕ θ(t). A pass is at (θ, q, v); it finds the rates there, adds them to the sums that make the
 step, and goes where the next pass begins, which after the fourth is the end of the step. The passes are one `repeat`:
-their code is that of one evaluation. The same stage alone, as a function, is in `stage.py`.
+their code is that of one evaluation. The same stage alone, as a function, is in `stage_function.py`.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _FINE, _LONG, _STIFF = 1e-9, 20.0, (1e5, 1e10)  # the same for the best of searc
 _DAMPING = 1.0  # times the square of what is missed: how short the first step is
 _FEW, _MANY = 20, 100  # restarts, with and without loops that have to be closed
 _BLOCK = 20  # of these are prepared together
-_FIRST = 3  # of what a search tells: |e|², how far limits are passed, iterations; then what each target misses
+_FIRST = 3  # of what a search reports: |e|², how far limits are passed, iterations; then what each target misses
 
 
 @dataclass(frozen=True, eq=False)

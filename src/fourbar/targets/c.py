@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import ArgumentError
 from .c_casadi import casadi_symbols
 from .c_code import HELPERS, SCALARS, CWriter, parameter_names
-from .exported import Exported, described, identifier, read, vectors
+from .exported_functions import Exported, described, identifier, read, vectors
 
 _TOLERANCE = {"double": 1e-12, "float": 1e-4}
 

@@ -1,6 +1,6 @@
 """Rollouts as JAX functions: the passes of a Runge-Kutta step as operations, in `lax.scan`.
 
-JAX differentiates through the steps, by the derivatives of a pass (`sim/stage.py`).
+JAX differentiates through the steps, by the derivatives of a pass (`sim/stage_function.py`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from ..errors import ArgumentError
 from ..functions.varying import argument_names
 from ..sim.applied_forces import acting_on, warn_of_contacts, with_passive
 from ..sim.charts import GROWN
+from ..sim.given_numbers import are_passive, refuse_dry_friction, which_numbers
 from ..sim.in_chunks import control_core
-from ..sim.numbers import are_passive, refuse_dry_friction, which_numbers
 from ..sim.read_arguments import check_actuators, check_closed, check_times, read_counts, read_period, rows_given
-from ..sim.stage import StageRecording
+from ..sim.stage_function import StageRecording
 from ..sim.step import GIVEN, NONE, Followed, ForceLaw, Traced, is_solved
 from ..system.system import System
 from ..tree.parameters import Parameter

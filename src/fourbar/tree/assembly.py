@@ -12,10 +12,10 @@ from ..errors import AssemblyError, unknown
 from ..mechanism.mechanism import Mechanism, PlacedJoint, joint_of, velocity_names
 from ..mechanism.validate import read_independent
 from ..tolerances import CLOSED, KEEP_AWAY
-from .closing import close, close_from, differences
 from .cluster_tree import ClusterTree
 from .clusters import Cluster
 from .embedding import LoopEmbedding
+from .loop_closing import close, close_from, differences
 from .own_joint import OwnJoint
 from .path_following import follow_path, move_into_limits
 

@@ -20,11 +20,11 @@ from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import IDENTITY, Transform, nudge
 from ..spatial.vectors import Twist
 from ..tolerances import ASSEMBLED, CLOSED
-from .bound import Bound
-from .closing import close, moved
+from .bound_embedding import Bound
 from .embedding import LoopEmbedding
 from .followers import Followers, close_followers, find_followers
 from .grouping import GROUND, between, group_links, tied
+from .loop_closing import close, moved
 from .own_joint import OwnJoint
 from .redundant_rows import Spare, freezing_rows, spare_rows
 from .spanning_tree import SpanningTree

@@ -17,7 +17,7 @@ from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 from ..tolerances import RANK
-from .bound import Bound
+from .bound_embedding import Bound
 from .cluster_tree import ClusterTree, arrange, every_body
 from .clusters import Cluster, loop_residual
 from .embedding import LoopEmbedding

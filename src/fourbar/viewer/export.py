@@ -10,7 +10,7 @@ from ..errors import ArgumentError
 from .drawing import LAYERS
 from .gltf import glb
 from .pictures import film, picture
-from .recording import RecordedMotion
+from .recorded_motion import RecordedMotion
 from .standalone_page import page
 
 ENDINGS = {".html": "a page", ".glb": "glTF", ".png": "a picture", ".gif": "a film", ".mp4": "a film"}

@@ -11,7 +11,7 @@ import numpy as np
 from .camera import AWAY, FIELD, direction
 from .drawing import Drawing, Item
 from .mesh_files import Colour, linear
-from .recording import RecordedMotion
+from .recorded_motion import RecordedMotion
 from .rotations import continuous, quaternions
 from .triangles import TriangleSurface, arrow
 

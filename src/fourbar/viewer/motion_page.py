@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .mesh_files import Colour
-from .recording import RecordedMotion
+from .recorded_motion import RecordedMotion
 from .served_page import ServedPage, put
 from .triangles import arrow
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import ArgumentError, FourbarError, extra
 from .camera import direction
 from .drawing import Drawing
-from .recording import RecordedMotion
+from .recorded_motion import RecordedMotion
 from .standalone_page import page
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import FourbarError
 from .dragging import reach
 from .pose_handles import Posed, PoseHandles, turn_of
-from .recording import RecordedMotion
+from .recorded_motion import RecordedMotion
 from .rotations import matrices
 from .served_page import ServedPage
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import FourbarError
 from .gltf import glb
-from .recording import RecordedMotion
+from .recorded_motion import RecordedMotion
 
 _LAYERS = ("shapes", "collision", "frames", "axes", "mass", "inertia", "ground")
 _PAGE = """<!doctype html>

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.solids import Solid as FixedSolid
+from ..contact.solid_terrain import Solid as FixedSolid
 from ..contact.terrain import HeightField, Plane, SignedDistance, Terrain
 from ..expr import evaluate
 from ..mechanism.geometry import Geometry

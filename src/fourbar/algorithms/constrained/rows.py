@@ -1,7 +1,8 @@
 """Rows A v of constraints at a state, and how unit forces along them reach the joints.
 
-A unit force along a row acts on some links (its wrench is the row itself, in the link's frame) and in some joints. Felt
-inward through freed joints it leaves u = τ - Sᵀ pA in each cluster, and with the articulated inertias D of the clusters
+A unit force along a row acts on some links (its wrench is the row itself, in the link's frame) and in some joints.
+Propagated inward through freed joints it leaves u = τ - Sᵀ pA in each cluster, and with the articulated inertias D
+of the clusters
 
     Ω = A M⁻¹ Aᵀ = Σ uᵀ D⁻¹ u,      M⁻¹ Aᵀ λ = what w = D⁻¹ u λ spreads outward,
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ...edit.place import transform
+from ...edit.placements import transform
 from ...joints import Free, Spherical
 from ...mechanism.mechanism import WORLD, Actuator, Drive, PlacedJoint
 from ...spatial.linear import vec

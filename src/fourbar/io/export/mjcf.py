@@ -13,7 +13,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from ...constraints import Gear
-from ...edit.place import transform
+from ...edit.placements import transform
 from ...joints import Fixed, Free, Helical, Joint, Spherical
 from ...joints.axis import unit_axis
 from ...joints.registry import tag_of
@@ -26,7 +26,7 @@ from .actuators import ActuatorWriter
 from .equalities import EqualityWriter
 from .inertials import Inertials
 from .mjcf_contacts import GeomWriter, options
-from .series import in_other_coordinates
+from .series_joints import in_other_coordinates
 from .text import Fresh, Unsaid, as_text, child
 
 _UNEQUAL = "joint {!r}: {} that is not the same for all its velocities"

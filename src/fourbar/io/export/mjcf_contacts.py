@@ -10,8 +10,8 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from ...edit.place import transform
-from ...mechanism.contact import ContactPair, ContactRules, Surface
+from ...edit.placements import transform
+from ...mechanism.contact_rules import ContactPair, ContactRules, Surface
 from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD
 from ..rotations import quaternion

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from xml.etree import ElementTree as ET
 
-from ...edit.place import transform
+from ...edit.placements import transform
 from ...joints import Fixed, Free, Helical, Joint, Planar, Revolute, Spherical, Universal
 from ...joints.axis import unit_axis
 from ...joints.registry import tag_of
@@ -19,10 +19,10 @@ from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
 from .sdf_loops import LoopWriter, planar, two_hinges
 from .sdf_model import SdfModel, said
-from .series import in_other_coordinates, placed
+from .series_joints import in_other_coordinates, placed
 from .surfaces import leave_contacts
 from .text import Unsaid, as_text, child, listed
-from .zero import can_start_at, closed_at, started_at
+from .zero_configuration import can_start_at, closed_at, started_at
 
 _STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 _SCREWS = 10  # the version 1.n from which on the pitch is in metres per turn

@@ -13,10 +13,10 @@ from ...joints.axis import rotation_from_z, unit_axis
 from ...joints.registry import tag_of
 from ...mechanism.mechanism import WORLD, Mechanism, NamedLoop
 from ...spatial.transform import Transform
-from .linear import conditions
+from .linear_conditions import conditions
 from .sdf_model import SdfModel, said
 from .text import Unsaid, child, listed
-from .zero import poses_at_zero
+from .zero_configuration import poses_at_zero
 
 _RIGHT = 1e-9  # cosine of what still counts as a right angle
 _MIMICS = 11  # the version 1.n from which on joints mimic

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ...edit.place import transform
+from ...edit.placements import transform
 from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD, Body, Mechanism
 from ...spatial.linear import Vec

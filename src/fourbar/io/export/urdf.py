@@ -11,7 +11,7 @@ from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 from ...constraints import Closure
-from ...edit.place import transform
+from ...edit.placements import transform
 from ...joints import (
     Cylindrical,
     Fixed,
@@ -29,8 +29,8 @@ from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD, Actuator, Body, Mechanism, NamedLoop, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
-from .linear import conditions
-from .series import in_other_coordinates, placed
+from .linear_conditions import conditions
+from .series_joints import in_other_coordinates, placed
 from .surfaces import Losses, leave_contacts, write_contact
 from .text import Fresh, Unsaid, as_text, child, rpy
 

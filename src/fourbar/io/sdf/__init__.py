@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...mechanism.builder import MechanismBuilder
 from ...mechanism.mechanism import Mechanism
-from ..closing import report_loops, straightened
 from ..element import Element, report_leftovers
+from ..loop_repair import report_loops, straightened
 from ..report import Report
 from ..source import Options, Source
 from ..xml import parse

@@ -19,7 +19,7 @@ from ...linalg import ranks
 from ...once import cached_property
 from ...spatial.linear import Mat, Vec
 from .frozen import Frozen
-from .inverse import Drives, check_weight, read_drives
+from .inverse_dynamics import Drives, check_weight, read_drives
 from .model import NumericRecorder
 
 if TYPE_CHECKING:

@@ -17,20 +17,20 @@ from ...functions.function import make_method
 from ...functions.registry import Method
 from ...linalg import ranks
 from ...once import cached_property
-from ...tree.closed import CLOSED, RESTARTS, Opened, close, longest_length, turning_velocities, velocity_units
+from ...tree.closed_positions import CLOSED, RESTARTS, Opened, close, longest_length, turning_velocities, velocity_units
 from ..closed_states import report_open
+from ..massless_bodies import check_regular
 from ..names import Names
-from ..singular import check_regular
-from . import balance as _balance  # noqa: F401  (registers how to differentiate)
-from . import driven as _driven  # noqa: F401  (registers its recordings)
-from .dense import choose as standing
-from .dependent import Dependent
+from . import drive_recordings as _driven  # noqa: F401  (registers its recordings)
+from . import forward_derivatives as _balance  # noqa: F401  (registers how to differentiate)
+from .dense_solvers import choose as standing
+from .dependent_rows import Dependent
 from .frozen import Frozen
 from .hybrid import HybridDynamics
-from .inverse import Drives, make_inverse, read_drives
+from .inverse_dynamics import Drives, make_inverse, read_drives
+from .method_recordings import METHODS, without_health
 from .model import ConstrainedModel, Given, NumericRecorder, named, read_gains, read_tolerance
-from .records import METHODS, without_health
-from .resolve import Resolved, by_svd
+from .redundant_samples import Resolved, by_svd
 
 if TYPE_CHECKING:
     from ..robot_methods import (

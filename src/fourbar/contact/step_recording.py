@@ -32,7 +32,7 @@ def contact_step(c: Context, spec: Spec) -> Outputs:
     """The state after a step of length dt from q, v under joint forces tau, with the impulses as they were before.
 
     Where it is not finite, the state stays as it was, forces are zero and the residual is infinite: a NaN among the
-    results would make all of them NaN. `told` are residual, gaps, forces.
+    results would make all of them NaN. `report` holds residual, gaps, forces.
     """
     found, call = stepper(c, spec).results(), c.recorder.call
     q, v, impulse = (Vec(found[name]) for name in ("q", "v", "impulse"))
@@ -43,7 +43,7 @@ def contact_step(c: Context, spec: Spec) -> Outputs:
         ("q_next", (len(q),), list(call(last_finite, Vec(c.given["q"]), q, size))),
         ("v_next", (len(v),), list(call(last_finite, Vec(c.given["v"]), v, size))),
         ("impulse_next", (len(impulse),), list(call(last_finite, Vec([0.0] * len(impulse)), impulse, size))),
-        ("told", (1 + 4 * n,), [call(marked, found["residual"][0], size), *found["gap"], *force]),
+        ("report", (1 + 4 * n,), [call(marked, found["residual"][0], size), *found["gap"], *force]),
     ]
 
 

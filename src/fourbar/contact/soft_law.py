@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ..errors import ModelError
 from ..expr import maximum, minimum, select, sqrt
 from ..functions.model import Model
-from ..mechanism.contact import PLAIN, Surface
+from ..mechanism.contact_rules import PLAIN, Surface
 from ..mechanism.surface_mix import SOLIMP, SOLREF, mixed
 from ..spatial.linear import Scalar
 from .inverse_weights import Weights, body_of, weights
@@ -73,7 +73,7 @@ class SoftContact(Soft):
 
 @dataclass(frozen=True)
 class SoftJoint:
-    """The softness of a joint's limits and of its dry friction, which MuJoCo's files may not tell apart."""
+    """The softness of a joint's limits and of its dry friction, which MuJoCo's files may not distinguish."""
 
     limit: Soft
     friction: Soft
@@ -202,8 +202,8 @@ class BoundMuJoCo(Law):
         for x in candidates:
             if (x.torsion or x.rolling) and not x.friction > 0.0:
                 raise ModelError(
-                    f"contact {x.name!r} has torsional or rolling friction and none against sliding, which MuJoCo's "
-                    "law does not know; give it friction=1e-5 or more"
+                    f"contact {x.name!r} has torsional or rolling friction but no sliding friction, which MuJoCo's "
+                    "law does not support; set friction=1e-5 or more"
                 )
         bouncing = [x.name for x in candidates if x.restitution > 0.0]
         if not bouncing:
@@ -244,4 +244,4 @@ def _check_reference(solref: Sequence[float]) -> None:
 
 def _check_power(solimp: Sequence[float]) -> None:
     if (solimp[4] * 2**_ROOTS) % 1.0:
-        raise ModelError(f"solimp={tuple(solimp)!r}: the power is {solimp[4]!r}; multiples of 0.125 are simulated")
+        raise ModelError(f"solimp={tuple(solimp)!r}: the power must be a multiple of 0.125, got {solimp[4]!r}")

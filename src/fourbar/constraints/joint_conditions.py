@@ -9,9 +9,9 @@ from typing import Any
 from ..errors import ModelError
 from ..spatial.linear import Scalar, dot, vec
 from .condition import Condition, MovingView
+from .condition_checks import is_entry
 from .functions import called, check_function
 from .loop import read_names
-from .read import is_entry
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from ...functions.arguments import F_EXT, TAU, A, Q, V
 from ...functions.context import Context
 from ...functions.registry import Outputs, vector
 from ...spatial.linear import Mat, Vec
-from .model import RESTITUTION, ROW_ACCELERATION
-from .records import (
+from .method_recordings import (
     Prescribed,
     RowProblem,
     by_rows,
@@ -22,6 +21,7 @@ from .records import (
     solvable,
     wanted,
 )
+from .model import RESTITUTION, ROW_ACCELERATION
 
 
 @solvable(Q, V, TAU, results="a", optional=[F_EXT, ROW_ACCELERATION])

@@ -72,15 +72,15 @@ def which_numbers(
     terrain = _of_terrain(mechanism, numbers, grounds)
     mine = {x.name for x in terrain}
     if friction is not None and (both := [x.name for x in terrain if x.field == FRICTION]):
-        raise ArgumentError(f"friction= is that of all contacts; give it, or numbers={{{both[0]!r}: ...}}, not both")
+        raise ArgumentError(f"give friction=, which is that of all contacts, or numbers={{{both[0]!r}: ...}}, not both")
     own = tuple(name for name in numbers if name not in mine)
     given = {x.name for x in parameters(mechanism, own)} if own else set()
     which = tuple(x for x in variable(mechanism) if x.name in given)
     for x in which:
         if x.owners == "loops":
             raise ArgumentError(
-                f"numbers: {x.name!r} belongs to a loop, which would have to be closed anew; build robots with other "
-                "loops by robot.with_parameters"
+                f"numbers: {x.name!r} belongs to a loop, which would have to be closed again; make a robot for "
+                "each value with robot.with_parameters"
             )
     return (*which, *terrain)
 
@@ -116,7 +116,7 @@ def _of_terrain(mechanism: Mechanism, numbers: Mapping[str, Any], grounds: Groun
     for name in numbers:
         if name in known and name in own:
             raise ArgumentError(
-                f"numbers: {name!r} is a number of the robot and of the terrain; give what the robot has another name"
+                f"numbers: {name!r} names a number of the robot and one of the terrain; rename the part of the robot"
             )
         of_terrain = isinstance(name, str) and name.rpartition(".")[0] in grounds.names
         if of_terrain and name not in known and name not in own:

@@ -13,7 +13,7 @@ from ..errors import FourbarError
 from ..mechanism.contact_pairs import touches_world
 from ..sim.contact_run import ContactRun
 from ..sim.scene import Scene
-from ..sim.shapes import free_roots, home, poses_at
+from ..sim.scene_start import free_roots, home, poses_at
 from ..spatial.transform import IDENTITY
 from ..system.system import System
 from ..tree.cluster_tree import GROUND

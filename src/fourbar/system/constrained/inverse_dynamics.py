@@ -12,10 +12,10 @@ import numpy as np
 from ...algorithms.constrained.drives import Plan
 from ...errors import ArgumentError, unknown
 from ...tree.cluster_tree import ClusterTree
-from .dense import drive
-from .dependent import Dependent
-from .plan import make_plan
-from .resolve import BySvd, Resolved
+from .dense_solvers import drive
+from .dependent_rows import Dependent
+from .drive_plan import make_plan
+from .redundant_samples import BySvd, Resolved
 
 if TYPE_CHECKING:
     from .robot import Constrained

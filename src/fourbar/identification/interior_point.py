@@ -15,8 +15,8 @@ import numpy as np
 
 from ..errors import FourbarError
 from .coordinates import EstimatedCoordinates
-from .pseudo import coordinates, symmetric
-from .solve import LeastSquares
+from .least_squares import LeastSquares
+from .pseudo_inertia import coordinates, symmetric
 
 _STEPS = 400
 _GAP = 1e-10  # between the cost that is found and the least, beside the cost

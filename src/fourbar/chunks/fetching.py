@@ -68,8 +68,8 @@ def _filled(whole: Any, place: tuple[slice, ...], piece: Any) -> Any:
         return piece
     if whole[place].shape != np.shape(piece):
         raise ArgumentError(
-            f"compute: a chunk has shape {np.shape(piece)}, where its dask array says {whole[place].shape}; mend the "
-            "chunks= of the map_blocks or blockwise that it comes from"
+            f"compute: a chunk has shape {np.shape(piece)}, where its dask array says {whole[place].shape}; correct "
+            "the chunks= of the map_blocks or blockwise that it comes from"
         )
     if whole.dtype != piece.dtype:  # other than the array says
         whole = whole.astype(np.result_type(whole, piece))

@@ -53,7 +53,7 @@ def read(caller: str, functions: Sequence[Any], prefix: str) -> list[Exported]:
         if not callable(program):
             options = ", ".join(getattr(function, "options", ())) or "frame"
             raise ArgumentError(
-                f"{caller}: {function!r} is no function that can be written. Give functions of a robot, such as "
+                f"{caller}: {function!r} cannot be exported. Give functions of a robot, such as "
                 f"robot.inverse_dynamics; one with options as function.specialise({options}=...)"
             )
         made: Any = program()

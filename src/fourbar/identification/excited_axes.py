@@ -15,7 +15,7 @@ from ..once import cached_property
 from ..system.system import System
 from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
-from .states import has_implicit_loops, random_configurations
+from .random_states import has_implicit_loops, random_configurations
 
 _UNLIMITED = np.pi  # range of a coordinate without limits
 

@@ -74,24 +74,24 @@ def read_points(mesh_points: Any) -> int:
     return int(mesh_points)
 
 
-def tell_chosen(found: ContactSelection, unkept: Sequence[str]) -> None:
-    """Say what of the model does not act, or otherwise than it is."""
+def warn_of_selection(found: ContactSelection, unkept: Sequence[str]) -> None:
+    """Warn of shapes and limits of the model that are left out or approximated."""
     if found.left:
-        warn(f"Scene: not simulated, so that nothing touches there: {_listed(found.left, '; ')}. Put simple shapes in "
-             "their place with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
+        warn(f"Scene: these shapes are not simulated and touch nothing: {_listed(found.left, '; ')}. Replace them "
+             "by simple shapes with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
     if found.skipped:
-        warn(f"Scene: more than {ENOUGH} points may touch; {len(found.candidates)} take part, those of the lowest "
-             f"shapes at the start first, and not all of: {_listed(found.skipped, ', ')}. Name those that "
-             "should touch in contacts=[...]", SimulationWarning)  # fmt: skip
+        warn(f"Scene: more than {ENOUGH} points may touch; {len(found.candidates)} are simulated, those of the "
+             f"lowest shapes at the start first. Left out, at least in part: {_listed(found.skipped, ', ')}. Name the "
+             "shapes that should touch in contacts=[...]", SimulationWarning)  # fmt: skip
     if found.beyond:
         count = len(found.beyond)
         worst = max(found.beyond, key=lambda name: found.beyond[name])
         warn(f"Scene: {count} mesh{'es touch' if count > 1 else ' touches'} with a few corners of the convex hull, "
-             f"which the mesh exceeds by up to {1e3 * found.beyond[worst]:.3g} mm ({worst!r}); mesh_points= takes more "
-             "of them", SimulationWarning)  # fmt: skip
+             f"which the mesh exceeds by up to {1e3 * found.beyond[worst]:.3g} mm ({worst!r}); increase "
+             "mesh_points= for a closer fit", SimulationWarning)  # fmt: skip
     if unkept:
-        warn(f"Scene: the limits of {_listed([repr(x) for x in unkept], ', ')} are not kept: their coordinates are not "
-             "the integrals of their velocities", SimulationWarning)  # fmt: skip
+        warn(f"Scene: the limits of {_listed([repr(x) for x in unkept], ', ')} are not enforced: their coordinates are "
+             "not the integrals of their velocities", SimulationWarning)  # fmt: skip
 
 
 def _listed(names: Sequence[str], between: str) -> str:

@@ -17,7 +17,7 @@ from .boxes import BoxAndBox
 from .candidates import OneOf, Touch
 from .capsules import CapsuleAndSolid
 from .shapes import PlacedShape, balls
-from .solids import DISTANCE
+from .solid_terrain import DISTANCE
 
 Three = tuple[float, float, float]
 

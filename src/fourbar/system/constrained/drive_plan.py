@@ -10,7 +10,7 @@ from ...algorithms.constrained.drives import Plan
 from ...algorithms.constrained.multipliers import IndependentRows
 from ...linalg import inverse_in_units, ranks, transposed
 from ...tolerances import NOTHING
-from .dense import choose
+from .dense_solvers import choose
 
 _NONE = IndependentRows((), ())
 

@@ -12,7 +12,7 @@ from ..mechanism.mechanism import WORLD
 from ..plots.sticks import stick_figure, tip_path
 from ..plots.style import COLOURS, DARK, EDGE, PALE, drawing
 from ..system.system import System
-from .contact import Touched, by_body, up_of
+from .contact_simulation import Touched, by_body, up_of
 from .picture import joints
 
 _MOST_FORCES = 5  # bodies whose forces are lines of their own

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...constraints import Closure, Coupling, Gear, Polynomial
 from ...constraints.loop import Loop
-from ...edit.place import placement, transform
+from ...edit.placements import placement, transform
 from ...joints import Composite, Fixed, Free, Joint, Planar, Spherical
 from ...mechanism.mechanism import WORLD, Mechanism, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform

@@ -13,10 +13,10 @@ from ...functions.arguments import F_EXT, TAU, A, Q, V
 from ...functions.context import Context
 from ...functions.registry import Outputs, Stages, flat, method, vector
 from ...spatial.linear import Mat, Vec
+from .method_recordings import METHODS, STAGES, Prescribed, constrained_model
 from .model import ROW_ACCELERATION
-from .problems import HybridProblem
-from .records import METHODS, STAGES, Prescribed, constrained_model
 from .row_methods import spanning
+from .row_problems import HybridProblem
 
 
 @method(Q, V, A, results="tau rows", optional=[F_EXT], into=METHODS)

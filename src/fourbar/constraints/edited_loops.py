@@ -6,8 +6,8 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..joints.image import Rows
 from ..joints.mirror import Mirror
+from ..joints.mirror_image import Rows
 from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
 from .loop import EDITED, Loop, View

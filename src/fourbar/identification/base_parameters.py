@@ -20,7 +20,7 @@ from ..mechanism.validate import read_rng
 from ..once import cached_property
 from ..representation import counted, html_table
 from ..system.system import System
-from .states import check_robot, random_configurations
+from .random_states import check_robot, random_configurations
 from .triangular import Triangle
 
 _DEPENDENT = 1e-9  # norm that is left of a column of unit length when it depends on others

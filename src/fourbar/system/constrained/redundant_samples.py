@@ -11,8 +11,8 @@ import numpy as np
 from ...arrays import batch_shape, bind, check_target, to_array
 from ...errors import ArgumentError, SingularError, warn
 from ...functions.derivatives import described, read_names
-from .dense import least_force
-from .dependent import Broken, Dependent
+from .dense_solvers import least_force
+from .dependent_rows import Broken, Dependent
 
 WEAK = 1e8  # ratio of a diagonal entry of Ω to its pivot from which on a sample is solved by singular values
 LOOSE = 1e-9  # how much a row may not be implied by others, relative to its own entry of Ω

@@ -10,8 +10,8 @@ import pytest
 
 import fourbar as fb
 from fourbar.joints import Revolute
+from fourbar.mechanism.contact import Surface
 from fourbar.mechanism.contact_pairs import touches_world
-from fourbar.mechanism.contact_rules import Surface
 from fourbar.mechanism.geometry import Geometry
 
 SDF = """<sdf version="1.9"><model name="m"><link name="a">

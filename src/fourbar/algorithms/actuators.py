@@ -27,12 +27,12 @@ class ActuatorLaw(NamedTuple):
 
     @property
     def needs_length(self) -> bool:
-        """Whether the length matters."""
+        """Whether the force depends on the length."""
         return not (is_zero(self.gain[1]) and is_zero(self.bias[1]))
 
     @property
     def needs_velocity(self) -> bool:
-        """Whether the velocity matters."""
+        """Whether the force depends on the velocity."""
         return not (is_zero(self.gain[2]) and is_zero(self.bias[2]))
 
 

@@ -27,7 +27,7 @@ from .sweep import Outcome, Sweeps, outward
 
 
 class MovingLink(NamedTuple):
-    """A body in motion: its twist V, the rates Ṡ of its joint's motions, its flow of matter."""
+    """A body in motion: its twist V, the rates Ṡ of its joint's motions, its flow B."""
 
     V: Twist
     dS: tuple[Twist, ...]
@@ -51,7 +51,7 @@ def turn(
 
 
 def moving(own: LinkInRoot, V_parent: Twist, v: Vec, rates: tuple[Twist, ...]) -> MovingLink:
-    """A link in motion, and the flow of its matter."""
+    """A link in motion, and its flow B."""
     V, dS = turn(own.pose, own.S, V_parent, v, rates)
     return MovingLink(V, dS, Flow.of(own.I, V))
 

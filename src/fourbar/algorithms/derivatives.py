@@ -167,7 +167,7 @@ def compose_inward(
 
 
 class Carrier(NamedTuple):
-    """What of a joint matters to those that it carries."""
+    """What the joints that a joint carries need of it."""
 
     S: tuple[Twist, ...]
     psi: tuple[Twist, ...]

@@ -56,7 +56,7 @@ def moved(joint: Joint | None, embedding: Any, q: Vec, v: Vec, dt: Scalar) -> tu
     way = before.rotate(linear)
     turning = Vec([x * dt if row < 3 else 0.0 for x, row in zip(v, _rows(joint), strict=True)])
     turned = joint.integrate(q, turning)
-    seen = joint.placement(turned).unrotate(way)
+    linear = joint.placement(turned).unrotate(way)
     places = [row - 3 for row in _rows(joint) if row >= 3]
     q_next = Vec([x + way[places[i]] * dt if i < len(places) else x for i, x in enumerate(turned)])
-    return q_next, Vec([x if row < 3 else seen[row - 3] for x, row in zip(v, _rows(joint), strict=True)])
+    return q_next, Vec([x if row < 3 else linear[row - 3] for x, row in zip(v, _rows(joint), strict=True)])

@@ -1,4 +1,4 @@
-"""Of more candidates than are wanted those that matter: the feet of what stands, and what keeps the rest above ground.
+"""The most relevant candidates where there are too many: feet that stand, and points that keep the rest above ground.
 
 What moves freely is lifted or lowered until its lowest shape touches: the others are as far away as they are higher.
 A robot on terrain touches with all points of its lowest shapes, and where it falls with points of the others that lie

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..errors import ModelError
 from ..functions.options import read_frame
+from ..mechanism.contact import Surface
 from ..mechanism.contact_pairs import BodyShape
-from ..mechanism.contact_rules import Surface
 from ..mechanism.geometry import SIZES, Geometry
 from ..mechanism.mechanism import WORLD, Mechanism
 from ..mechanism.validate import read_placement

@@ -88,7 +88,7 @@ class Solid(Terrain):
     """A ball, capsule, box or cylinder that does not move: a table, a step, a post.
 
     Points, balls, capsules and boxes of a robot touch it wherever the two meet; cylinders, ellipsoids and meshes with
-    the points that stand for them on terrain, so that a corner of the solid in the middle of a face is not seen.
+    the points that stand for them on terrain, so that a corner of the solid in the middle of a face is missed.
 
     Parameters
     ----------

@@ -412,15 +412,15 @@ class Interpreter:
         finite = np.ones(len(status), bool)
         for after in self._roles.state.values():
             finite &= np.isfinite(found[after]).reshape(len(status), -1).all(axis=1)
-        sound = running & finite
+        valid = running & finite
         status[running & ~finite] = DIVERGED
         if self._roles.stop:
-            status[sound & (found[self._roles.stop] > 0.0)] = STOPPED
-        made[sound] += 1.0
+            status[valid & (found[self._roles.stop] > 0.0)] = STOPPED
+        made[valid] += 1.0
         chosen = {}
         for name, after in self._roles.state.items():
             new = found[after]
-            chosen[after] = np.where(sound.reshape(-1, *[1] * (new.ndim - 1)), new, before[name])
+            chosen[after] = np.where(valid.reshape(-1, *[1] * (new.ndim - 1)), new, before[name])
         return chosen
 
 

@@ -1,4 +1,4 @@
-"""Base parameters: the combinations of parameters that determine a robot's joint forces, and those that do not matter.
+"""Base parameters: the combinations of parameters that determine a robot's joint forces, and those without effect.
 
 Found numerically. Columns of the regressor at many random states are visited in order, bodies near the ground first;
 one that depends on those before it adds to their combinations (the regrouping of the identification literature).
@@ -157,7 +157,7 @@ def mean_length(robot: System) -> float:
     return float(np.mean([x for x in lengths if x > 0.0] or [1.0]))
 
 
-def _seen(norms: np.ndarray, names: tuple[str, ...], length: float) -> np.ndarray:
+def _above_rounding(norms: np.ndarray, names: tuple[str, ...], length: float) -> np.ndarray:
     """Which columns of a regressor are more than rounding, independent of the unit of length.
 
     Relative to the largest: m, m c and J, scaled by the robot's size, and joint parameters among themselves.
@@ -173,11 +173,11 @@ def _seen(norms: np.ndarray, names: tuple[str, ...], length: float) -> np.ndarra
 def regroup(R: np.ndarray, names: tuple[str, ...], length: float) -> BaseParameters:
     """Base parameters from a triangle R (·, p) of a regressor; `length` is the size of the robot."""
     norms = np.linalg.norm(R, axis=0)
-    seen = _seen(norms, names, length)
-    unit = R / np.where(seen, norms, 1.0)
+    used = _above_rounding(norms, names, length)
+    unit = R / np.where(used, norms, 1.0)
     Q = np.zeros((len(R), 0))
     independent: list[int] = []
-    for j in np.flatnonzero(seen):
+    for j in np.flatnonzero(used):
         left = unit[:, j] - Q @ (Q.T @ unit[:, j])
         left -= Q @ (Q.T @ left)
         size = np.linalg.norm(left)
@@ -186,9 +186,9 @@ def regroup(R: np.ndarray, names: tuple[str, ...], length: float) -> BaseParamet
             Q = np.column_stack([Q, left / size])
     combine = np.zeros((len(independent), len(names)))
     if independent:
-        solved = least_squares(unit[:, independent], unit[:, seen])
-        combine[:, seen] = solved * norms[seen] / norms[independent][:, None]
-        relative = np.abs(combine) * norms[independent][:, None] / np.where(seen, norms, 1.0)
+        solved = least_squares(unit[:, independent], unit[:, used])
+        combine[:, used] = solved * norms[used] / norms[independent][:, None]
+        relative = np.abs(combine) * norms[independent][:, None] / np.where(used, norms, 1.0)
         combine[relative < _NEGLIGIBLE] = 0.0
         combine[:, independent] = np.eye(len(independent))
     return BaseParameters(names, tuple(independent), combine)

@@ -52,16 +52,16 @@ class LeastSquares:
         """Standard deviations of combinations `maps` (k, m) of x, infinite for those that are undetermined."""
         _, s, Vt = self.svd
         total = s**2 + self.weight
-        seen = total > 0.0
+        informed = total > 0.0
         parts = maps @ Vt.T
-        known = np.sqrt(np.sum(parts[:, seen] ** 2 / total[seen], axis=1))
+        known = np.sqrt(np.sum(parts[:, informed] ** 2 / total[informed], axis=1))
         return np.where(self.unknown(maps), np.inf, known) if self.weight == 0.0 else known
 
     def unknown(self, maps: np.ndarray) -> np.ndarray:
         """Which combinations (k, m) the data do not determine."""
         _, s, Vt = self.svd
-        seen = Vt[s > 0.0]
-        left = maps - (maps @ seen.T) @ seen
+        informed = Vt[s > 0.0]
+        left = maps - (maps @ informed.T) @ informed
         return np.linalg.norm(left, axis=1) > 1e-6 * np.linalg.norm(maps, axis=1)
 
     def anchored(self) -> LeastSquares:

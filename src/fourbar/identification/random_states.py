@@ -54,5 +54,5 @@ def random_configurations(robot: System, rng: np.random.Generator, n: int) -> np
         if not near.size:
             return q
         q[near] = robot.random(rng, len(near))
-    sound = np.flatnonzero(_conditions(robot, q) < worst)
-    return q[np.resize(sound, n)] if len(sound) else q
+    valid = np.flatnonzero(_conditions(robot, q) < worst)
+    return q[np.resize(valid, n)] if len(valid) else q

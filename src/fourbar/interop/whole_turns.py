@@ -58,8 +58,8 @@ def with_turns(tie: LoopEmbedding, q: np.ndarray) -> np.ndarray:
     if not left.size:
         return found
     searched, solved = _columns(tie)
-    seen = np.any(_effects(tie, q[left], searched), axis=(0, 1)).tolist()
-    searched = [column for column, matters in zip(searched, seen, strict=True) if matters]
+    affected = np.any(_effects(tie, q[left], searched), axis=(0, 1)).tolist()
+    searched = [column for column, used in zip(searched, affected, strict=True) if used]
     for turns in _candidates(len(searched)):
         trial = q[left].copy()
         trial[:, searched] += _TURN * np.array(turns)

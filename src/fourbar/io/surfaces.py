@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..mechanism.contact_rules import PLAIN, Surface
+from ..mechanism.contact import PLAIN, Surface
 from .element import Element
 
 _TORSION = 3.0 * math.pi / 16.0  # torque of Gazebo's law, by coefficient, radius of the patch and force

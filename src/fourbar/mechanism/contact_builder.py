@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import ModelError, unknown
-from .contact_rules import NO_RULES, PLAIN, ContactPair, ContactRules, Surface
+from .contact import NO_RULES, PLAIN, ContactPair, ContactRules, Surface
 from .validate import read_geometry
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class ContactBuilder:
         >>> import fourbar as fb
         >>> from fourbar.mechanism.geometry import Geometry
         >>> ball = Geometry("sphere", (0.1,), role="collision", name="ball")
-        >>> from fourbar.mechanism.contact_rules import Surface
+        >>> from fourbar.mechanism.contact import Surface
         >>> b = fb.Builder("toy").world(Geometry("plane", role="collision", name="floor"))
         >>> _ = b.body("toy", joint=fb.joints.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1), geometry=[ball])
         >>> robot = b.contact_pair(("world", "floor"), ("toy", "ball"), Surface(friction=0.3)).build()

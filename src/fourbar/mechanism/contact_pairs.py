@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from .contact_rules import ContactPair
+from .contact import ContactPair
 from .geometry import Geometry
 from .mechanism import WORLD, Mechanism
 
@@ -111,11 +111,11 @@ class _Carriers:
         self._carrier: dict[str, str] = {WORLD: WORLD}  # of such a first body that which carries it
         for c in mechanism.joints:
             self.rigid[c.child] = c.child if c.joint.nv else self.rigid[c.parent]
-        matter = {self.rigid[b.name] for b in mechanism.bodies if b.mass or b.geometry or any(map(any, b.inertia))}
+        solid = {self.rigid[b.name] for b in mechanism.bodies if b.mass or b.geometry or any(map(any, b.inertia))}
         for c in mechanism.joints:
             if c.joint.nv:  # what has neither mass nor shapes is a part of a joint
                 parent = self.rigid[c.parent]
-                self._carrier[c.child] = parent if parent in (*matter, WORLD) else self._carrier[parent]
+                self._carrier[c.child] = parent if parent in (*solid, WORLD) else self._carrier[parent]
 
     def may_meet(self, a: str, b: str, with_parents: bool) -> bool:
         """Whether shapes of two bodies may meet."""

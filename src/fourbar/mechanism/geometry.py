@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from ..errors import ModelError
-from .contact_rules import PLAIN, Surface
+from .contact import PLAIN, Surface
 from .placement import Placement, Three
 
 CONTACT, WORLD_CONTACT = (

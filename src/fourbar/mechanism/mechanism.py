@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..constraints.loop import Loop
 from ..joints.base import Joint
 from .actuators import Actuator, Drive
-from .contact_rules import NO_RULES, ContactRules
+from .contact import NO_RULES, ContactRules
 from .placement import Matrix, Placement, Three
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from .contact import PLAIN, Surface
 from .contact_pairs import MayTouch
-from .contact_rules import PLAIN, Surface
 
 SOLREF, SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)  # MuJoCo's, where nothing is said
 _LEAST = 1e-15  # weights below it are none

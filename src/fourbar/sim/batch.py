@@ -9,9 +9,10 @@ import numpy as np
 
 from ..arrays import Argument, to_array
 from ..contact.candidates import OneOf, reported_gaps
-from ..contact.step_rollout import SEEN, Taken
+from ..contact.step_rollout import Taken
 from ..errors import ArgumentError, unknown
 from ..functions.rollout import GIVEN, NONE
+from ..functions.step_end import OBSERVED
 from .given_numbers import nominal, read_numbers
 from .in_place_worlds import InPlaceWorlds
 from .observe import check_driven, read_observations
@@ -76,7 +77,7 @@ class Batch:
         self._number_shapes = {name: x.shape for name, x in self.numbers.items()}
         self._observed = read_observations(observe, scene.model)
         self._watch = Observer(scene.model, self._parameters, self._observed)
-        self.observations = self._watch.see(self.q, self.v, self._numbers(slice(None)))
+        self.observations = self._watch.observe(self.q, self.v, self._numbers(slice(None)))
 
     def _spread(self, name: str, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         try:
@@ -153,7 +154,7 @@ class Batch:
             check_driven(self._observed, self.scene.robot.mechanism)
         u = GIVEN if driven else NONE
         rollout = self.scene.rolled(Taken(GIVEN, u, True, self._parameters, self._observed, self._terrain))
-        names = ["gap", "force", *(SEEN + name for name in self.observations)]
+        names = ["gap", "force", *(OBSERVED + name for name in self.observations)]
         end = _STATE + len(names)
         reported = dict(zip(names, arrays[_STATE:end], strict=True))
         return InPlaceWorlds(rollout, self.dt, arrays[:_STATE], reported, arrays[end:])
@@ -205,7 +206,7 @@ class Batch:
             array[which] = 0
         self.gap[which] = np.nan
         if self.observations and len(self.q[which]):
-            for name, x in self._watch.see(self.q[which], self.v[which], self._numbers(which)).items():
+            for name, x in self._watch.observe(self.q[which], self.v[which], self._numbers(which)).items():
                 self.observations[name][which] = x
 
     def change(self, name: str, values: Any, ids: Any = None) -> None:

@@ -115,8 +115,8 @@ class Charts:
         self.now = self.robot
         self.moving = any(True for _ in _implicit(self.robot))
 
-    def seen(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """The robot's own velocities of a motion."""
+    def to_robot_velocities(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Velocities w in the current coordinates as those of the robot."""
         return w if self.now is self.robot else _converted(self.now, self.robot, q, w)
 
     def checked(self, q: np.ndarray, tau: Any, name: str = "torque", size: int | None = None) -> np.ndarray:
@@ -131,7 +131,7 @@ class Charts:
         tau = self.checked(q, tau)
         if self.now is self.robot:
             return tau
-        PE = self.seen(q[..., None, :], np.eye(self.now.nv))  # a row for each of w
+        PE = self.to_robot_velocities(q[..., None, :], np.eye(self.now.nv))  # a row for each of w
         return np.einsum("...ij,...j->...i", PE, tau)
 
     def looked_at(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:

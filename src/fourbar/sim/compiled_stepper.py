@@ -136,14 +136,14 @@ class CompiledStepper:
         """Whether no sample moves any more."""
         return not (self.now.status == RUNNING).any()
 
-    def seen(self) -> SimulatedState:
+    def states(self) -> SimulatedState:
         """The states as the user knows them, (..., nq) and (..., nv)."""
         s = self.now
-        v = self._seen(s, slice(None), s.q, s.v)
+        v = self._robot_velocities(s, slice(None), s.q, s.v)
         q, v = (x.reshape(*self.batch, x.shape[-1]) for x in (s.q, v))
         return SimulatedState(q, v, s.lost.reshape(self.batch))
 
-    def _seen(self, s: Samples, ids: Any, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def _robot_velocities(self, s: Samples, ids: Any, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Velocities (n, ..., nv) of some samples in the robot's own."""
         found, which = w.copy(), s.chart[ids]
         if len(self._charts) == 1 and self._charts[0].followed.now is self.robot:
@@ -151,7 +151,7 @@ class CompiledStepper:
         for k in np.unique(which):
             now = self._charts[k].followed.now
             if now is not self.robot:
-                found[which == k] = self._charts_at(now).seen(q[which == k], w[which == k])
+                found[which == k] = self._charts_at(now).to_robot_velocities(q[which == k], w[which == k])
         return found
 
     def _charts_at(self, now: System) -> Charts:
@@ -228,7 +228,7 @@ class CompiledStepper:
         which, row = np.nonzero((at > behind[:, None]) & (at <= motion.now.made[:, None]))
         fresh = {name: x[which, row] for name, x in into.items()}
         if chart.followed.now is not self.robot and len(which):
-            fresh["v"] = self._charts_at(chart.followed.now).seen(fresh["q"], fresh["v"])
+            fresh["v"] = self._charts_at(chart.followed.now).to_robot_velocities(fresh["q"], fresh["v"])
         for name, x in self._rows.items():
             x[number[row], ids[which]] = fresh[name]
 
@@ -301,7 +301,7 @@ class CompiledStepper:
         found = {name: x[:end] for name, x in self._rows.items()}
         if steps % self.every:
             found["q"][-1], found["lost"][-1] = s.q, s.lost
-            found["v"][-1] = self._seen(s, slice(None), s.q, s.v)
+            found["v"][-1] = self._robot_velocities(s, slice(None), s.q, s.v)
             for name in ("held_tau", "held_u"):
                 if name in found:
                     found[name][-1] = getattr(s, name)
@@ -346,7 +346,7 @@ class CompiledStepper:
         charts = self._charts_at(now)
 
         def asked(t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-            return charts.force(q, force(t, q, charts.seen(q, w), ids))
+            return charts.force(q, force(t, q, charts.to_robot_velocities(q, w), ids))
 
         try:
             step(now, t, state, self.dt, asked, self.acting)

@@ -106,18 +106,18 @@ class ConstrainedFollower(Follower):
     def step(self, t: float, now: SimulatedState, dt: float) -> SimulatedState:
         """The next state, on the constraints."""
         after = step(self.charts.robot, t, now, dt, self._force, self.acting)
-        sound = np.isfinite(after.q).all(axis=-1) & np.isfinite(after.v).all(axis=-1)
-        if not sound.any():
+        valid = np.isfinite(after.q).all(axis=-1) & np.isfinite(after.v).all(axis=-1)
+        if not valid.any():
             return after
         if after.q.ndim == 1:
             return after._replace(**dict(zip(("q", "v"), self._met(after.q, after.v), strict=True)))
-        q, v = self._met_where(sound, after, now)
+        q, v = self._met_where(valid, after, now)
         return after._replace(q=q, v=v)
 
-    def _met_where(self, sound: Any, after: SimulatedState, now: SimulatedState) -> tuple[np.ndarray, np.ndarray]:
-        """The states of a batch after a step from `now`, on the constraints in the samples that are `sound`."""
+    def _met_where(self, valid: Any, after: SimulatedState, now: SimulatedState) -> tuple[np.ndarray, np.ndarray]:
+        """The states of a batch after a step from `now`, on the constraints in the samples that are `valid`."""
         q, v = after.q.copy(), after.v.copy()
-        q[sound], v[sound] = self._met(q[sound], v[sound])
+        q[valid], v[valid] = self._met(q[valid], v[valid])
         return q, v
 
     def _inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
@@ -163,11 +163,11 @@ class VaryingFollower(ConstrainedFollower):
     def _answer(self, q: np.ndarray, missing: np.ndarray) -> np.ndarray:
         """What the least forces along the rows do that make up for what is missing there: M⁻¹ Aᵀ λ."""
         A, inverse = self._held.jacobian(q), self._inverse_mass_matrix(q)
-        sound: Any = np.isfinite(inverse).all(axis=(-2, -1)) & np.isfinite(missing).all(axis=-1)
-        finite = np.where(sound[..., None, None], inverse, np.eye(inverse.shape[-1]))
-        Y = transposed(np.linalg.cholesky(finite)) @ np.where(sound[..., None, None], transposed(A), 0.0)
-        force, gap = least_force(Y, np.where(sound[..., None], missing, 0.0), self._held.quiet_rows)
-        solved = sound & (gap <= self._held._tolerance)
+        valid: Any = np.isfinite(inverse).all(axis=(-2, -1)) & np.isfinite(missing).all(axis=-1)
+        finite = np.where(valid[..., None, None], inverse, np.eye(inverse.shape[-1]))
+        Y = transposed(np.linalg.cholesky(finite)) @ np.where(valid[..., None, None], transposed(A), 0.0)
+        force, gap = least_force(Y, np.where(valid[..., None], missing, 0.0), self._held.quiet_rows)
+        solved = valid & (gap <= self._held._tolerance)
         return apply(inverse @ transposed(A), np.where(solved[..., None], force, np.nan))
 
     def _inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
@@ -176,9 +176,9 @@ class VaryingFollower(ConstrainedFollower):
     def _kept(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return v + self._answer(q, self._held.rate(q, v))
 
-    def _met_where(self, sound: Any, after: SimulatedState, now: SimulatedState) -> tuple[np.ndarray, np.ndarray]:
+    def _met_where(self, valid: Any, after: SimulatedState, now: SimulatedState) -> tuple[np.ndarray, np.ndarray]:
         """The same of all samples at once, since parameters are those of all: others are where they were meanwhile."""
-        which = sound[..., None]
+        which = valid[..., None]
         met = self._met(np.where(which, after.q, now.q), np.where(which, after.v, now.v))
         return np.where(which, met[0], after.q), np.where(which, met[1], after.v)
 

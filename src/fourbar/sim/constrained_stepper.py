@@ -75,12 +75,12 @@ class ConstrainedStepper(CompiledStepper):
         else:
             follower = ConstrainedFollower(self._held, force, self.law.passive)
         after = follower.step(made * self.dt, now, self.dt)
-        sound = np.atleast_1d(~diverged(after))
-        done = ids[sound]
+        valid = np.atleast_1d(~diverged(after))
+        done = ids[valid]
         found = {"q": after.q, "v": after.v, "lost": np.asarray(after.lost)}
         found |= {f"held_{name}": held[name] for name in self.law.asked}
         for name, x in found.items():
-            fresh = x.reshape(len(ids), *getattr(s, name).shape[1:])[sound]
+            fresh = x.reshape(len(ids), *getattr(s, name).shape[1:])[valid]
             getattr(s, name)[done] = fresh
             if (made + 1) % self.every == 0:
                 self._rows[name][(made + 1) // self.every, done] = fresh

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..arrays import is_lazy
 from ..contact.candidates import reported_gaps
-from ..contact.step_rollout import SEEN
 from ..errors import ArgumentError, warn
 from ..functions.rollout import ALWAYS, Rolled, RolloutRun
+from ..functions.step_end import OBSERVED
 from ..representation import counted
 from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import SimulationWarning
@@ -149,15 +149,15 @@ class RunningContacts:
     """A motion under way, in machine code; its records have time as the first axis."""
 
     def __init__(
-        self, scene: Scene, motion: RolloutRun, dt: float, steps: int, every: int, seen: dict[str, np.ndarray],
+        self, scene: Scene, motion: RolloutRun, dt: float, steps: int, every: int, observed: dict[str, np.ndarray],
         threads: int | None = None,
     ) -> None:  # fmt: skip
         if not isinstance(every, int | np.integer) or isinstance(every, bool) or every < 1:
             raise ArgumentError(f"every={every!r}: expected a whole number of steps, at least 1")
         self.scene, self.motion, self.dt, self.steps, self.every = scene, motion, dt, steps, int(every)
-        self._start, self._seen, self._threads = motion.state, seen, threads
+        self._start, self._observed, self._threads = motion.state, observed, threads
         known = (*motion.recordable, *RECORDS)
-        names = (*RECORDS, *(x for x in known if x in ("acting", "kept") or x.startswith(SEEN)))
+        names = (*RECORDS, *(x for x in known if x in ("acting", "kept") or x.startswith(OBSERVED)))
         self._rows = motion.room(names, steps // self.every, time_first=True)
         self._tail = motion.room(names, 1, time_first=True)
         self._whole = steps - steps % self.every  # the steps whose records go into rows
@@ -211,7 +211,7 @@ class RunningContacts:
             first["kept"] = np.zeros(records["kept"].shape[1:])
         if "acting" in records:
             first["acting"] = np.full(records["acting"].shape[1:], np.nan)
-        first |= {SEEN + x: np.broadcast_to(y, records[SEEN + x].shape[1:]) for x, y in self._seen.items()}
+        first |= {OBSERVED + x: np.broadcast_to(y, records[OBSERVED + x].shape[1:]) for x, y in self._observed.items()}
         whole = {name: np.concatenate([x[None], records[name]]) for name, x in first.items()}
         gap, force = reported_gaps(whole["gap"]), whole["force"]
         contacts = Contacts(self.scene.contacts, gap, force, (force != 0.0).any(axis=-1))
@@ -225,7 +225,7 @@ class RunningContacts:
         by_law = Residuals(*np.moveaxis(whole["residuals"], -1, 0))
         return ContactRun(
             t, whole["q"], whole["v"], contacts, whole["residual"], whole["worst"], good, rolled.diverged, last, by_law,
-            self.scene, whole.get("acting"), {x: whole[SEEN + x] for x in self._seen}, whole.get("kept"), fast,
+            self.scene, whole.get("acting"), {x: whole[OBSERVED + x] for x in self._observed}, whole.get("kept"), fast,
         )  # fmt: skip
 
     def _warn(self, name: str, rolled: Rolled) -> None:

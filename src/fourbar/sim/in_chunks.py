@@ -12,6 +12,7 @@ from ..arrays import Argument, is_lazy
 from ..chunks.apply import Result, apply
 from ..chunks.payloads import Sent
 from ..errors import ArgumentError
+from ..functions.step_end import OBSERVED
 from ..system.system import System
 from .given_numbers import NOWHERE, Grounds, which_numbers
 from .observe import check_driven, read_observations
@@ -20,7 +21,6 @@ from .step import Traced
 
 Read = Callable[[Any], tuple[Any, ...]]
 CONTROLS = ("control", "u")
-SEEN = "seen "  # before the names of observations, among those of results
 
 
 def any_lazy(*given: Any) -> bool:
@@ -140,7 +140,7 @@ class Lazy(NamedTuple):
 
     def observations(self, found: dict[str, Any]) -> dict[str, Any]:
         """Those among results, taken out of them."""
-        return {name: found.pop(f"{SEEN}{name}") for name in self.observed}
+        return {name: found.pop(f"{OBSERVED}{name}") for name in self.observed}
 
 
 def control_core(name: str, control: Any, rows: int, size: int) -> tuple[int, ...]:

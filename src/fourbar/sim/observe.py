@@ -75,10 +75,10 @@ class Imu:
         linear = OfMethod("acceleration", (frame,)).write(end)[3:]
         c = end.moving
         T = METHODS["pose"].record(c, **METHODS["pose"].read_options(c.model.cluster_tree, frame=self.frame))[0][2]
-        return [*spin, *c.recorder.call(_felt, Vec(T), Vec(linear), Vec(c.gravity))]
+        return [*spin, *c.recorder.call(_specific_force, Vec(T), Vec(linear), Vec(c.gravity))]
 
 
-def _felt(T: Vec, linear: Vec, gravity: Vec) -> Vec:
+def _specific_force(T: Vec, linear: Vec, gravity: Vec) -> Vec:
     """Acceleration less gravity, in the axes of a frame."""
     force = linear - gravity
     return Vec([T[k] * force[0] + T[4 + k] * force[1] + T[8 + k] * force[2] for k in range(3)])

@@ -205,7 +205,7 @@ class Follower:
         """The user's forces."""
         if self.torque is None:
             return np.zeros(self.charts.robot.nv)
-        v = self.charts.seen(q, w)
+        v = self.charts.to_robot_velocities(q, w)
         return self.not_finite.look("torque", t, self.charts.checked(q, self.torque(t, q, v)), q, v)
 
     def _force(self, t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -324,7 +324,7 @@ class PythonRun:
         """Make a step, and record it if that is due; False where no finite sample is left."""
         follower, now = self._follower, self._now
         if isinstance(follower.torque, HeldControls):
-            follower.torque.begin(self._steps, self.t, now.q, follower.charts.seen(now.q, now.v))
+            follower.torque.begin(self._steps, self.t, now.q, follower.charts.to_robot_velocities(now.q, now.v))
         try:
             after = follower.step(self.t, now, self._dt)
         except CoordinateError:  # those at the start are valid
@@ -342,7 +342,9 @@ class PythonRun:
     def _record(self) -> None:
         if self._times[-1] != self.t:
             self._times.append(self.t)
-            self._states.append(self._now._replace(v=self._follower.charts.seen(self._now.q, self._now.v)))
+            self._states.append(
+                self._now._replace(v=self._follower.charts.to_robot_velocities(self._now.q, self._now.v))
+            )
 
     @property
     def trajectory(self) -> Trajectory:

@@ -330,8 +330,10 @@ class Scene(Staged):
         shapes = [x.shape[:-2] for x in outside.values() if isinstance(x, np.ndarray)]
         batch = np.broadcast_shapes(*shapes) if shapes else ()
         motion = self._started(q, v, wanted.dt, taken, wanted.friction, numbers, batch)
-        seen = Observer(self.model, numbers.which, observed).see(motion.state["q"], motion.state["v"], numbers.of_robot)
-        run = RunningContacts(self, motion, wanted.dt, wanted.steps, wanted.every, seen, wanted.threads)
+        start = Observer(self.model, numbers.which, observed).observe(
+            motion.state["q"], motion.state["v"], numbers.of_robot
+        )
+        run = RunningContacts(self, motion, wanted.dt, wanted.steps, wanted.every, start, wanted.threads)
         try:
             Driver(run, outside, wanted.period).reach(asked(wanted.progress, wanted.steps))
         except KeyboardInterrupt:

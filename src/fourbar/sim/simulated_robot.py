@@ -75,7 +75,7 @@ class CompiledRun:
 
     def _ask(self) -> None:
         """Ask for the controls of the next period."""
-        state = self.stepper.seen()
+        state = self.stepper.states()
         for name, x in self.controls.ask(self.stepper.steps, self.t, state.q, state.v).items():
             self._rows[name] = self._spread(x[..., None, :])
 
@@ -260,7 +260,7 @@ class Simulation:
 
     # What is reported of the motion besides its states.
 
-    def seen(self, run: Any, motion: Trajectory) -> Trajectory:
+    def observed_trajectory(self, run: Any, motion: Trajectory) -> Trajectory:
         """A trajectory with the controls of actuators, and with what was observed."""
         numbers = np.round(motion.t / self.dt).astype(int)
         reported = [name for name in self.controls.every if name == "u" or self.observed]
@@ -270,7 +270,7 @@ class Simulation:
         if self.observed:
             values = {name: x.reshape(*self.given_q.shape[:-1], *x.shape[1:]) for name, x in self._values().items()}
             watch = Observer(self.robot.model, self.numbers.which, self.observed)
-            found = {name: x[None] for name, x in watch.see(motion.q[0], motion.v[0], values).items()}
+            found = {name: x[None] for name, x in watch.observe(motion.q[0], motion.v[0], values).items()}
             if len(motion.t) > 1:
                 later = self._later(motion, acted, values)
                 found = {name: np.concatenate([x, later[name]]) for name, x in found.items()}
@@ -291,7 +291,9 @@ class Simulation:
             follower = ConstrainedFollower(self.held, None, self.acting is with_passive)
             given["a"] = follower.accelerations(motion.q[1:], motion.v[1:], tau)
         t = motion.t[1:].reshape(-1, *[1] * (motion.q.ndim - 2))
-        return InstantObserver(self.robot.model, law, self.observed).see(t, motion.q[1:], motion.v[1:], given, values)
+        return InstantObserver(self.robot.model, law, self.observed).observe(
+            t, motion.q[1:], motion.v[1:], given, values
+        )
 
     def _acted(self, name: str, numbers: np.ndarray, run: Any) -> np.ndarray:
         """The controls in the steps that end with these numbers (n, ..., size); NaN at the start."""

@@ -163,7 +163,7 @@ def simulate(
     except Exception as error:
         _attach(run, error)
         raise
-    found = asked.seen(run, run.trajectory)
+    found = asked.observed_trajectory(run, run.trajectory)
     run.warn_of_divergence()
     warn_of_limits(asked.robot, found.t, found.q)
     return found

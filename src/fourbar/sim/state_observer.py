@@ -13,7 +13,7 @@ from ..functions.methods.dynamics import accelerations
 from ..functions.methods.passive import passive_parts
 from ..functions.registry import flat
 from ..functions.rollout import Rollout, Step
-from ..functions.step_end import Observation
+from ..functions.step_end import OBSERVED, Observation
 from ..functions.varying import VariedContext, argument_names
 from ..once import cached_property
 from ..spatial.linear import Vec
@@ -51,23 +51,23 @@ class Observer:
         self._model, self._which, self._observed = model, which, observed
         tree = model.cluster_tree
         numbers = {name: x.shape for name, x in zip(argument_names(which), which, strict=True)}
-        records = {f"seen {name}": x.shape(model) for name, x in observed}
+        records = {f"{OBSERVED}{name}": x.shape(model) for name, x in observed}
         state = {"q": (tree.nq,), "v": (tree.nv,)}
         key = (model.mechanism, getattr(model, "spec", None), which, observed)
         self._rollout = Rollout(Step("observe", self._write, state, {}, numbers, records, key=key))
 
     def _write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
         end = Start(VariedContext.varied(self._model, recorder, given, self._which))
-        found = {f"seen {name}": x.write(end) for name, x in self._observed}
+        found = {f"{OBSERVED}{name}": x.write(end) for name, x in self._observed}
         return {"q": given["q"], "v": given["v"], **found}
 
-    def see(self, q: np.ndarray, v: np.ndarray, numbers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def observe(self, q: np.ndarray, v: np.ndarray, numbers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """What is observed at states (..., nq), (..., nv), by name."""
         if not self._observed:
             return {}
         rolled = self._rollout.run({"q": q, "v": v}, {}, numbers, steps=1)
         axis = rolled.made.ndim
-        return {name: np.take(rolled.records[f"seen {name}"], 0, axis=axis) for name, _ in self._observed}
+        return {name: np.take(rolled.records[f"{OBSERVED}{name}"], 0, axis=axis) for name, _ in self._observed}
 
 
 class Present:
@@ -115,18 +115,18 @@ class InstantObserver:
     def _write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
         c = VariedContext.varied(self._model, recorder, given, self._law.which)
         end = Present(c, given["t"][0], self._law)
-        found = {f"seen {name}": x.write(end) for name, x in self._observed}
+        found = {f"{OBSERVED}{name}": x.write(end) for name, x in self._observed}
         return {"q": given["q"], "v": given["v"], **found}
 
-    def see(self, t: Any, q: np.ndarray, v: np.ndarray, controls: dict[str, Any], numbers: Any) -> dict[str, Any]:
+    def observe(self, t: Any, q: np.ndarray, v: np.ndarray, controls: dict[str, Any], numbers: Any) -> dict[str, Any]:
         """What is observed, by name; leading axes broadcast."""
         tree, which = self._model.cluster_tree, self._law.which
         shapes: dict[str, tuple[int, ...]] = {"t": ()} | {name: x.shape[-1:] for name, x in controls.items()}
         shapes |= {name: x.shape for name, x in zip(argument_names(which), which, strict=True)}
-        records = {f"seen {name}": x.shape(self._model) for name, x in self._observed}
+        records = {f"{OBSERVED}{name}": x.shape(self._model) for name, x in self._observed}
         own = (self._law.passive, self._law.torque, which, tuple(controls))
         key = (self._model.mechanism, self._observed, own)
         step = Step("observe", self._write, {"q": (tree.nq,), "v": (tree.nv,)}, {}, shapes, records, key=key)
         rolled = Rollout(step).run({"q": q, "v": v}, {}, {"t": t, **controls, **numbers}, steps=1)
         axis = rolled.made.ndim
-        return {name: np.take(rolled.records[f"seen {name}"], 0, axis=axis) for name, _ in self._observed}
+        return {name: np.take(rolled.records[f"{OBSERVED}{name}"], 0, axis=axis) for name, _ in self._observed}

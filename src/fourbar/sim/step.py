@@ -273,7 +273,7 @@ class RungeKuttaStage:
         if self.law.torque is not None:
             t = c.recorder.call(_time, given["n"], now.number, given["dt"])
             own = Commands(self.law.torque, "torque", self.followed.robot.nv)
-            tau = c.recorder.call(own, t, now.q, Vec(self.seen(c)))
+            tau = c.recorder.call(own, t, now.q, Vec(self.robot_velocities(c)))
         total = self._followed(c, (0.0,) * self.followed.robot.nv if tau is None else tau)
         if "u" not in c.given:
             return total
@@ -292,7 +292,7 @@ class RungeKuttaStage:
             spread[i][k] = force if scale == 1.0 else c.recorder.call(_scaled, force, 1.0 / scale)
         return c.project([Vec(x) for x in spread])
 
-    def seen(self, c: Context) -> list[Any]:
+    def robot_velocities(self, c: Context) -> list[Any]:
         """The robot's own velocities."""
         if self.followed.now is self.followed.robot:
             return list(c.given["v"])
@@ -366,7 +366,7 @@ class RungeKutta:
         found: dict[str, Any] = {}
         for name, function in self._law.asked.items():
             size, called = (robot.nu, "u") if name == "u" else (robot.nv, "control")
-            new = call(Commands(function, called, size), t, known["q0"], Vec(self._stage.seen(c)))
+            new = call(Commands(function, called, size), t, known["q0"], Vec(self._stage.robot_velocities(c)))
             old = Vec(given[f"held_{name}"])
             found[f"held_{name}"] = new if self._law.period == 1 else call(_held, given["since"][0], new, old)
         return found

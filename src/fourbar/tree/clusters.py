@@ -276,11 +276,11 @@ class ClusterFinder:
             closed, gaps = close(tie, guesses[first : first + _AT_ONCE])
             nearest.append(closed)
             left.append(gaps)
-            sound = closed[gaps < ASSEMBLED]
-            slopes = tie.slopes(sound)
+            valid = closed[gaps < ASSEMBLED]
+            slopes = tie.slopes(valid)
             known = np.isfinite(slopes).all(axis=(-2, -1))
             unknown = unknown or not known.all()
-            met.extend(zip(found.core(tie.units.of(slopes[known])), sound[known], strict=True))
+            met.extend(zip(found.core(tie.units.of(slopes[known])), valid[known], strict=True))
             if sum(is_clear(K) for K, _ in met) >= _ENOUGH:
                 break
         closed, gaps = np.concatenate(nearest), np.concatenate(left)

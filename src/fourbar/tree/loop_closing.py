@@ -96,10 +96,10 @@ def _closed(
             if not busy.size:
                 break
             K = tie.slopes(q[busy])[:, kept] / gaps[:, None]
-            sound = np.isfinite(phi[busy]).all(axis=-1) & np.isfinite(K).all(axis=(-2, -1))
-            busy, before = busy[sound], _size(phi[busy[sound]])
+            valid = np.isfinite(phi[busy]).all(axis=-1) & np.isfinite(K).all(axis=(-2, -1))
+            busy, before = busy[valid], _size(phi[busy[valid]])
             delta = np.zeros((len(busy), n))
-            delta[:, free] = _step(phi[busy], K[sound][:, :, free] * unit, turns[free]) * unit
+            delta[:, free] = _step(phi[busy], K[valid][:, :, free] * unit, turns[free]) * unit
             q[busy], phi[busy] = _improved(tie.joints, opened, q[busy], phi[busy], delta)
             after = _size(phi[busy])
             busy = busy[(after > _EXACT) & (after < np.where(before < _ROUNDING, 0.5, _STALLED) * before)]

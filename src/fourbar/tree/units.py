@@ -62,8 +62,8 @@ class Sight(NamedTuple):
 
 @dataclass(frozen=True)
 class Lever:
-    """The units of length of rows (m), the lengths (m) whose rounding they see, and the units of the velocities (n) and
-    coordinates (nq) of a cluster of links.
+    """The units of length of rows (m), the lengths (m) whose rounding they contain, and the units of the velocities (n)
+    and coordinates (nq) of a cluster of links.
     """
 
     lengths: np.ndarray
@@ -80,10 +80,10 @@ def lever(
     turn = np.concatenate([np.linalg.norm(own[:3], axis=0) for own in S])
     push = np.concatenate([np.linalg.norm(own[3:], axis=0) for own in S])
     length = _arm(K, pull, turn, far) or _ratio(np.abs(K), turn > 0.0) or max(far, _way(phi, K, turn)) or 1.0
-    lengths, seen = np.full(len(K), length), np.full(len(K), max(far, length))
+    lengths, reach = np.full(len(K), length), np.full(len(K), max(far, length))
     for rows, own in sights:
         lengths[rows] = _arm(K[rows], pull[rows], turn, own) or length
-        seen[rows] = np.maximum(own, lengths[rows])
+        reach[rows] = np.maximum(own, lengths[rows])
     across = np.where(K != 0.0, lengths[:, None], 0.0).max(axis=0, initial=0.0)
     across = np.where(across > 0.0, across, length)
     moved = turn + push / across
@@ -91,7 +91,7 @@ def lever(
     ends = np.cumsum([joint.nv for joint in joints])[:-1]
     parts = zip(joints, S, np.split(across, ends), strict=True)
     guesses = np.concatenate([_coordinates(joint, own, float(x.max(initial=0.0))) for joint, own, x in parts])
-    return Lever(lengths, seen, steps, guesses)
+    return Lever(lengths, reach, steps, guesses)
 
 
 def _arm(K: np.ndarray, pull: np.ndarray, turn: np.ndarray, far: float) -> float:
@@ -118,8 +118,8 @@ def _way(phi: np.ndarray, K: np.ndarray, turn: np.ndarray) -> float:
 
 def _ratio(sizes: np.ndarray, turning: np.ndarray) -> float:
     """The largest length per unit angle in a row of coordinates; zero if none contains both."""
-    seen = np.where(sizes > NOTHING * sizes.max(axis=1, keepdims=True, initial=0.0), sizes, 0.0)
-    turned, pushed = (seen[:, which].max(axis=1, initial=0.0) for which in (turning, ~turning))
+    sizes = np.where(sizes > NOTHING * sizes.max(axis=1, keepdims=True, initial=0.0), sizes, 0.0)
+    turned, pushed = (sizes[:, which].max(axis=1, initial=0.0) for which in (turning, ~turning))
     both = (turned > 0.0) & (pushed > 0.0)
     return float((turned[both] / pushed[both]).max(initial=0.0))
 

@@ -46,8 +46,8 @@ def draw(
     items: list[Item] = []
     for k, body in enumerate(mechanism.bodies):
         items += shapes.items(body.name, k, _of(whole[k], "collision"), "collision")
-        seen = _of(own[k], "visual") if visual else _of(whole[k], "collision") if collision else list(given[k])
-        items += shapes.items(body.name, k, seen, "shapes")
+        shown = _of(own[k], "visual") if visual else _of(whole[k], "collision") if collision else list(given[k])
+        items += shapes.items(body.name, k, shown, "shapes")
     lost = sum(x.colour == LOST for x in items if x.layer == "shapes")
     if (not visual and not collision) or 2 * lost > sum(x.layer == "shapes" for x in items):
         items += sticks.items(first_rod)
@@ -81,6 +81,6 @@ def _given(mechanism: Mechanism, touching: Sequence[Shape]) -> list[list[Geometr
 
 
 def _world(shapes: ShapeItems, fixed: Sequence[Any], world: int) -> list[Item]:
-    """Shapes of the world: those to be seen, or all where there are none such."""
-    seen = [x for x in fixed if x.role == "visual"] or list(fixed)
-    return shapes.items("world", world, seen, "ground")
+    """Shapes of the world: the visual ones, or all if there are none."""
+    shown = [x for x in fixed if x.role == "visual"] or list(fixed)
+    return shapes.items("world", world, shown, "ground")

@@ -171,7 +171,7 @@ class GltfWriter:
         return found
 
     def ghosts(self, count: int) -> None:
-        """Pale copies at times spread evenly over the motion, of what is seen of the first world."""
+        """Pale copies at times spread evenly over the motion, of the first world."""
         for k in np.linspace(0, len(self.recording.t) - 1, count).round().astype(int) if self.moves else ():
             places = self.recording.places(self.drawing, slice(k, k + 1))[0, 0]
             nodes = []

@@ -16,7 +16,7 @@ from .triangles import TriangleSurface, shaded, simplified
 
 Colour = tuple[float, float, float, float]
 _PLAIN = b"<color>0.6 0.6 0.6 1</color>"  # in place of a texture that is missing
-_MOST_FACES = 40_000  # of one mesh: more would not be seen
+_MOST_FACES = 40_000  # of one mesh: more would not be visible
 
 
 def linear(x: float) -> float:

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from ...edit.placements import transform
-from ...mechanism.contact_rules import ContactPair, ContactRules, Surface
+from ...mechanism.contact import ContactPair, ContactRules, Surface
 from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD
 from ..rotations import quaternion
@@ -43,7 +43,7 @@ class GeomWriter:
                 if name:
                     self._names.setdefault((body, shape.name), name)
                 where = _place(_from_lowest(shape) if shape.kind == "hfield" else shape)
-                child(element, "geom", name=name, **form, rgba=shape.colour, **where, **self._seen(shape))
+                child(element, "geom", name=name, **form, rgba=shape.colour, **where, **self._contact_attributes(shape))
 
     def report(self) -> None:
         """What was left out of all of them."""
@@ -83,7 +83,7 @@ class GeomWriter:
         )  # fmt: skip
         return name
 
-    def _seen(self, shape: Geometry) -> dict[str, Any]:
+    def _contact_attributes(self, shape: Geometry) -> dict[str, Any]:
         if shape.role == "visual":
             return {"contype": "0", "conaffinity": "0", "group": "2"}
         surface = shape.surface

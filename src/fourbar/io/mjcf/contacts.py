@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanism.builder import MechanismBuilder
-from ...mechanism.contact_rules import PLAIN, Surface
+from ...mechanism.contact import PLAIN, Surface
 from ..report import Place, Reading
 from .names import MjcfNames
 from .switches import CONTACT, FILTER, is_off

@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import ModelError
 from ...joints.serialize import Plain, matrix, number, numbers, shown, text
 from ...mechanism.builder import MechanismBuilder
-from ...mechanism.contact_rules import PLAIN, ContactRules, Surface
+from ...mechanism.contact import PLAIN, ContactRules, Surface
 from ..report import Reading
 
 Checked = Callable[[Reading, str, Any, tuple[str, ...], tuple[str, ...]], Plain]

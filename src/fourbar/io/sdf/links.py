@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...joints.axis import rotation_from_z
-from ...mechanism.contact_rules import PLAIN
+from ...mechanism.contact import PLAIN
 from ...mechanism.geometry import Geometry, Role
 from ...mechanism.placement import Placement
 from ...spatial.inertia import unphysical

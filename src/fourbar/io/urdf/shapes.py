@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...mechanism.contact_rules import PLAIN, Surface
+from ...mechanism.contact import PLAIN, Surface
 from ...mechanism.geometry import Colour, Geometry, Kind, Role
 from ...mechanism.validate import read_placement
 from ..element import Element

@@ -59,7 +59,7 @@ class Dependent:
         self._model, self._rows, self._free = model, rows, np.array(free, bool)
 
     def _relevant(self, names: Sequence[str]) -> list[str]:
-        """The numbers that rows can depend on: not those of matter and gravity."""
+        """The numbers that rows can depend on: not inertias and gravity."""
         which = find(self._model.numbers, names)
         still = ("bodies", "", GAINS)
         return [x.name for x in which if x.owners not in still and x.field != "armature"]

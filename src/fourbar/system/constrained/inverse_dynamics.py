@@ -166,12 +166,12 @@ def _inverse_of(robot: Constrained) -> Any:
 def _by_svd(robot: Constrained, plan: Plan, weight: np.ndarray | None, given: dict[str, np.ndarray]) -> Any:
     """Inverse dynamics by singular values."""
     tau, rows = robot.compiled("spanning_forces")(**given)
-    sound = np.isfinite(tau).all(axis=-1) & np.isfinite(rows).all(axis=(-2, -1))
-    clean = np.where(sound[:, None], tau, 0.0), np.where(sound[:, None, None], rows, 0.0)
+    valid = np.isfinite(tau).all(axis=-1) & np.isfinite(rows).all(axis=(-2, -1))
+    clean = np.where(valid[:, None], tau, 0.0), np.where(valid[:, None, None], rows, 0.0)
     places = np.array(plan.active)
     order = np.argsort(places)  # `drive` knows the velocities by their order
     W = weight if weight is None or not plan.least_torque else weight[np.ix_(order, order)]
     found = drive(*clean, np.isin(np.arange(tau.shape[-1]), places), W, plan.least_torque, plan.quiet)
     own = np.empty_like(found.tau)
     own[:, order] = found.tau
-    return (own, found.force[..., : robot.m]), np.where(sound, found.gap, np.nan)
+    return (own, found.force[..., : robot.m]), np.where(valid, found.gap, np.nan)

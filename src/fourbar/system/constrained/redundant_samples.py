@@ -247,9 +247,9 @@ def by_svd(factor: Callable[[], Any], apply: Callable[[], Any], quiet: np.ndarra
 
     def solve(given: dict[str, np.ndarray]) -> tuple[Sequence[np.ndarray], np.ndarray]:
         Y, b = factor()(**given)
-        sound = np.isfinite(Y).all(axis=(-2, -1)) & np.isfinite(b).all(axis=-1)
+        valid = np.isfinite(Y).all(axis=(-2, -1)) & np.isfinite(b).all(axis=-1)
         force, gap = np.full(b.shape, np.nan), np.full(len(b), np.nan)
-        force[sound], gap[sound] = least_force(Y[sound], b[sound], quiet)
+        force[valid], gap[valid] = least_force(Y[valid], b[valid], quiet)
         results = apply()(**given, force=force)
         return (*(results if isinstance(results, tuple) else (results,)), force), gap
 
@@ -296,8 +296,8 @@ def _masked(results: list[Any], health: Any, tolerance: float) -> list[Any]:
     """Lazy results: NaN where a sample would have to be looked at."""
     import dask.array
 
-    sound = (health[..., 0] < WEAK) & (health[..., 1] < LOOSE) & (health[..., 2] <= tolerance)
-    return [dask.array.where(sound[..., None], x, np.nan) for x in results]
+    valid = (health[..., 0] < WEAK) & (health[..., 1] < LOOSE) & (health[..., 2] <= tolerance)
+    return [dask.array.where(valid[..., None], x, np.nan) for x in results]
 
 
 def _written(out: Any, results: Sequence[Any], names: Sequence[str]) -> Any:

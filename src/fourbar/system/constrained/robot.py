@@ -490,8 +490,8 @@ class Constrained(Frozen):
         method = METHODS[f"{name}_factor"]
         zeros = {x.name: np.zeros(x.shape(self._model)) for x in method.inputs if x is not Q}
         samples = [self._run(method, static, q=q, **zeros)[0] for q in self._configurations]
-        sound = [Y for Y in samples if np.all(np.isfinite(Y))]
-        if not sound or not (chosen := standing(np.array(sound))).rows:
+        valid = [Y for Y in samples if np.all(np.isfinite(Y))]
+        if not valid or not (chosen := standing(np.array(valid))).rows:
             raise self.no_rows_error()
         return chosen._replace(quiet=tuple(self.quiet_rows.tolist()))
 

@@ -179,7 +179,7 @@ def test_recordings_are_thinned_and_refuse_nonsense() -> None:
     recording = RecordedMotion.of(robot, t, np.zeros((1001, 5, 2)))
     thin = recording.sampled(30.0)
     assert len(thin.t) == 31 and thin.t[-1] == 1.0 and thin.q.shape == (31, 5, 2)
-    with pytest.raises(fb.ArgumentError, match="which robot"):
+    with pytest.raises(fb.ArgumentError, match="has no robot"):
         RecordedMotion.of(None, t, np.zeros((1001, 2)))
     with pytest.raises(fb.ArgumentError, match="no states"):
         RecordedMotion.of(robot, np.zeros(0), np.zeros((0, 2)))

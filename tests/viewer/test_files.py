@@ -60,7 +60,7 @@ def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "b.npz", t=np.zeros(1), q=np.zeros((1, 3)))
     with pytest.raises(fb.ArgumentError, match=r"a\.npz is not a recording"):
         fb.Trajectory.load(tmp_path / "a.npz")
-    with pytest.raises(fb.ArgumentError, match="which robot"):
+    with pytest.raises(fb.ArgumentError, match="has no robot"):
         fb.Trajectory.load(tmp_path / "b.npz")
     with pytest.raises(fb.ArgumentError, match="cannot be read"):
         fb.Trajectory.load(tmp_path / "none.npz")
@@ -130,7 +130,7 @@ def test_options_of_files_are_checked(run: fb.Trajectory, tmp_path: Path) -> Non
     ):
         with pytest.raises(fb.ArgumentError, match=said):
             run.save(tmp_path / name, **options)
-    with pytest.raises(fb.ArgumentError, match="which robot"):
+    with pytest.raises(fb.ArgumentError, match="has no robot"):
         replace(run, robot=None).save(tmp_path / "run.html")
 
 

@@ -106,7 +106,7 @@ def _ground(args: argparse.Namespace) -> contact_simulation.GroundOptions:
     if args.friction is not None and not asked:
         raise ArgumentError("--friction applies to the ground: give --ground too")
     if asked and args.no_contacts:
-        raise ArgumentError("--ground cannot be used with --no-contacts: leave one of them out")
+        raise ArgumentError("--ground cannot be combined with --no-contacts: leave out --no-contacts")
     return contact_simulation.GroundOptions(
         asked, None if not asked or math.isnan(args.ground) else args.ground, args.friction
     )

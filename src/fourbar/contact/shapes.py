@@ -13,7 +13,7 @@ from ..errors import ModelError
 from ..functions.options import read_frame
 from ..mechanism.contact import Surface
 from ..mechanism.contact_pairs import BodyShape
-from ..mechanism.geometry import SIZES, Geometry
+from ..mechanism.geometry import SIZES, Geometry, Hull
 from ..mechanism.mechanism import WORLD, Mechanism
 from ..mechanism.validate import read_placement
 from ..spatial.linear import Vec
@@ -122,14 +122,7 @@ class PlacedShape(NamedTuple):
     source: BodyShape | None = None
 
 
-class Hull(NamedTuple):
-    """Corners of a mesh's hull, and how far the mesh reaches beyond them (m)."""
-
-    points: Any
-    beyond: float
-
-
-Hulls = Callable[[Geometry], tuple[Any, float]]
+Hulls = Callable[[Geometry], Hull]
 
 
 class OfModel(NamedTuple):
@@ -182,7 +175,7 @@ def _hull(body: str, x: Geometry, hulls: Hulls, left: list[str]) -> Hull | None:
         left.append(f"mesh of {body!r}, whose file was not found ({why})")
         return None
     try:
-        return Hull(*hulls(x))
+        return hulls(x)
     except ModelError as error:
         left.append(f"mesh of {body!r} ({error})")
         return None

@@ -260,7 +260,7 @@ class Batch:
         """A part of the state for some worlds, refused where it is not finite."""
         array = self._rows("reset", name, x, like.shape[1], len(like))
         if not np.isfinite(array).all():
-            raise ArgumentError(f"reset: {name} contains NaN or infinite numbers; a motion starts from a finite state")
+            raise ArgumentError(f"reset: {name} is NaN or infinite; a motion starts from finite numbers")
         return array
 
     @property

@@ -125,7 +125,7 @@ class ContactRun(Recorded, Plotted):
 
         Returns
         -------
-        Recording
+        RecordedMotion
             The robot, its configurations over time, what it stands on, and the forces of contacts.
 
         Raises

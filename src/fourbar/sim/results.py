@@ -43,13 +43,13 @@ class Recorded(ABC):
 
         Returns
         -------
-        Recording
+        RecordedMotion
             The robot and its configurations over time.
 
         Raises
         ------
         ArgumentError
-            If it is not known which robot moved.
+            If the motion has no robot.
         """
 
     def save(self, path: str | Path, **options: Any) -> Path:
@@ -170,7 +170,7 @@ def load_arrays(
         raise ArgumentError(f"{path.name} is not a recording written by run.save('x.npz'), or it is damaged") from None
     if robot is None:
         if _ROBOT not in held:
-            raise ArgumentError(f"{path.name} does not say which robot moved; give robot=")
+            raise ArgumentError(f"{path.name} has no robot; give robot=")
         known = [*folders, *(x for x in json.loads(str(held[_FOLDERS])) if Path(x).is_dir())]
         robot = loads(str(held[_ROBOT]), format="json", name=path.name, folders=known)
     arrays = {k: x for k, x in held.items() if k not in (_ROBOT, _FOLDERS, _KIND, _VERSION)}

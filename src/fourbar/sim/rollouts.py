@@ -80,13 +80,13 @@ class Rollouts(Recorded, Plotted):
 
         Returns
         -------
-        Recording
+        RecordedMotion
             The robot and its configurations over time, each sample in a world of its own.
 
         Raises
         ------
         ArgumentError
-            If it is not known which robot moved.
+            If the motion has no robot.
         """
         return RecordedMotion.of(self.robot, self.t, np.moveaxis(self.q, -2, 0))
 

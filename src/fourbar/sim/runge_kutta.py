@@ -77,13 +77,13 @@ class Trajectory(Recorded, Plotted):
 
         Returns
         -------
-        Recording
+        RecordedMotion
             The robot and its configurations over time.
 
         Raises
         ------
         ArgumentError
-            If it is not known which robot moved.
+            If the motion has no robot.
         """
         return RecordedMotion.of(self.robot, self.t, self.q)
 

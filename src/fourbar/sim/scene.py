@@ -330,9 +330,8 @@ class Scene(Staged):
         shapes = [x.shape[:-2] for x in outside.values() if isinstance(x, np.ndarray)]
         batch = np.broadcast_shapes(*shapes) if shapes else ()
         motion = self._started(q, v, wanted.dt, taken, wanted.friction, numbers, batch)
-        start = Observer(self.model, numbers.which, observed).observe(
-            motion.state["q"], motion.state["v"], numbers.of_robot
-        )
+        observer = Observer(self.model, numbers.which, observed)
+        start = observer.observe(motion.state["q"], motion.state["v"], numbers.of_robot)
         run = RunningContacts(self, motion, wanted.dt, wanted.steps, wanted.every, start, wanted.threads)
         try:
             Driver(run, outside, wanted.period).reach(asked(wanted.progress, wanted.steps))

@@ -26,7 +26,7 @@ class Result:
 
 
 class Job:
-    """What is done with a chunk: `sent` is, or holds, a function of arrays by name that returns a tuple of arrays.
+    """The task of a chunk: `sent` is, or holds, a function of arrays by name that returns a tuple of arrays.
 
     The arrays come after the numbers of the samples along each leading axis.
     """
@@ -78,7 +78,7 @@ def apply_to(
     sent: Sent | None = None,
     local: bool = False,
 ) -> tuple[Any, ...]:
-    """The same of dask arrays of any type that have the core shapes of the arguments."""
+    """As `apply`, for dask arrays of any dtype that have the core shapes of the arguments."""
     da = needed("dask.array", "dask")
 
     leading = batch_shape(name, arguments, arrays)

@@ -1,4 +1,4 @@
-"""Which samples of a chunk fail, in numbers of the whole array."""
+"""The samples of a chunk that fail, by their indices in the whole array."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _error(run: Run, arrays: Arrays) -> Exception | None:
 
 
 def _named(error: Exception, where: str) -> Exception:
-    """The same error, which says where it arises."""
+    """The error with the place where it arose in its message."""
     if len(error.args) == 1 and isinstance(error.args[0], str):
         error.args = (f"{error.args[0]} [{where}]",)
     else:

@@ -1,4 +1,4 @@
-"""What travels to other processes: by content, and read there once."""
+"""Objects sent to other processes: pickled by content, and unpickled there once."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def add_robot(parser: argparse.ArgumentParser, **options: Any) -> None:
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """How a model file is read."""
+    """Options for reading a model file."""
     group = parser.add_argument_group("reading a model file")
     group.add_argument("--format", choices=list(FORMATS), help="file format, if the ending of the file does not say it")
     group.add_argument("--strict", action="store_true", help="treat warnings as errors")

@@ -27,7 +27,7 @@ _CALM = 0.2  # seconds in which a joint without damping comes to rest by itself
 
 @dataclass(frozen=True)
 class GroundOptions:
-    """What was asked for: a plane at a height (None: where it suits the robot), and its friction (None: 0.8)."""
+    """The requested ground: a plane at a height (None: where it suits the robot), and its friction (None: 0.8)."""
 
     asked: bool = False
     height: float | None = None

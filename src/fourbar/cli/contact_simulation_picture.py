@@ -37,7 +37,7 @@ def draw(robot: System, touched: Touched, output: Path) -> None:
 
 
 def _heights(axes: Any, robot: System, touched: Touched) -> None:
-    """How high the roots that move freely are above the ground, or the tip of a robot that is fixed."""
+    """Heights above the ground: of the roots that move freely, or of the tip of a fixed robot."""
     up, t, q = up_of(robot), touched.run.t, touched.run.q
     roots = [c.child for c in robot.mechanism.joints if c.parent == WORLD and isinstance(c.joint, Free)]
     places = {name: robot.pose(q, name)[:, :3, 3] for name in roots} or dict([tip_path(robot, q)])

@@ -58,7 +58,7 @@ class PlottedJoints(NamedTuple):
 
 
 def moved(robot: System, q: np.ndarray) -> PlottedJoints:
-    """What the joints did, without those of bodies that move freely."""
+    """The coordinates of all joints that turn about an axis or slide."""
     every = robot.model.cluster_tree.moving
     flat = [(c, k) for c in every for k in range(len(c.lower))]
     kept = [i for i, (c, _) in enumerate(flat) if is_flat(c.joint)]
@@ -70,7 +70,7 @@ def moved(robot: System, q: np.ndarray) -> PlottedJoints:
 
 
 def chosen(found: PlottedJoints, robot: System) -> PlottedJoints:
-    """Of many joints those that move most, the independent ones first; the others follow from these, or hardly move."""
+    """The joints that move most if there are many, the independent ones first."""
     if len(found.names) <= _MOST_LABELS:
         return found
     independent = {*robot.names.velocities}

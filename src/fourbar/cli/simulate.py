@@ -231,7 +231,7 @@ def _rows(robot: System, result: SimulationSummary, dt: float) -> list[tuple[str
 
 
 def _passive(robot: System, result: SimulationSummary) -> list[tuple[str, str]]:
-    """Which springs, damping and friction the robot has, and whether they acted."""
+    """A line about the springs, damping and friction of the robot, and whether they acted."""
     joints = robot.model.cluster_tree.moving
     kinds = {"springs": "stiffness", "damping": "damping", "friction": "friction"}
     having = {kind: sum(any(getattr(c, name)) for c in joints) for kind, name in kinds.items()}

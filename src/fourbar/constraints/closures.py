@@ -15,7 +15,7 @@ from ..joints.base import Joint
 from ..joints.rotation_rows import RotationRows
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import Transform
-from .loop import Loop, View, read_number
+from .loop import Loop, MechanismView, read_number
 
 if TYPE_CHECKING:
     from ..joints.mirror import Mirror
@@ -159,13 +159,13 @@ class Closure(Loop):
     def extra_joint(self) -> Joint | None:
         return None if closes_directly(self.joint) else self.joint
 
-    def residual(self, view: View) -> Sequence[Scalar]:
+    def residual(self, view: MechanismView) -> Sequence[Scalar]:
         return self._rows(view, _PLAIN)
 
-    def minimal_residual(self, view: View) -> Sequence[Scalar]:
+    def minimal_residual(self, view: MechanismView) -> Sequence[Scalar]:
         return self._rows(view, _MINIMAL)
 
-    def _rows(self, view: View, rotations: RotationRows) -> list[Scalar]:
+    def _rows(self, view: MechanismView, rotations: RotationRows) -> list[Scalar]:
         A = self.joint.held_in()
         turned = Transform(() if A is None else (A,))
         first = view.pose(self.predecessor).then(self.at_predecessor).then(turned)
@@ -245,7 +245,7 @@ class Distance(Loop):
     def attachments(self) -> tuple[tuple[str, Sequence[float]], ...]:
         return ((self.predecessor, self.predecessor_point), (self.successor, self.successor_point))
 
-    def residual(self, view: View) -> Sequence[Scalar]:
+    def residual(self, view: MechanismView) -> Sequence[Scalar]:
         a = view.pose(self.predecessor).point(Vec(self.predecessor_point))
         b = view.pose(self.successor).point(Vec(self.successor_point))
         gap = b - a

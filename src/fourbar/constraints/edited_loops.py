@@ -10,7 +10,7 @@ from ..joints.mirror import Mirror
 from ..joints.mirror_image import Rows
 from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
-from .loop import EDITED, Loop, View
+from .loop import EDITED, Loop, MechanismView
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class EditedLoop(Loop):
     def driven_joints(self) -> tuple[str, ...]:
         return self.inner.driven_joints
 
-    def residual(self, view: View) -> Sequence[Scalar]:
+    def residual(self, view: MechanismView) -> Sequence[Scalar]:
         return self.inner.residual(self._view(view))
 
-    def minimal_residual(self, view: View) -> Sequence[Scalar]:
+    def minimal_residual(self, view: MechanismView) -> Sequence[Scalar]:
         return self.inner.minimal_residual(self._view(view))
 
     @abstractmethod
-    def _view(self, view: View) -> View:
+    def _view(self, view: MechanismView) -> MechanismView:
         """The robot as the loop knows it."""
 
 
@@ -61,12 +61,12 @@ class Renamed(EditedLoop):
     def driven_joints(self) -> tuple[str, ...]:
         return tuple(dict(self.joint_names).get(x, x) for x in self.inner.driven_joints)
 
-    def _view(self, view: View) -> View:
+    def _view(self, view: MechanismView) -> MechanismView:
         return _RenamedView(view, dict(self.joint_names), dict(self.body_names))
 
 
 class _RenamedView:
-    def __init__(self, view: View, joints: dict[str, str], bodies: dict[str, str]) -> None:
+    def __init__(self, view: MechanismView, joints: dict[str, str], bodies: dict[str, str]) -> None:
         self._inner, self._joints, self._bodies = view, joints, bodies
 
     def q(self, joint: str) -> Vec:
@@ -90,12 +90,12 @@ class LoopWithLockedJoints(EditedLoop):
     def driven_joints(self) -> tuple[str, ...]:
         return tuple(x for x in self.inner.driven_joints if x not in dict(self.at))
 
-    def _view(self, view: View) -> View:
+    def _view(self, view: MechanismView) -> MechanismView:
         return _LockedView(view, dict(self.at))
 
 
 class _LockedView:
-    def __init__(self, view: View, at: dict[str, tuple[float, ...]]) -> None:
+    def __init__(self, view: MechanismView, at: dict[str, tuple[float, ...]]) -> None:
         self._inner, self._at = view, at
         self.pose = view.pose
 
@@ -110,12 +110,12 @@ class Reflected(EditedLoop):
     mirror: Mirror
     maps: tuple[tuple[str, Rows], ...]
 
-    def _view(self, view: View) -> View:
+    def _view(self, view: MechanismView) -> MechanismView:
         return _ReflectedView(view, self.mirror, dict(self.maps))
 
 
 class _ReflectedView:
-    def __init__(self, view: View, mirror: Mirror, maps: dict[str, Rows]) -> None:
+    def __init__(self, view: MechanismView, mirror: Mirror, maps: dict[str, Rows]) -> None:
         self._inner, self._mirror, self._maps = view, mirror, maps
 
     def q(self, joint: str) -> Vec:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..joints.mirror_image import Mirrored
 
 
-class View(Protocol):
+class MechanismView(Protocol):
     """What a loop sees of the mechanism: coordinates of joints and poses of bodies, by name, over any scalar."""
 
     def q(self, joint: str) -> Vec:
@@ -72,15 +72,15 @@ class Loop(Restriction):
         return None
 
     @abstractmethod
-    def residual(self, view: View) -> Sequence[Scalar]:
+    def residual(self, view: MechanismView) -> Sequence[Scalar]:
         """φ: zero where the loop is closed. Rows may be redundant."""
 
-    def minimal_residual(self, view: View) -> Sequence[Scalar]:
+    def minimal_residual(self, view: MechanismView) -> Sequence[Scalar]:
         """φ with as few rows as it holds velocities: none that only distinguishes closed configurations, and so stays
         zero to first order where the loop is closed. It is zero where `residual` is, and only there."""
         return self.residual(view)
 
-    def residual_and_rates(self, view: View, rates_of: Rates) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
+    def residual_and_rates(self, view: MechanismView, rates_of: Rates) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
         """φ and its rates."""
         phi = list(self.minimal_residual(view))
         return phi, rates_of(phi)

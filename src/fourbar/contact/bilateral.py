@@ -25,7 +25,7 @@ class BilateralRows(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many rows it has."""
+        """Number of rows."""
         return self.bundle.traced.m
 
     @property
@@ -34,7 +34,7 @@ class BilateralRows(NamedTuple):
         return (*self.bundle.links, *self.bundle.joints)
 
     def responses(self, free: FreeMotion) -> dict[int, RowResponse]:
-        """What unit forces along the rows leave in each cluster that they reach."""
+        """The response of each cluster that unit forces along the rows reach."""
         return free.propagation.replies(self.bundle, self.rows)
 
     def parts(self, base: int) -> list[list[RowsOnBasis]]:

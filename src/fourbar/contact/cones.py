@@ -222,7 +222,7 @@ class Downhill(NamedTuple):
 
 
 def downhill(problem: SoftProblem, blocks: tuple[RowBlock, ...], x: Vec) -> Downhill:
-    """What Newton's equations are made of."""
+    """The terms of Newton's equations."""
     found = answers(problem, blocks, _velocity(problem, x))
     left = _flat(found) - x
     moved = Vec([dot(row, left) for row in problem.G])

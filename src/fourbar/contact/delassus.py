@@ -1,4 +1,4 @@
-"""How impulses along rows move a robot: the Delassus matrix G = J M⁻¹ Jᵀ by the sweeps of the articulated body.
+"""The response of a robot to impulses along rows: the Delassus matrix G = J M⁻¹ Jᵀ by the articulated-body sweeps.
 
 Rows are written over *bases*: unit wrenches on a link (or the rows themselves where those are fewer), unit forces in a
 joint. A basis is propagated inward once (Kim eq. 67-69, EFPA); all points of one foot then share its six rows.
@@ -30,11 +30,11 @@ class ForceBasis(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return len(self.rows)
 
     def responses(self, free: FreeMotion) -> dict[int, RowResponse]:
-        """What these unit forces leave in each cluster that they reach."""
+        """The response of each cluster that these unit forces reach."""
         return free.responses(self)
 
 
@@ -72,14 +72,14 @@ class FreeMotion:
         return self.sweeps.path(link)
 
     def accelerations(self, wanted: Sequence[int], force: dict[int, tuple[Vec, Vec]]) -> dict[int, Vec]:
-        """Of some clusters (those that carry them among these), under u and w = D⁻¹ u of forces, by cluster."""
+        """Accelerations of some clusters (with all that carry them), under u and w = D⁻¹ u of forces, by cluster."""
         freed = list(self.freed)
         for n, (u, w) in force.items():
             freed[n] = self.s.recorder.call(driven, freed[n], freed[n].hinge.drive(u, w))
         return self.sweeps.outward(accelerate_outward, self._ground, freed, self.bias, only=wanted)
 
     def responses(self, base: ForceBasis) -> dict[int, RowResponse]:
-        """What the unit forces of a base leave in each cluster that they reach."""
+        """The response of each cluster that the unit forces of a basis reach."""
         on = {} if base.joint else {base.link: self.s.recorder.call(wrenches, base.rows)}
         within = {self.sweeps.home[base.link]: self._turned(base)} if base.joint else {}
         return self.sweeps.inward_from(respond_inward, on, within, add_rows, self._hinges, self._nv)

@@ -38,7 +38,7 @@ class RowBlock(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many rows it has."""
+        """Number of rows."""
         return 1 + sum(self.discs)
 
     def places(self) -> list[tuple[int, ...]]:
@@ -59,7 +59,7 @@ class ContactProblem(NamedTuple):
 
 
 class Scaled(NamedTuple):
-    """What is found once for a problem: how far rows move under their own impulse (kept from zero), by block."""
+    """Computed once for a problem: the velocities of rows under unit impulses of their own, above zero, by block."""
 
     own: tuple[Vec, ...]  # diagonal entries; of discs the largest eigenvalue of their part of G
     inverse: tuple[Vec, ...]  # one over these
@@ -113,12 +113,12 @@ def _largest_eigenvalue(a: Scalar, b: Scalar, d: Scalar) -> Scalar:
 
 
 def mobility(G: Mat) -> Scalar:
-    """How far the row moves that moves farthest under its own impulse."""
+    """The largest velocity of a row under a unit impulse of its own."""
     return largest(*(G[i][i] for i in range(len(G))))
 
 
 def scaled(problem: ContactProblem, blocks: tuple[RowBlock, ...], size: Scalar | None = None) -> Scaled:
-    """How the rows of each block move by themselves. `size`: `mobility` of all rows, if there are more than these.
+    """`Scaled` of a problem. `size`: `mobility` of all rows, if there are more than these.
 
     A row that cannot move, as between two links in line, has rounding errors for entries: it is taken to move a little.
     """

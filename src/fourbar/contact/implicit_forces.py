@@ -1,4 +1,4 @@
-"""What acts implicitly in a step: springs and damping of joints, and the gains of servos.
+"""Forces that act implicitly in a step: springs and damping of joints, and the gains of servos.
 
 A force that falls with velocity by d and with position by k is, at the end of a step, that at its start less
 dt k v + (dt d + dt² k) a. The first is known, the second belongs to the mass matrix: M̃ = M + Σ (dt d + dt² k) bᵀ b.
@@ -21,7 +21,7 @@ from ..spatial.solve import factor
 
 
 class Servo(NamedTuple):
-    """How an actuator, by number, gives way in a step: dt k, dt d + dt² k, and its gears by link."""
+    """The implicit gains of an actuator, by number: dt k, dt d + dt² k, and its gears by link."""
 
     actuator: int
     stiff: Scalar
@@ -46,7 +46,7 @@ def _geared(armature: Vec, gear: Vec, weight: Scalar) -> Vec:
 
 
 def _spring_ahead(stiffness: Vec, v: Vec, dt: Scalar) -> Vec:
-    """What a spring does more by the end of a step at this velocity."""
+    """The additional force of a spring at the end of a step at this velocity."""
     return Vec([-(k * x * dt) for k, x in zip(stiffness, v, strict=True)])
 
 
@@ -168,7 +168,7 @@ class ImplicitDamping(Implicit):
 
 
 class ServoCoupling(NamedTuple):
-    """How servos that move several velocities give way: their forces are -W (rates + C f), where `rates` are those
+    """The response of servos that move several velocities: their forces are -W (rates + C f), where `rates` are those
     without contacts and without themselves, f forces along the rows, and C how the rates answer to these.
     """
 
@@ -206,7 +206,7 @@ def _column(A: Mat, i: int, B: Mat, j: int) -> Scalar:
 
 
 def shift(x: ServoCoupling, dt: Scalar) -> Vec:
-    """What the servos change of the rows' velocities without contacts: -dt Cᵀ W rates."""
+    """The change by the servos of the rows' velocities without contacts: -dt Cᵀ W rates."""
     return x.C.transpose_times(x.W @ x.rates) * (-1.0 * dt)
 
 

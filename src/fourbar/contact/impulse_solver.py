@@ -1,4 +1,4 @@
-"""How the impulses of a step are found: a sweep and Newton steps, smoothed and swept again where these lead nowhere."""
+"""The solver for the impulses of a step: a sweep and Newton steps, smoothed and repeated if these make no progress."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOST = 1e6  # m/s: as good as not a number
 
 
 class Effort(Protocol):
-    """How well a problem is solved: the residual (m/s) that is good enough, sweeps at a time, passes at most."""
+    """Settings of the solver: tolerance of the residual (m/s), sweeps at a time, most passes."""
 
     @property
     def tolerance(self) -> float: ...
@@ -36,7 +36,7 @@ class Effort(Protocol):
 
 
 class Passes(Protocol):
-    """What can be done with the impulses of a problem."""
+    """Operations on the impulses of a problem."""
 
     def swept(self, x: Any) -> Any:
         """After a round of block Gauss-Seidel."""
@@ -68,12 +68,12 @@ class Iterate(NamedTuple):
 
 
 def left_over(residual: Scalar, tolerance: Scalar) -> Scalar:
-    """What is above zero while a problem is not solved."""
+    """Above zero while a problem is not solved."""
     return residual - tolerance
 
 
 def _falls(new: Scalar, old: Scalar, tolerance: Scalar) -> Scalar:
-    """What is above zero while a problem is not solved and Newton steps bring it nearer."""
+    """Above zero while a problem is not solved and Newton steps make progress."""
     return select(new < _GAIN * old, new - tolerance, -1.0)
 
 
@@ -90,7 +90,7 @@ def _of_course(course: Scalar, values: tuple[float, ...]) -> Scalar:
 
 
 def _stiffness(reach: Scalar, residual: Scalar, course: Scalar) -> Scalar:
-    """How much stiffer rows are taken to be."""
+    """Stiffness added to the rows."""
     by = _of_course(course, (*(0.0 for _ in _SMOOTH), *_STIFF)) * residual / reach
     return select(course < len(_SMOOTH) - 0.5, newton.PROXIMAL, minimum(maximum(by, _SOFTEST), _STIFFEST))
 

@@ -1,4 +1,4 @@
-"""How velocities and coordinates move in a step: with a constant velocity of the origin in the axes of the parent.
+"""Integration of velocities and coordinates over a step, with a constant velocity of the origin in the parent axes.
 
 The velocity of a free body is given in its own axes, which turn. Within a step those are held as they were at its
 start: what is solved for contacts is the velocity there, along which the origin moves straight; then the velocity is

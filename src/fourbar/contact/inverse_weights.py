@@ -1,4 +1,4 @@
-"""How easily bodies and joints of a robot move where its coordinates are neutral: MuJoCo's scale of its softness."""
+"""Inverse inertias of bodies and joints at the neutral configuration: MuJoCo scales its softness by these."""
 
 from __future__ import annotations
 

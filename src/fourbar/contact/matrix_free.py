@@ -62,7 +62,7 @@ def own_matrix(rows: tuple[Any, ...], omega: tuple[Mats, ...], soft: Vec) -> Mat
 
 
 def scaled(G: Mat, block: RowBlock, size: Scalar) -> Scaled:
-    """How a block moves by itself."""
+    """`Scaled` of one block, from its diagonal block G."""
     return gauss_seidel.scaled(ContactProblem(G, Vec([0.0] * len(G)), ()), (block,), size)
 
 
@@ -253,7 +253,7 @@ class Many(NamedTuple):
         return self.recorder.repeat(once_more, (x, first), effort.rounds, going)[1]
 
     def each(self, x: Any, measure: Any) -> list[Any]:
-        """What is measured of every block."""
+        """`measure` of every block."""
         joints, z = self.problem.joints, self._turned(x)
         found: list[Any] = [None] * len(self.blocks)
         for bases, members in self._groups().items():

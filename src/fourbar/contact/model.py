@@ -72,7 +72,7 @@ class ContactModel(Model):
 
     @property
     def kept_rows(self) -> int:
-        """How many these are."""
+        """Number of these rows."""
         return sum(x.traced.m for x in self.bundles)
 
     @staticmethod
@@ -82,7 +82,7 @@ class ContactModel(Model):
 
 
 def rows(model: ContactModel) -> int:
-    """How many rows a step solves for: of contacts, of joints, of constraints."""
+    """Number of rows that a step solves for: of contacts, joints and constraints."""
     return sum(1 + sum(x.discs) for x in model.spec.candidates) + len(model.spec.joints) + model.kept_rows
 
 

@@ -34,7 +34,7 @@ class Disc(NamedTuple):
 
 
 class ProjectionResidual(NamedTuple):
-    """What a block asks for at an impulse: how far that misses it, λ - P, and the slopes of P; `first`: of its first
+    """The residual λ - P of a block at an impulse, and the slopes of the projection P; `first`: of its first
     row."""
 
     missed: Vec
@@ -43,7 +43,7 @@ class ProjectionResidual(NamedTuple):
 
 
 def _pushed(y: Scalar, tau: Scalar) -> tuple[Scalar, Scalar]:
-    """What of y is above zero, and its slope."""
+    """The positive part of y, and its slope."""
     if is_zero(tau):
         return maximum(y, 0.0), select(y > 0.0, 1.0, 0.0)
     root = sqrt(y * y + 4.0 * (tau * tau) + TINY)
@@ -68,7 +68,7 @@ def _in_disc(y: Vec, radius: Scalar, tau: Scalar, slope: Scalar) -> Disc:
 def projection_residual(
     block: RowBlock, own: Vec, inverse: Vec, bounds: Vec, x: Vec, c: Vec, tau: Scalar
 ) -> ProjectionResidual:
-    """What a block asks for at its impulses x and velocities c; joints are not smoothed. `inverse`: 1 / own."""
+    """The residual of a block at its impulses x and velocities c; joints are not smoothed. `inverse`: 1 / own."""
     if block.joint:
         wanted, _, held = joint_answer(c[0], x[0], own[0], bounds)
         return ProjectionResidual(Vec([x[0] - wanted]), held, ())
@@ -167,7 +167,7 @@ def eliminate(A: Callable[[int, int], Scalar], b: Sequence[Scalar]) -> Vec:
 
 
 class Yielding(NamedTuple):
-    """How a block's step follows from what the others do: δ = own - K v, where v is how much faster its rows move."""
+    """A block's step as a function of those of the others: δ = own - K v, where v is the change of its velocities."""
 
     K: Mat
     own: Vec

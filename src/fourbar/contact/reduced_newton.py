@@ -34,7 +34,7 @@ class ReducedRows(NamedTuple):
     omega: tuple[tuple[Any, ...], ...]
 
     def sizes(self) -> list[int]:
-        """How many rows each base has."""
+        """Number of rows of each basis."""
         return [len(row[k]) for k, row in enumerate(self.omega)]
 
 

@@ -1,4 +1,4 @@
-"""Which shapes and joints take part: candidates from a robot, what does not move, and what was chosen by name."""
+"""Selection of shapes and joints for a scene: candidates of a robot, fixed shapes, and those chosen by name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FIRST_TERRAIN = "terrain"  # what its numbers are called by; contacts do not nam
 
 
 class ContactRequest(NamedTuple):
-    """What was asked for, as `Scene` takes it; how meshes become hulls; where links are at the start, by number."""
+    """The arguments of `Scene`; how meshes become hulls; where links are at the start, by number."""
 
     terrains: tuple[Terrain, ...]
     contacts: Any
@@ -69,7 +69,7 @@ class CandidateGroup(NamedTuple):
 
 
 class ContactSelection(NamedTuple):
-    """What may touch; what does not move; in words what does not act, what was left out, how meshes touch; and how far
+    """Candidates and terrain; messages about what does not act, what was left out, how meshes touch; and how far
     shapes reach from the origins of their bodies (m)."""
 
     candidates: tuple[Candidate, ...]
@@ -168,7 +168,7 @@ def as_shape(x: Terrain) -> PlacedShape | None:
 
 
 def floors(mechanism: Mechanism, cluster_tree: ClusterTree, hulls: Hulls, left: list[str]) -> list[Ground]:
-    """What of a model is fixed to the world: its planes and height fields, and the solid shapes of the world itself."""
+    """The terrain of a model: its planes and height fields, and the solid shapes of the world itself."""
     found: list[Ground] = []
     solids = {x.source.number: x for x in of_body(cluster_tree, mechanism, WORLD, hulls).shapes if x.source is not None}
     for k, x in enumerate(mechanism.world):

@@ -58,7 +58,7 @@ def _half(shape: PlacedShape) -> Three:
 
 
 def geometries(a: PlacedShape, b: PlacedShape) -> Iterator[tuple[Any, bool]]:
-    """How two shapes touch: geometries, and whether b is the first of theirs."""
+    """The geometries of the contacts of two shapes, and whether b is their first shape."""
     if _ORDER.index(a.kind) > _ORDER.index(b.kind):
         yield from ((geometry, not swapped) for geometry, swapped in geometries(b, a))
     elif a.kind in ROUND:

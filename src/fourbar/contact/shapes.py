@@ -189,7 +189,7 @@ def _at(cluster_tree: ClusterTree, body: str, x: Geometry) -> Location:
 
 
 def material_of(s: Surface) -> Material:
-    """What a model file says of a surface: friction as far as its contacts have dimensions for it."""
+    """The material of a surface in a model file: friction as far as its contacts have dimensions for it."""
     friction = s.friction if s.dimensions > 1 else 0.0
     torsion, rolling = (s.torsion if s.dimensions > 3 else None), (s.rolling if s.dimensions > 4 else None)
     return Material(friction, torsion, rolling, s.restitution, s)
@@ -232,7 +232,7 @@ def on_terrain(shape: PlacedShape, terrain: Terrain) -> Iterator[Any]:
 
 
 def reach(shape: PlacedShape) -> float:
-    """How far a shape reaches from the origin of its link (m)."""
+    """The largest distance (m) of a point of a shape from the origin of its link."""
     size = shape.size
     own = {
         "point": 0.0, "sphere": sum(size), "capsule": sum(size[:1]) + 0.5 * sum(size[1:]),

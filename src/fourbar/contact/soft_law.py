@@ -31,7 +31,7 @@ LEAST_FRICTION = 1e-5
 
 
 class Drawn(NamedTuple):
-    """How a row is drawn: b and k d of the reference acceleration, and R."""
+    """The softness of a row: b and k d of the reference acceleration, and R."""
 
     damping: Scalar
     stiffness: Scalar
@@ -192,7 +192,7 @@ class BoundMuJoCo(Law):
         return {"solref": tuple(solref), "solimp": tuple(solimp), "margin": surface.margin, "weight": weight}
 
     def between(self, surfaces: Sequence[Surface | None], bodies: Sequence[str]) -> SoftContact:
-        """How two surfaces, on bodies (or frames) by name, touch."""
+        """The softness of the contact of two surfaces, on bodies (or frames) by name."""
         first, second = (PLAIN if x is None else x for x in surfaces)
         weight = sum(self.weights.bodies[body_of(self.model.mechanism, name)] for name in bodies)
         return SoftContact(**self._soft(mixed(first, second), weight), ratio=self.ratio)
@@ -215,7 +215,7 @@ class BoundMuJoCo(Law):
         )
 
     def of_joint(self, link: int, entry: int) -> SoftJoint:
-        """How soft a velocity of a joint is."""
+        """The softness of a velocity of a joint."""
         own = Soft(**self._soft(PLAIN, self.weights.joints[link][entry]))
         return SoftJoint(own, own)
 

@@ -33,7 +33,7 @@ class Terms(NamedTuple):
 
 
 def soft_terms(candidate: Candidate, touch: Touch, friction: Vec, before: Vec, free: Vec, dt: Scalar) -> Terms:
-    """What draws a contact; what is open has a normal velocity that keeps it so."""
+    """The terms of a contact in the convex problem; one that is open has a normal velocity that keeps it open."""
     law = candidate.law
     position = touch.gap - law.margin
     drawn = law.drawn(position, dt)
@@ -51,7 +51,7 @@ def soft_terms(candidate: Candidate, touch: Touch, friction: Vec, before: Vec, f
 
 
 def soft_row(row: JointRow, q: Scalar, v: Scalar, dt: Scalar) -> Row:
-    """What draws a joint: changes of its velocity in a step."""
+    """The row of a joint: bounds and softness of the change of its velocity in a step."""
     soft: SoftJoint = row.soft
     rub = soft.friction.drawn(0.0, dt)
     ends: list[tuple[Scalar, Scalar]] = []

@@ -48,7 +48,7 @@ def contact_step(c: Context, spec: Spec) -> Outputs:
 
 
 def rollout_step(step: Stepper) -> dict[str, list[Any]]:
-    """The same as the step of a rollout, which knows by itself what is not finite.
+    """The state after a step, as the step of a rollout, which itself detects what is not finite.
 
     `worst` is the largest residual since the start, `late` after how many steps (`count`) it was above the tolerance
     first, -1 if never.

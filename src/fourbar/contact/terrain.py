@@ -1,4 +1,4 @@
-"""What does not move and can be touched: a plane, a field of heights, any signed distance.
+"""Terrain: fixed surfaces that can be touched: a plane, a height field, any signed distance.
 
 Each gives, for a point, its distance and the direction out of the surface: over any scalar, so that it is traced into
 the step with the rest.
@@ -35,7 +35,7 @@ class SurfacePoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Material:
-    """How a surface answers: sliding friction μ, torsional and rolling friction (metres), restitution e.
+    """The material of a surface: sliding friction μ, torsional and rolling friction (metres), restitution e.
 
     Torsional friction γ bounds the moment about the normal by γ times the normal force, rolling friction the moment
     across it. None leaves the number to the other of two surfaces that touch; where both have one, the larger acts, and
@@ -69,7 +69,7 @@ class Terrain(ABC):
 
     @abstractmethod
     def surface(self, point: Vec) -> SurfacePoint:
-        """How far a point of the world is from it, and the direction out."""
+        """The distance of a point of the world from it, and the direction out."""
 
     @property
     def variable(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Terrain(ABC):
         return {}
 
     def surface_with(self, point: Vec, numbers: Mapping[str, Any]) -> SurfacePoint:
-        """The same with other numbers, nested tuples of scalars by name; those that are not given are its own."""
+        """The terrain with other numbers, nested tuples of scalars by name; those that are not given are its own."""
         assert not numbers, f"{type(self).__name__} has no numbers that may differ: {[*numbers]}"
         return self.surface(point)
 

@@ -46,7 +46,7 @@ class VariedTerrain:
     numbers: Mapping[str, Any]
 
     def surface(self, point: Vec) -> SurfacePoint:
-        """How far a point of the world is from it, and the direction out."""
+        """The distance of a point of the world from it, and the direction out."""
         return self.terrain.surface_with(point, self.numbers)
 
 
@@ -63,14 +63,14 @@ def _nested(entries: Iterator[Scalar], shape: tuple[int, ...]) -> Any:
 
 
 class TerrainNumbers:
-    """What is given of the terrains in a recording: `given` holds the flat entries of arguments by name."""
+    """The terrains with the numbers given in a recording: `given` holds the flat entries of arguments by name."""
 
     def __init__(self, spec: Spec, given: Mapping[str, tuple[Any, ...]]) -> None:
         named = zip(argument_names(spec.numbers), spec.numbers, strict=True)
         self._found = {(x.place, x.field): _nested(iter(given[name]), x.shape) for name, x in named}
 
     def of(self, candidate: Candidate) -> Given:
-        """Those by which the surface differs that something may touch."""
+        """The given numbers of the terrain of a candidate, but for friction."""
         place = None if candidate.footing is None else candidate.footing.terrain
         return tuple((field, x) for (at, field), x in self._found.items() if at == place and field != FRICTION)
 

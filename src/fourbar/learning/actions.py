@@ -1,4 +1,4 @@
-"""What actions do: numbers between -1 and 1, one for each joint that is driven, become joint forces."""
+"""Actions of a task: numbers between -1 and 1, one for each joint that is driven, become joint forces."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ActionDrive(ABC):
 
     @property
     def size(self) -> int:
-        """How many numbers an action has."""
+        """Number of entries of an action."""
         return len(self.names)
 
     @property
@@ -63,11 +63,11 @@ class JointDrive(ActionDrive):
 
 
 class Action(ABC):
-    """What a task takes as its actions."""
+    """The kind of actions of a task."""
 
     @abstractmethod
     def on(self, robot: System) -> ActionDrive:
-        """The same for the joints of a robot."""
+        """The actions of a robot with these settings."""
 
 
 def _per_joint(owner: str, name: str, given: Any, names: tuple[str, ...], least: float = 0.0) -> np.ndarray:
@@ -113,7 +113,7 @@ class Forces(Action):
         self.limit, self.joints = limit, joints
 
     def on(self, robot: System) -> ActionDrive:
-        """The same for the joints of a robot."""
+        """The actions of a robot with these settings."""
         joints = driven("Forces", robot, self.joints)
         low, high = _bounds("Forces", self.limit, joints)
         for name, *ends in zip(joints.names, low, high, strict=True):
@@ -173,7 +173,7 @@ class Targets(Action):
         self.limit, self.joints = limit, joints
 
     def on(self, robot: System) -> ActionDrive:
-        """The same for the joints of a robot."""
+        """The actions of a robot with these settings."""
         joints = driven("Targets", robot, self.joints)
         numbers = [_per_joint("Targets", x, getattr(self, x), joints.names) for x in ("stiffness", "damping", "scale")]
         around = np.asarray(robot.neutral() if self.around is None else self.around, float)
@@ -225,7 +225,7 @@ class Controls(Action):
         self.around, self.scale = around, scale
 
     def on(self, robot: System) -> ActionDrive:
-        """The same for the actuators of a robot."""
+        """The actions of a robot with these settings."""
         names = robot.names.actuators
         if not names:
             raise ArgumentError(f"Controls: robot {robot.name!r} has no actuators; use Targets or Forces")

@@ -44,7 +44,7 @@ def _read_actions(actions: Any, shape: tuple[int, ...], names: Sequence[str]) ->
 
 
 def _spread(info: Mapping[str, np.ndarray], ids: np.ndarray, n: int) -> dict[str, Any]:
-    """What is known of some worlds as arrays for all, each with a mask that says of which."""
+    """Arrays of some worlds as arrays of all, each with a mask of the worlds that have entries."""
     found: dict[str, Any] = {}
     for name, x in info.items():
         found[name], found[f"_{name}"] = np.zeros((n, *x.shape[1:]), x.dtype), np.zeros(n, bool)

@@ -1,4 +1,4 @@
-"""Which coordinates and velocities of a robot are those of its free base, and which those of joints that are driven."""
+"""The layout of q and v of a robot: entries of its floating base, and of the joints that are driven."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def _nothing(worlds: Worlds) -> dict[str, Any]:
 
 
 def _read_draw(name: str, how: Any) -> Function:
-    """How a number is drawn for each world: a function, or uniformly between two numbers."""
+    """The distribution of a number over worlds: a function, or uniform between two numbers."""
     if callable(how):
         return how
     try:

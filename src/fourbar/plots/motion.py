@@ -76,7 +76,7 @@ def _chosen(motion: PlottedMotion, what: Sequence[str] | None) -> list[str]:
 
 
 def _thinned(motion: PlottedMotion) -> PlottedMotion:
-    """The same with no more points than can be seen."""
+    """The motion with no more points than a picture can show."""
     step = -(-len(motion.t) // _MOST_POINTS)
     if step == 1:
         return motion

@@ -138,7 +138,7 @@ class Batch:
         return (*state, *reported, self.friction, *self.numbers.values())
 
     def _settled(self) -> tuple[np.ndarray, ...]:
-        """The same, such that machine code can write there, also where a user has put other arrays in their place."""
+        """These arrays in a form that machine code can write, also where a user has put others in their place."""
         for some, shapes in ((vars(self), self._shapes), (self.numbers, self._number_shapes)):
             for name, shape in shapes.items():
                 some[name] = np.require(some[name], float, ["A", "W"])

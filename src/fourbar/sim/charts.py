@@ -49,7 +49,7 @@ def _loops(robot: System, q: np.ndarray) -> Iterator[tuple[Cluster, LoopEmbeddin
 
 
 def _hold(K: np.ndarray, dependent: tuple[int, ...]) -> np.ndarray:
-    """How well the independent velocities determine the others, from 0 to 1; K (n, rows, columns)."""
+    """The conditioning of the dependent velocities, from 0 to 1; K (n, rows, columns)."""
     whole = smallest(K)
     return np.divide(smallest(K[..., dependent]), whole, out=np.ones_like(whole), where=whole > 0.0)
 
@@ -187,7 +187,7 @@ class Charts:
 
 
 def noted(sizes: np.ndarray, usual: np.ndarray | None) -> np.ndarray:
-    """What is usual after an examination, which found sizes (..., n)."""
+    """The reference sizes after an examination, which found sizes (..., n)."""
     known = sizes if usual is None else np.fmax(sizes, usual)
     return np.fmax(known, _SMALL * known.max(axis=-1, keepdims=True))
 

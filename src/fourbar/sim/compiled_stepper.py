@@ -58,7 +58,7 @@ class Samples(NamedTuple):
     held_u: np.ndarray
 
     def copied(self) -> Samples:
-        """The same in arrays of their own."""
+        """Copies of the samples."""
         return Samples(*(x.copy() for x in self))
 
 

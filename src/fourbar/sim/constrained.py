@@ -52,7 +52,7 @@ class Kept(NamedTuple):
 
     @staticmethod
     def of(robot: Any) -> Kept:
-        """What is no robot stays as it is."""
+        """From the robot of a simulation; anything that is not constrained or actuated is kept as it is."""
         if isinstance(robot, Actuated):
             return Kept(_in_motors(robot))
         return Kept(robot.system, robot, robot._model.conditions) if isinstance(robot, Constrained) else Kept(robot)
@@ -140,7 +140,7 @@ class ConstrainedFollower(Follower):
 
 
 class VaryingFollower(ConstrainedFollower):
-    """The same with parameters that differ from sample to sample: dense problems, solved by singular values.
+    """A follower with parameters that differ from sample to sample: dense problems, solved by singular values.
 
     `robots` has the functions of the robot with these parameters. Where rows contradict each other, there is no motion:
     NaN.
@@ -161,7 +161,7 @@ class VaryingFollower(ConstrainedFollower):
         return free + self._answer(q, missing + apply(held.jacobian(q), free - nominal))
 
     def _answer(self, q: np.ndarray, missing: np.ndarray) -> np.ndarray:
-        """What the least forces along the rows do that make up for what is missing there: M⁻¹ Aᵀ λ."""
+        """The correction M⁻¹ Aᵀ λ by the least forces λ along the rows that remove what is missing there."""
         A, inverse = self._held.jacobian(q), self._inverse_mass_matrix(q)
         valid: Any = np.isfinite(inverse).all(axis=(-2, -1)) & np.isfinite(missing).all(axis=-1)
         finite = np.where(valid[..., None, None], inverse, np.eye(inverse.shape[-1]))

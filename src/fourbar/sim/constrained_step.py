@@ -47,7 +47,7 @@ def _larger(a: Any, b: Any) -> Any:
 
 
 def _widest(*phi: Vec) -> Any:
-    """How far the rows are open beyond what is left."""
+    """The largest gap of a row, less the tolerance."""
     worst: Any = 0.0
     for x in (x for own in phi for x in own):
         worst = maximum(worst, maximum(x, -x))

@@ -50,7 +50,7 @@ class Stepped(NamedTuple):
 
 @dataclass(frozen=True)
 class Contacts:
-    """What touched: by recorded time, sample and contact (in the order of `names`).
+    """The contacts of a motion: by recorded time, sample and contact (in the order of `names`).
 
     gap: the distance (m), negative inside, at the start of the step that ends at the time; infinite for points of two
     shapes that are not there, such as those of faces where edges cross. force: on the first of the
@@ -121,7 +121,7 @@ class ContactRun(Recorded, Plotted):
 
     @property
     def recording(self) -> RecordedMotion:
-        """What of it is shown.
+        """The motion as it is shown.
 
         Returns
         -------
@@ -184,7 +184,7 @@ class RunningContacts:
         return self.motion.now.steps * self.dt
 
     def finished(self, name: str) -> ContactRun:
-        """What was recorded; warnings say what went wrong."""
+        """The recorded motion; warnings say what went wrong."""
         done = self.motion.now.steps
         rolled = self.motion.rolled(self._rows, self.every)
         batch = self.motion.batch

@@ -35,7 +35,7 @@ class GivenNumbers(NamedTuple):
 
     @property
     def every(self) -> tuple[Parameter, ...]:
-        """Those of the robot, then those of terrain: in the order of the values."""
+        """The parameters of the robot, then the numbers of terrain, in the order of the values."""
         return (*self.which, *self.terrain)
 
     @property
@@ -48,7 +48,7 @@ NOTHING = GivenNumbers((), {})
 
 
 class Grounds(NamedTuple):
-    """What a scene stands on, by name, and what may touch it."""
+    """The terrains of a scene by name, and the contacts on them."""
 
     names: tuple[str, ...]
     terrains: tuple[Terrain, ...]
@@ -110,7 +110,7 @@ def read_numbers(mechanism: Mechanism, numbers: Any, grounds: Grounds = NOWHERE,
 
 
 def _of_terrain(mechanism: Mechanism, numbers: Mapping[str, Any], grounds: Grounds) -> tuple[Parameter, ...]:
-    """Those of the terrain, in its order."""
+    """The numbers of the terrain, in its order."""
     known = numbers_of(grounds.names, grounds.terrains)
     own = {x.name for x in variable(mechanism)}
     for name in numbers:

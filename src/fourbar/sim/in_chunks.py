@@ -58,7 +58,7 @@ def _flat(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with mappings again."""
+    """The arguments with their mappings restored."""
     found: dict[str, Any] = {}
     for name, x in flat.items():
         outer, _, inner = name.partition(":")
@@ -102,7 +102,7 @@ def rolled_lazily(
 
 
 class Lazy(NamedTuple):
-    """What rollouts of a robot are given beside states, where some of it is dask arrays, and what they record.
+    """The arguments of rollouts beside states, some of which are dask arrays, and what is recorded.
 
     `given` and `cores` are those of `rolled_lazily`; `observed` are the shapes of observations by name.
     """
@@ -139,7 +139,7 @@ class Lazy(NamedTuple):
         return cls(dict(given), cores, {name: x.shape(model) for name, x in observed})
 
     def observations(self, found: dict[str, Any]) -> dict[str, Any]:
-        """Those among results, taken out of them."""
+        """The observations, removed from the results."""
         return {name: found.pop(f"{OBSERVED}{name}") for name in self.observed}
 
 

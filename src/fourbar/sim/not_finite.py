@@ -31,7 +31,7 @@ class NotFinite:
             self._first = (t, name)
 
     def reason(self) -> str | None:
-        """What was not finite, and when; None where all was."""
+        """A message about what was not finite, and when; None if everything was finite."""
         if self._first is None:
             return None
         return f"{self._first[1]} was NaN or infinite at t = {self._first[0]:.6g} s, where q and v were finite"

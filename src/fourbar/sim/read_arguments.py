@@ -119,7 +119,7 @@ def read_control(robot: System, control: Any, rows: int, name: str = "control") 
 
 
 def rows_given(*controls: Any) -> int:
-    """How many rows the first array among controls has."""
+    """Number of rows of the first array among controls."""
     for control in controls:
         if control is not None and not callable(control) and np.ndim(control) >= 2:
             return int(np.shape(control)[-2])

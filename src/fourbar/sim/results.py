@@ -1,4 +1,4 @@
-"""What all results of a simulation can do: show themselves, and be written to a file."""
+"""What all results of a simulation share: they can be shown, and written to a file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Recorded(ABC):
     @property
     @abstractmethod
     def recording(self) -> RecordedMotion:
-        """What of it is shown.
+        """The motion as it is shown.
 
         Returns
         -------
@@ -75,7 +75,7 @@ class Recorded(ABC):
         Raises
         ------
         ArgumentError
-            If the ending is not known, the file cannot be written, or it is not known which robot moved.
+            If the ending is not known, the file cannot be written, or the motion has no robot.
 
         Examples
         --------
@@ -159,7 +159,7 @@ def _findable(mechanism: Mechanism) -> tuple[Mechanism, list[str]]:
 def load_arrays(
     path: str | Path, robot: System | None = None, folders: Any = ()
 ) -> tuple[str, dict[str, np.ndarray], System]:
-    """What was saved: its kind, its arrays, and the robot (the one that is given, where it has its size)."""
+    """A saved motion: its kind, its arrays, and the robot (the given one, if it has the right size)."""
     path = Path(path)
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -181,7 +181,7 @@ def load_arrays(
 
 
 def load_recording(path: str | Path, robot: System | None = None, folders: Any = ()) -> RecordedMotion:
-    """What is shown of any motion that was saved to a .npz file."""
+    """The motion of a .npz file, to be shown."""
     kind, x, robot = load_arrays(path, robot, folders)
     if kind == "Rollouts":
         return RecordedMotion.of(robot, x["t"], np.moveaxis(x["q"], -2, 0))
@@ -196,7 +196,7 @@ def load_recording(path: str | Path, robot: System | None = None, folders: Any =
 
 
 def shown_arrays(recording: RecordedMotion) -> dict[str, np.ndarray]:
-    """What a file needs to show contacts and ground, besides the motion."""
+    """The arrays that a file needs to show contacts and ground, besides the motion."""
     found = {POINTS: recording.points, FORCES: recording.forces}
     surfaces = recording.surfaces()
     if surfaces:

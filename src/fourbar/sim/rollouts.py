@@ -76,7 +76,7 @@ class Rollouts(Recorded, Plotted):
 
     @property
     def recording(self) -> RecordedMotion:
-        """What of it is shown.
+        """The motion as it is shown.
 
         Returns
         -------
@@ -213,7 +213,7 @@ def _shaped(asked: Simulation, run: Any, found: Trajectory, wanted: int) -> Roll
 
 
 def _lazy(robot: System, given: dict[str, Any], *, dt: float, steps: int, every: int, **options: Any) -> Rollouts:
-    """The same of dask arrays."""
+    """A rollout of dask arrays."""
     if not isinstance(robot, System):
         raise ArgumentError(
             f"rollout of dask arrays takes a robot, such as fb.load(...) returns, got {robot!r}; one that is "

@@ -60,7 +60,7 @@ class Plotted:
         Raises
         ------
         ArgumentError
-            If matplotlib is not installed, or it is not known which robot moved.
+            If matplotlib is not installed, or the motion has no robot.
 
         See Also
         --------
@@ -85,7 +85,7 @@ class Plotted:
         return plot_motion(PlottedMotion(robot, self.t, q, v, forces, known, self._pressed(at)), what, joints, title)
 
     def _pressed(self, at: tuple[int, ...]) -> Mapping[str, np.ndarray] | None:
-        """How strongly each contact presses over time, if there are any."""
+        """The normal force of each contact over time, if there are any."""
         contacts = getattr(self, "contacts", None)
         if contacts is None or not contacts.names:
             return None

@@ -73,7 +73,7 @@ class Trajectory(Recorded, Plotted):
 
     @property
     def recording(self) -> RecordedMotion:
-        """What of it is shown.
+        """The motion as it is shown.
 
         Returns
         -------
@@ -108,7 +108,7 @@ class Trajectory(Recorded, Plotted):
         Raises
         ------
         ArgumentError
-            If the file is no such motion, or does not say which robot moved.
+            If the file is not such a motion, or has no robot.
 
         Examples
         --------

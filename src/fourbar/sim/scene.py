@@ -39,7 +39,7 @@ from .step import Commands, Traced
 
 
 class MotionRequest(NamedTuple):
-    """What a motion is asked for; `controls` by name: "tau", "u"."""
+    """The arguments of a motion; `controls` by name: "tau", "u"."""
 
     controls: dict[str, Any]
     steps: int
@@ -161,7 +161,7 @@ class Scene(Staged):
         return f"<fourbar scene of {self.robot.name!r}: {len(self.contacts)} contacts, {len(self.spec.joints)} joints>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied and pickled: all but machine code, which is found or made anew when it is needed."""
+        """What is copied and pickled: all but machine code, which is found or made again when needed."""
         return {name: x for name, x in vars(self).items() if not isinstance(vars(Scene).get(name), cached_property)}
 
     @property
@@ -189,7 +189,7 @@ class Scene(Staged):
 
     @property
     def n_impulses(self) -> int:
-        """How many impulses a step finds: of all contacts, then of joints with limits or dry friction."""
+        """Number of impulses of a step: of all contacts, then of joints with limits or dry friction."""
         return rows(self.model)
 
     @cached_property
@@ -199,7 +199,7 @@ class Scene(Staged):
 
     @cached_property
     def _functions(self) -> dict[Any, Any]:
-        """The same with parameters as arguments, by these."""
+        """Compiled steps with parameters as arguments, by these parameters."""
         return {(): self.function}
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What a scene needs to choose its shapes: where a robot stands at the start, and warnings about the choice."""
+"""The start of a scene: where its robot stands, and warnings about the selection of its shapes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def poses_at(robot: System, q: np.ndarray) -> dict[int, Transform]:
 
 
 def read_points(mesh_points: Any) -> int:
-    """How many corners of a hull are asked for."""
+    """The number of corners of a hull."""
     if not isinstance(mesh_points, int | np.integer) or isinstance(mesh_points, bool) or mesh_points < 4:
         raise ArgumentError(f"mesh_points={mesh_points!r}: expected a whole number of points, at least 4")
     return int(mesh_points)

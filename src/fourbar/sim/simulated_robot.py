@@ -120,7 +120,7 @@ class CompiledRun:
 
 
 class SimulationRequest(NamedTuple):
-    """What a user asks for, as it is given; `steps`, `dt` and `every` have been read."""
+    """The arguments of a simulation as the user gives them; `steps`, `dt` and `every` have been read."""
 
     robot: Any
     q: Any
@@ -139,7 +139,7 @@ class SimulationRequest(NamedTuple):
 
 
 class Simulation:
-    """What a simulation is asked for."""
+    """A simulation: its checked arguments, and what makes its steps."""
 
     def __init__(self, wanted: SimulationRequest) -> None:
         if isinstance(wanted.robot, Actuated):
@@ -205,7 +205,7 @@ class Simulation:
         return not from_python and not self.robot.model.cluster_tree.has_shared_joints
 
     def law(self) -> ForceLaw:
-        """What moves the robot, in compiled steps."""
+        """The forces on the robot, in compiled steps."""
         inside = {name: x for name, x in self.controls.every.items() if isinstance(x, Traced)}
         tau: Any = inside.get("tau", GIVEN if self.torque is None else NONE)
         u: Any = inside.get("u", GIVEN if "u" in self.controls.every else NONE)
@@ -213,7 +213,7 @@ class Simulation:
         return ForceLaw(self.acting is with_passive, self.torque, tau, u, period, self.numbers.which)
 
     def run(self) -> Any:
-        """What makes its steps."""
+        """The compiled stepper."""
         if not self.is_compiled:
             return self.python_run()
         given = self.start, self.dt, self.steps, self.every, self.acting
@@ -237,7 +237,7 @@ class Simulation:
         return found
 
     def python_run(self) -> PythonRun:
-        """The same with forces asked from Python in every pass."""
+        """A run that calls Python for forces in every pass."""
         if self.numbers.which:
             raise ArgumentError(
                 "numbers: parameters that differ from sample to sample need compiled steps: give forces as control= "
@@ -249,7 +249,7 @@ class Simulation:
         return PythonRun(follower, self.start, self.dt, self.every, given, self.controls.not_finite)
 
     def _follower(self) -> Follower:
-        """What makes steps with forces asked from Python."""
+        """The stepper that calls Python for forces."""
         if self.held is not None:
             return ConstrainedFollower(self.held, self._python_torque(), self.acting is with_passive)
         return Follower(self.robot, self._python_torque(), self.acting)
@@ -277,7 +277,7 @@ class Simulation:
         return Trajectory(motion.t, motion.q, motion.v, motion.lost, self.robot, u, found)
 
     def _later(self, motion: Trajectory, acted: dict[str, np.ndarray], values: dict[str, Any]) -> dict[str, Any]:
-        """What was observed at all times but the first."""
+        """The observations at all times but the first."""
         is_traced = isinstance(self.torque, Traced) and self.held is None
         law = self.law()._replace(torque=self.torque if is_traced else None)
         given = {name: x[1:] for name, x in acted.items()}

@@ -25,7 +25,7 @@ def _attach(run: Any, error: Exception) -> None:
 
 
 class Staged:
-    """What simulates itself: a scene, whose robot touches things."""
+    """An object with a `simulate` of its own: a scene."""
 
     simulate: Callable[..., Any]
 

@@ -22,7 +22,7 @@ Shapes = dict[str, tuple[int, ...]]
 
 
 class StageRecording(Recording):
-    """How the program of a stage is written: a pass, where the step starts, controls, dt, `usual` of loops, and
+    """The recording of a stage: a pass, where the step starts, controls, dt, `usual` of loops, and
     parameters, to the next pass.
 
     A pass is several arguments and results, called as the fields of `Pass` are, without those that are empty; the
@@ -51,7 +51,7 @@ class StageRecording(Recording):
         self.arguments = tuple(Argument(name, shape) for name, shape in (shapes | self._rest()).items())
 
     def _rest(self) -> Shapes:
-        """What a pass is given besides."""
+        """The other arguments of a pass."""
         robot, law = self._followed.robot, self._law
         sizes = {"tau": robot.nv, "u": robot.nu}
         found: Shapes = {name: (sizes[name],) for name in law.given}

@@ -62,7 +62,7 @@ class Observer:
         return {"q": given["q"], "v": given["v"], **found}
 
     def observe(self, q: np.ndarray, v: np.ndarray, numbers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """What is observed at states (..., nq), (..., nv), by name."""
+        """Observations at states (..., nq), (..., nv), by name."""
         if not self._observed:
             return {}
         rolled = self._rollout.run({"q": q, "v": v}, {}, numbers, steps=1)
@@ -86,7 +86,7 @@ class Present:
 
     @cached_property
     def moving(self) -> Context:
-        """The same with accelerations: those that are given, if any are."""
+        """A recording with accelerations: the given ones, if there are any."""
         c = self.now
         if "a" in c.given:
             return c
@@ -119,7 +119,7 @@ class InstantObserver:
         return {"q": given["q"], "v": given["v"], **found}
 
     def observe(self, t: Any, q: np.ndarray, v: np.ndarray, controls: dict[str, Any], numbers: Any) -> dict[str, Any]:
-        """What is observed, by name; leading axes broadcast."""
+        """Observations by name; leading axes broadcast."""
         tree, which = self._model.cluster_tree, self._law.which
         shapes: dict[str, tuple[int, ...]] = {"t": ()} | {name: x.shape[-1:] for name, x in controls.items()}
         shapes |= {name: x.shape for name, x in zip(argument_names(which), which, strict=True)}

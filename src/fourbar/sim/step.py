@@ -64,7 +64,7 @@ class Commands:
 
 
 def symbols(function: Callable[..., Any], t: Any, q: Sequence[Any], v: Sequence[Any]) -> Vec:
-    """What a function written over scalars gives for scalars of a trace, as flat entries."""
+    """The result of a function of scalars on traced scalars, as flat entries."""
     given = [np.array([*x], dtype=object) for x in (q, v)]
     found = function(t, *given)
     try:
@@ -107,7 +107,7 @@ def traced(function: Callable[..., Any]) -> Traced:
 
 
 class ForceLaw(NamedTuple):
-    """What moves a robot: springs and damping too (`passive`); a traced `torque`, asked in every pass; joint forces
+    """The forces on a robot: springs and damping too (`passive`); a traced `torque`, asked in every pass; joint forces
     `tau` and controls `u` of actuators that are held, either traced, asked at the start of every `period` steps, or
     GIVEN as controls of the rollout, or NONE. `which` are parameters that differ from sample to sample.
     """
@@ -201,7 +201,7 @@ def _time(n: Any, number: Any, dt: Any) -> Any:
 
 
 def _worst(stop: Any, sizes: Any, usual: Any) -> Any:
-    """How far the velocities of joints for unit velocities have grown beyond what is usual."""
+    """The largest excess of the joint velocities, for unit velocities, over `GROWN` times the usual ones."""
     for x, known in zip(sizes, usual, strict=True):
         stop = maximum(stop, x - GROWN * known)
     return stop
@@ -317,7 +317,7 @@ def _scaled(x: Any, factor: Any) -> Any:
 
 
 def own_columns(robot: System) -> list[tuple[int, float]]:
-    """Which of the velocities of all joints are the independent ones, and in what unit."""
+    """The columns of the independent velocities among those of all joints, with their scales."""
     tree = robot.model.cluster_tree
     found = []
     for cluster in tree.clusters:

@@ -27,7 +27,7 @@ def draw(
     ground: Sequence[TriangleSurface] = (),
     touching: Sequence[Shape] = (),
 ) -> Drawing:
-    """What is drawn of a robot, of shapes that a scene gave it to touch with, and of what it stands on.
+    """The drawing of a robot, of shapes that a scene added to it, and of its ground.
 
     Sizes fit the robot as it stands at q (neutral if None).
     """

@@ -1,4 +1,4 @@
-"""How a robot is posed by hand: a handle per independent coordinate, with its limits; loops follow."""
+"""Posing a robot by hand: a handle per independent coordinate, with its limits; loops follow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OPEN = 1e-6
 
 
 class PoseHandle(NamedTuple):
-    """What a slider moves: a coordinate of q, or an angle (0, 1, 2: roll, pitch, yaw) of the quaternion there."""
+    """The target of a slider: a coordinate of q, or an angle (0, 1, 2: roll, pitch, yaw) of the quaternion there."""
 
     name: str
     joint: str
@@ -131,7 +131,7 @@ class PoseHandles:
         return Posed(q, self.judged(q))
 
     def judged(self, q: np.ndarray) -> str:
-        """What is to be said of a configuration: a toggle position, joints of loops beyond their limits."""
+        """A message about a configuration: a toggle position, joints of loops beyond their limits."""
         try:
             self.robot.check(q)
         except SingularError as error:

@@ -74,15 +74,15 @@ class RecordedMotion:
 
     @property
     def worlds(self) -> int:
-        """How many worlds are drawn."""
+        """Number of worlds that are drawn."""
         return self.q.shape[1]
 
     def drawing(self) -> Drawing:
-        """What is drawn of it."""
+        """The drawing of the robot."""
         return draw(self.robot, self.q[0, 0], self.terrains, self.ground, self.touching)
 
     def surfaces(self) -> tuple[TriangleSurface, ...]:
-        """All that it stands on, as surfaces."""
+        """The ground as surfaces."""
         around = self.drawing().bounds
         made = (surface_of(terrain, around) for terrain in self.terrains)
         return (*(x for x in made if x is not None), *self.ground)

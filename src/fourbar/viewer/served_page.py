@@ -109,7 +109,7 @@ class ServedPage:
         ]
 
     def _count(self, item: Item) -> int:
-        """How often an item is drawn: once per world, or once where it does not move."""
+        """Number of copies of an item: one per world, or one if it does not move."""
         return 1 if item.place == self.drawing.world else self.worlds
 
     def add(self, name: str, solid: TriangleSurface, colours: list[Colour], visible: bool) -> Any:

@@ -62,7 +62,7 @@ _NOTEBOOK_RATE = 30.0
 
 
 def notebook(recording: Callable[[], RecordedMotion], table: str) -> str:
-    """How a robot or a motion shows itself in a notebook: drawn, then its table; only that where it has no shape."""
+    """A robot or a motion in a notebook: its drawing, then its table; only the table if it has no shapes."""
     try:
         shown = framed(recording(), rate=_NOTEBOOK_RATE, layers=("shapes", "ground"), most=_NOTEBOOK_FACES)
     except FourbarError:  # no robot, no states, loops that are open

@@ -1,4 +1,4 @@
-"""What a robot stands on, as surfaces: planes, fields of heights, and where a signed distance is zero."""
+"""The ground as surfaces: planes, height fields, and where a signed distance is zero."""
 
 from __future__ import annotations
 

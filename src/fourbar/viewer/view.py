@@ -114,7 +114,7 @@ class View:
 
 
 def recording_of(what: Any, q: Any = None) -> RecordedMotion:
-    """What is shown of a robot, a scene, or a motion."""
+    """A robot, a scene or a motion, as it is shown."""
     if isinstance(what, RecordedMotion):
         return what
     if hasattr(what, "recording"):

@@ -37,7 +37,7 @@ class ActuatorLaw(NamedTuple):
 
 
 class ActuatorSlopes(NamedTuple):
-    """How much less an actuator pulls for each unit of length and of velocity."""
+    """The decrease of the force of an actuator per unit of length and of velocity."""
 
     stiffness: Scalar
     damping: Scalar

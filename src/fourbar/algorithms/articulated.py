@@ -56,14 +56,14 @@ class ClusterHinge(NamedTuple):
 
 
 class Freed(NamedTuple):
-    """What a cluster keeps of being freed: its hinge, and how forces drive it (see `drive` of the hinge)."""
+    """A freed cluster: its hinge, and how forces drive it (see `drive` of the hinge)."""
 
     hinge: Any
     drive: Vec
 
 
 class Pushed(NamedTuple):
-    """What forces leave in a cluster: u = τ - Sᵀ pA and w = D⁻¹ u; and the force pa that its carrier feels."""
+    """The response of a cluster to forces: u = τ - Sᵀ pA, w = D⁻¹ u, and the force pa on its carrier."""
 
     u: Vec
     w: Vec
@@ -95,7 +95,7 @@ class ArticulatedLink(NamedTuple):
         return Outcome(hinge, Ia.to_parent(self.k.X))
 
     def free(self, children: Sequence[Sequence[Handle]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
-        """The same with forces p that velocity takes, and tau: what is `Freed`, and what the carrier feels."""
+        """The same with forces p that velocity takes, and tau: the `Freed` cluster, and the force on its carrier."""
         k, (c,) = self.k, bias.c
         (IA,), (pA,) = _gathered((k,), p, children)
         hinge, Ia = k.S.free(IA, k.armature)
@@ -233,7 +233,7 @@ class ArticulatedCluster(NamedTuple):
         return sum(parts[1:], parts[0])
 
     def _spun_up(self, rates: Sequence[Sequence[Scalar]]) -> list[Vec]:
-        """What the armatures take."""
+        """The forces that accelerate the armatures."""
         return [spun_up(k, rate) for k, rate in zip(self.ks, rates, strict=True)]
 
 
@@ -243,7 +243,7 @@ def _weighted(W: Sequence[Wrench], w: Sequence[Scalar]) -> Wrench:
 
 
 def spun_up(k: Kinematics, rate: Sequence[Scalar]) -> Vec:
-    """What the armature takes."""
+    """The force that accelerates the armature."""
     return Vec([j * x for j, x in zip(k.armature, rate, strict=True)])
 
 

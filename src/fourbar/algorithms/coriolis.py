@@ -105,7 +105,7 @@ class Parts(NamedTuple):
 
 
 def parts(s: Sweeps, q: Sequence[Vec], v: Sequence[Vec]) -> Parts:
-    """What C and M are made of; q and v by link."""
+    """The parts of which C and M are made; q and v by link."""
     carried = crba.carry_all(s)
 
     def move_outward(i: int, above: MovingLink) -> MovingLink:

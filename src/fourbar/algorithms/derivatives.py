@@ -167,7 +167,7 @@ def compose_inward(
 
 
 class Carrier(NamedTuple):
-    """What the joints that a joint carries need of it."""
+    """The quantities of a joint that the joints it carries need."""
 
     S: tuple[Twist, ...]
     psi: tuple[Twist, ...]

@@ -33,7 +33,7 @@ def _unit_twists() -> list[Twist]:
 
 
 def propagators(cluster: Any, hinge: Any, nv: int) -> Propagators:
-    """How accelerations pass through a freed cluster, and how it moves by itself under unit forces."""
+    """The propagation of accelerations through a freed cluster, and its own response to unit forces."""
     still = Vec([0.0] * nv)
     passed = [cluster.answer(hinge, still, A)[1] for A in _unit_twists()]
     links = len(passed[0])

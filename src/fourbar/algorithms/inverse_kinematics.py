@@ -31,7 +31,7 @@ _NEAR = 1e-12  # from a bound (rad, m): then a velocity is at it
 
 
 class Missed(NamedTuple):
-    """What a frame misses: rows of J and e, with weights; distance (m) and angle (rad) of what has weights."""
+    """The error of a frame: rows of J and e, with weights; distance (m) and angle (rad) of what has weights."""
 
     rows: Mat
     e: Vec
@@ -50,14 +50,14 @@ def _weighted(rows: Sequence[Vec], parts: Sequence[Scalar], weight: Sequence[Sca
 
 
 def missed_position(p: Vec, J: Mat, goal: Vec, weight: Vec) -> Missed:
-    """What a point misses; J are its rows."""
+    """The error of a point; J are its rows."""
     away = [a - b for a, b in zip(p, goal, strict=True)]
     rows, e = _weighted(J, away, weight)
     return Missed(Mat(rows), Vec(e), Vec((_size(away, weight),)))
 
 
 def missed_rotation(pose: Transform, J: Mat, goal: Vec, weight: Vec) -> Missed:
-    """What the axes of a frame miss: log(R_goalᵀ R), whose rate is (1 + ½ [e] + b [e]²) Rᵀ ω; J are the rows of ω."""
+    """The error of a rotation: log(R_goalᵀ R), whose rate is (1 + ½ [e] + b [e]²) Rᵀ ω; J are the rows of ω."""
     R = pose.R
     wanted = Mat(Vec(goal[3 * i : 3 * i + 3]) for i in range(3))
     turned = to_vector(from_matrix(wanted.T @ R))
@@ -70,12 +70,12 @@ def missed_rotation(pose: Transform, J: Mat, goal: Vec, weight: Vec) -> Missed:
 
 
 def above(x: Scalar, upper: Scalar) -> Scalar:
-    """How far a coordinate is above its upper limit."""
+    """The excess of a coordinate over its upper limit."""
     return maximum(x - upper, 0.0)
 
 
 def below(x: Scalar, lower: Scalar) -> Scalar:
-    """How far a coordinate is below its lower limit, as a negative number."""
+    """The excess of a coordinate below its lower limit, negative."""
     return minimum(x - lower, 0.0)
 
 
@@ -224,7 +224,7 @@ def within(x: Vec, box: StepBounds, bounded: tuple[int, ...]) -> Vec:
 
 
 def promised(problem: NormalEquations, x: Vec, pattern: Pattern) -> Scalar:
-    """How much smaller a step makes |e|² if J were constant."""
+    """The decrease of |e|² by a step, if J were constant."""
     total = dot(problem.g, x) * -2.0
     for (i, j), a in zip(pattern, problem.A, strict=True):
         total = total - a * x[i] * x[j] * (1.0 if i == j else 2.0)
@@ -272,7 +272,7 @@ def _either(first: Scalar, a: Search, b: Search) -> Search:
 
 
 def goes_on(search: Search, tolerance: Scalar, beyond: Scalar, passes: Scalar, patience: Scalar) -> Scalar:
-    """What is above zero while a search has not arrived, and there is hope."""
+    """Above zero while a search has not converged and still makes progress."""
     worst: Scalar = 0.0
     for x in search.report:
         worst = maximum(worst, x)

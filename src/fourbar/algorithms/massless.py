@@ -1,4 +1,4 @@
-"""Which joint moves nothing that has inertia, where some body has none."""
+"""Finding joints that move no inertia, if some bodies have none."""
 
 from __future__ import annotations
 

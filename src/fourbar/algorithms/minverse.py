@@ -82,7 +82,7 @@ class Released:
         return self.answers(w)
 
     def answers(self, w: Sequence[Vec]) -> list[Vec]:
-        """What the clusters' own answers w spread outward, by cluster."""
+        """The accelerations that the clusters' own responses w cause outward, by cluster."""
         return list(self._hinged.outward(answer_outward, Twist.zero(), w).values())
 
     def columns(self, n: int) -> dict[int, Columns]:

@@ -1,4 +1,4 @@
-"""What a condition returned, checked: one number per row, linear in the velocities."""
+"""Checks of what a condition returns: one number per row, linear in the velocities."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PAIRS = 4  # of trial velocities
 
 
 def known(condition: Any, kind: str, table: Mapping[str, Any], name: str) -> Any:
-    """What a condition looks at; it may only look at what it declares."""
+    """An item that a condition asks for; only what it declares is known."""
     if name not in table:
         declared = ", ".join(map(repr, table)) or "none"
         raise ModelError(

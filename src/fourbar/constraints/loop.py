@@ -1,4 +1,4 @@
-"""What closes a kinematic loop. Adding one: subclass `Loop`, write its residual; everything else is derived from it."""
+"""Kinematic loops. Adding one: subclass `Loop`, write its residual; everything else is derived from it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class MechanismView(Protocol):
-    """What a loop sees of the mechanism: coordinates of joints and poses of bodies, by name, over any scalar."""
+    """The mechanism as a loop sees it: coordinates of joints and poses of bodies, by name, over any scalar."""
 
     def q(self, joint: str) -> Vec:
         """Coordinates of a joint."""

@@ -45,11 +45,11 @@ class Tracer:
         (self.t,) = self.changes("t", 1)
 
     def symbols(self, name: str, size: int) -> tuple[Expr, ...]:
-        """What the expressions depend on."""
+        """The inputs of the expressions."""
         return self._graph.inputs(name, size)
 
     def changes(self, name: str, size: int) -> tuple[Expr, ...]:
-        """What they are differentiated along: zero in the end."""
+        """The variables of differentiation, zero at the end."""
         found = self._graph.inputs(name, size)
         self._changes += found
         return found
@@ -302,7 +302,7 @@ def trace_rows(
 
 
 class _View:
-    """What a condition sees at time t."""
+    """The robot at time t, as a condition sees it."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The same mechanism with other numbers, by name."""
+"""Changing numbers of a mechanism by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same mechanism under other names."""
+"""Renaming the parts of a mechanism."""
 
 from __future__ import annotations
 

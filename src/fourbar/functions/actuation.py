@@ -27,7 +27,7 @@ class Pull(NamedTuple):
 
 
 class Gain(NamedTuple):
-    """How an actuator, by number, gives way: its slopes, and its gears by link (0 where a joint bears no more)."""
+    """The gains of an actuator, by number: its slopes, and its gears by link (0 where a joint bears no more)."""
 
     actuator: int
     slopes: ActuatorSlopes
@@ -40,7 +40,7 @@ class Gain(NamedTuple):
 
 
 class Gains(NamedTuple):
-    """What actuators add to stiffness K and damping D of all links' joints, for implicit steps.
+    """The contributions of actuators to stiffness K and damping D of all links' joints, for implicit steps.
 
     `stiffness` and `damping` (by link, one entry per velocity) are diagonal: of actuators that move one velocity. The
     others add slope · gearᵀ gear each. A step that is implicit in both solves

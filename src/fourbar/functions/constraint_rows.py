@@ -19,7 +19,7 @@ Given = Condition | Loop
 
 
 def title(condition: Given) -> str:
-    """What messages call a constraint: its kind, and what it looks at."""
+    """The name of a constraint in messages: its kind, and the joints or bodies it refers to."""
     places = [*condition.bodies, *condition.joints] if isinstance(condition, Loop) else _looked_at(condition)
     return f"{type(condition).__name__} of {', '.join(map(repr, places))}"
 

@@ -1,4 +1,4 @@
-"""What recording an algorithm needs: the model, a recorder, and the arguments by name."""
+"""The context in which an algorithm is recorded: the model, a recorder, and the arguments by name."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def stacked_type(fields: tuple[str, ...]) -> type[Stacked]:
 
 
 def _block(number: int) -> Callable[[Stacked], np.ndarray]:
-    """What cuts out one block."""
+    """A function that extracts one block."""
     return lambda blocks: blocks.array[..., number, :, :]
 
 
@@ -199,7 +199,7 @@ def _stacked(fields: tuple[str, ...], array: np.ndarray) -> Stacked:
 
 
 class JacobianLayout:
-    """How the blocks of a Jacobian lie in one array, and what they are called."""
+    """The positions of the blocks of a Jacobian in one array, and their names."""
 
     def __init__(self, recording: Jacobian) -> None:
         self._recording = recording
@@ -211,7 +211,7 @@ class JacobianLayout:
         return self._recording.result_shapes(present), widths
 
     def stacked(self, present: tuple[str, ...]) -> Any:
-        """What names the blocks if these are matrices of one size (blocks, rows, columns), else None."""
+        """The type with the blocks by name if these are matrices of one size (blocks, rows, columns), else None."""
         shapes, widths = self._shapes(present)
         plain = len(shapes) == 1 and len(shapes[0]) == 1 and all(len(w) == 1 for w in widths)
         return stacked_type(present) if plain and len(self._recording.shape(present, shapes)) == 3 else None

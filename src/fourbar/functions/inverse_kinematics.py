@@ -38,7 +38,7 @@ class Aim(NamedTuple):
 
     @property
     def numbers(self) -> tuple[int, int, int]:
-        """How many numbers describe its goal, its weights, and what it misses."""
+        """Numbers of entries of its goal, its weights and its errors."""
         p, R = int(self.position), int(self.rotation)
         return 3 * p + 9 * R, 3 * p + 3 * R, p + R
 
@@ -125,7 +125,7 @@ class Searcher:
         self.setting = dict(zip(SETTINGS, c.given["setting"], strict=True))
 
     def _missed(self, c: Context) -> list[Missed]:
-        """What all aims miss at a configuration."""
+        """The errors of all aims at a configuration."""
         s, found = c.sweeps(), []
         goal, weight = list(c.given["goal"]), list(c.given["weight"])
         homes = [aim.home for aim in self.aims if aim.home is not None]
@@ -184,7 +184,7 @@ class Searcher:
         return Mat(self._columns(c, rows)), Vec(passed)
 
     def _passed(self, x: Any, wall: Wall) -> Any:
-        """How far a coordinate is above its upper limit, or, negative, below its lower one."""
+        """The excess of a coordinate over its upper limit, or, negative, below its lower one."""
         if wall.lower == -_INFINITE:
             return self.call(inverse_kinematics.above, x, wall.upper)
         if wall.upper == _INFINITE:
@@ -203,7 +203,7 @@ class Searcher:
         return made, Vec([x for own in missed for x in own.report])
 
     def _bounds(self, q: Vec) -> StepBounds:
-        """How far each velocity with limits may move."""
+        """The bounds of each velocity with limits."""
         c = Context.at(self.c.model, self.c.recorder, {"q": tuple(q)})
         at = c.coordinates()
         lower, upper = [], []

@@ -1,4 +1,4 @@
-"""What a joint is. To add one: subclass `Joint` in a file of this folder, and register it in `registry.py`."""
+"""The base of all joints. To add one: subclass `Joint` in a file of this folder, and register it in `registry.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the mirror image of a joint is: another joint, and how coordinates and velocities turn into those of it."""
+"""The mirror image of a joint: another joint, and the maps of coordinates and velocities to those of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How what a joint holds of a rotation is written as rows of a loop."""
+"""The constraints of a joint on a rotation, as rows of a loop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..spatial.linear import Mat, Scalar
 
 
 class RotationRows(NamedTuple):
-    """How what a joint says of the child's rotation R is written as rows."""
+    """The constraints of a joint on the child's rotation R, as rows."""
 
     none: Callable[[Mat], list[Scalar]]  # zero for R = 1, and only there
     about_z: Callable[[Mat], list[Scalar]]  # zero where the z axes are parallel and point the same way, and only there

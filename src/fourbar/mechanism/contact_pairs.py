@@ -1,4 +1,4 @@
-"""Which shapes of a mechanism may touch which: by their groups, without neighbours, as MuJoCo chooses them.
+"""Pairs of shapes of a mechanism that may touch: by their groups, without neighbours, as MuJoCo chooses them.
 
 Bodies that are fixed to each other are one; shapes of one never touch. Shapes of a body and of the one that carries it
 do not either, unless that one is fixed to the world, or the rules say so. Excluded pairs of bodies do not; pairs of
@@ -104,7 +104,7 @@ def _named(shapes: list[BodyShape], pairs: tuple[ContactPair, ...]) -> Iterator[
 
 
 class _Carriers:
-    """What is rigid, and who carries whom."""
+    """Rigidly connected bodies, and the body that carries each."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.rigid = {WORLD: WORLD}  # of the bodies that are fixed to each other the first

@@ -184,7 +184,7 @@ def _check_angles(cluster_tree: ClusterTree, q: np.ndarray) -> None:
 
 
 class Looped:
-    """What a robot says of its loops. Robots without loops have these methods too: nothing of theirs is ever open."""
+    """The loops of a robot. Robots without loops have these methods too; they are always closed."""
 
     model: Any
     expand: Any

@@ -33,7 +33,7 @@ def _mirrored(mechanism: Mechanism, plane: Any) -> tuple[Mechanism, ClusterTree]
 
 
 class Editing:
-    """What every robot can be turned into. The robot itself stays as it is."""
+    """Edits of a robot, each of which returns a new one."""
 
     mechanism: Mechanism
     model: Model

@@ -263,7 +263,7 @@ def identifiers(prefix: str, names: Iterable[str]) -> list[str]:
 
 
 def written_out(roots: Sequence[Any], named: Collection[Expr] = ()) -> int:
-    """How many operations traced expressions have when nothing is shared but what is `named`."""
+    """Number of operations of traced expressions if only what is `named` is shared."""
     size: dict[int, int] = {}
     names = {x.id for x in named}
     for node in reachable(roots):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Inspected:
-    """What a robot computes, as formulas, programs and machine code."""
+    """The computations of a robot as formulas, programs and machine code."""
 
     model: Model
     names: Names

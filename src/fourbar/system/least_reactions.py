@@ -1,4 +1,4 @@
-"""How joints share a load that rigid-body dynamics leaves undetermined: with the least forces.
+"""Reactions that rigid-body dynamics leaves undetermined: the least forces.
 
 The spanning tree alone would need forces τ of all joints and transmit wrenches F. Forces λ along the rows of loops
 change both: K_dᵀ λ = τ_d, so that passive joints need none, and F + Tᵀ λ. In overconstrained loops λ is determined only

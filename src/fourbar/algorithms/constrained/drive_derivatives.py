@@ -1,4 +1,4 @@
-"""How the forces of drives and constraints change with what they depend on, from the factors that gave them.
+"""Derivatives of the forces of drives and constraints, from the factors that gave these forces.
 
 The conditions that determine the forces are differentiated instead of the steps that solve them: the same factors solve
 for the changes. With ρ = τ_a - A_aᵀ λ the drives' forces, B the columns of the held velocities, Z what these do not

@@ -18,7 +18,7 @@ from .orthogonal import Orthogonal, lower_solve, orthogonal, upper_solve
 
 
 class Plan(NamedTuple):
-    """What is known of a problem apart from its numbers: velocities and rows by number, sizes of their columns.
+    """The structure of a problem, without its numbers: velocities and rows by number, sizes of their columns.
 
     `held`: passive velocities, by place in `passive`, whose forces determine those of all others. `rows`: rows that
     stand for all; `spare`: those of them, by place in `rows`, whose unit forces span what no passive velocity feels.

@@ -38,7 +38,7 @@ class JointState(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """How the rows should accelerate: φ̈ = target - stiffness φ - damping φ̇ (Baumgarte); `gains` are these two."""
+    """Desired accelerations of the rows: φ̈ = target - stiffness φ - damping φ̇ (Baumgarte); `gains` are these two."""
 
     target: tuple[Vec, ...] | None = None
     gains: tuple[float, float] | None = None
@@ -57,7 +57,7 @@ def missing(rows: tuple[RowValues, ...], wanted: Wanted) -> Vec:
 
 
 def driven(freed: Freed, more: Vec) -> Freed:
-    """What is freed, driven by more forces."""
+    """A freed cluster with additional forces."""
     return Freed(freed.hinge, freed.drive + more)
 
 

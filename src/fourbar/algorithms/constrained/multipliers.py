@@ -20,7 +20,7 @@ class Multipliers(NamedTuple):
 
 
 class Health(NamedTuple):
-    """What distinguishes a valid solution from one that needs a closer look.
+    """Measures that distinguish a valid solution from one that has to be solved again.
 
     `weakness`: the largest ratio of a diagonal entry of Ω (or of what it usually is) to its pivot, among the chosen
     rows. `loose`: how much the other rows are not implied by the chosen ones, relative to their own entries of Ω.
@@ -92,7 +92,7 @@ def multipliers(Omega: Mat, b: Vec, standing: IndependentRows) -> Multipliers:
 
 
 def _contradiction(own: Scalar, terms: Sequence[Scalar], quiet: float) -> Scalar:
-    """How far what a row says is from the sum of what others say of it, relative."""
+    """The relative difference between the value of a row and the sum of the others that should give it."""
     said: Scalar = 0.0
     size = quiet + _absolute(own)
     for x in terms:

@@ -99,7 +99,7 @@ def evaluate_rows(
 def respond_inward(
     cluster: Any, on: tuple[tuple[Wrench, ...] | None, ...], tau: Columns | None, hinge: Any, nv: int
 ) -> Outcome:
-    """What unit forces along rows leave in a cluster: `on` are biases by link and row, `tau` act in its joints."""
+    """The response of a cluster to unit forces along rows: `on` are biases by link and row, `tau` act in its joints."""
     u, w, pa = push_rows_inward(cluster, on, tau, hinge, nv)
     return Outcome(RowResponse(u, w), pa)
 
@@ -122,7 +122,7 @@ def tied_rows(G: Mat, turn: Mat, others: tuple[Vec, ...]) -> tuple[Vec, ...]:
 
 
 class RowPropagation:
-    """How the rows of bundles reach the clusters of a tree whose joints were freed (or held)."""
+    """The propagation of rows to the clusters of a tree whose joints were freed (or held)."""
 
     def __init__(self, sweeps: ClusterSweeps, states: Sequence[ClusterState], hinges: Sequence[Any]) -> None:
         self.sweeps, self.states, self.hinges = sweeps, states, hinges
@@ -134,7 +134,7 @@ class RowPropagation:
         return sorted({n for b in bundles for link in (*b.links, *b.joints) for n in self.sweeps.path(link)})
 
     def replies(self, bundle: ConstraintRows, rows: RowValues) -> dict[int, RowResponse]:
-        """What unit forces along the rows leave in each cluster that they reach."""
+        """The response of each cluster that unit forces along the rows reach."""
         on = {link: self.s.recorder.call(wrenches, pull) for link, pull in zip(bundle.links, rows.pull, strict=True)}
         within = self._turned(bundle, rows)
         return self.sweeps.inward_from(respond_inward, on, within, add_rows, self.hinges, self._nv)

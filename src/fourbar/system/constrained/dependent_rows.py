@@ -41,7 +41,7 @@ def _finite(size: np.ndarray) -> np.ndarray:
 
 
 class Broken(NamedTuple):
-    """Which entries of a number, (..., *shape), have no derivative."""
+    """A mask (..., *shape) of the entries of a number that have no derivative."""
 
     lost: np.ndarray
     shape: tuple[int, ...]

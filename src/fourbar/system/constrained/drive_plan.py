@@ -1,4 +1,4 @@
-"""What is known beforehand of a problem of drives and constraints: found at some configurations."""
+"""The structure of a problem of drives and constraints, found at some configurations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NONE = IndependentRows((), ())
 def make_plan(
     samples: np.ndarray, active: Sequence[int], weight: np.ndarray | None, least_torque: bool, quiet: float
 ) -> Plan:
-    """Which rows and velocities stand for all, from samples (s, k, n) of the rows; `quiet`: a small force."""
+    """Independent rows and velocities, from samples (s, k, n) of the rows; `quiet`: a small force."""
     k, n = samples.shape[1:]
     passive = [j for j in range(n) if j not in active]
     size = len(active) if least_torque else k
@@ -38,7 +38,7 @@ def make_plan(
 
 
 def _best(samples: np.ndarray) -> np.ndarray:
-    """Those samples whose rank is largest."""
+    """The samples of largest rank."""
     if 0 in samples.shape:
         return samples
     found = ranks(samples / _typical(samples)[:, None])

@@ -21,7 +21,7 @@ from .row_problems import HybridProblem
 
 @method(Q, V, A, results="tau rows", optional=[F_EXT], into=METHODS)
 def spanning_forces(c: Context) -> Outputs:
-    """What `spanning` gives: forces (..., n) and rows (..., k, n)."""
+    """The results of `spanning`: forces (..., n) and rows (..., k, n)."""
     tau, rows = spanning(c)
     return [("tau_all", (len(tau),), tau), ("rows", (len(rows), len(tau)), flat(rows))]
 
@@ -84,7 +84,7 @@ _AT_ONCE = 4  # directions in one step
 
 
 def _needs(c: Context, plan: Plan) -> Outputs:
-    """What the forces of drives and rows depend on: the forces (n) of all velocities, rows (m, n), those of loops."""
+    """The inputs of the forces of drives and rows: the forces (n) of all velocities, rows (m, n), those of loops."""
     tau, rows = spanning(c)
     m, n = constrained_model(c).m, len(tau)
     named = ("rows", rows[:m]), ("loops", rows[m:])
@@ -138,7 +138,7 @@ def hybrid_torque(c: Context, chosen: IndependentRows, prescribed: Prescribed, p
 
 
 def _left(needed: Vec, given: Vec, active: tuple[int, ...]) -> Vec:
-    """What is left for drives and constraints."""
+    """The forces that remain for drives and constraints."""
     return Vec([x if j in active else x - y for j, (x, y) in enumerate(zip(needed, given, strict=True))])
 
 

@@ -95,7 +95,7 @@ def by_rows(c: Context, name: str) -> tuple[Vec, ...] | None:
 
 
 def wanted(c: Context) -> Wanted:
-    """How the rows should accelerate."""
+    """The desired accelerations of the rows."""
     m = constrained_model(c)
     gains = m.gains and c.recorder.call(_both, m.gains, m.gain_changes)
     return Wanted(by_rows(c, "row_acceleration"), gains)

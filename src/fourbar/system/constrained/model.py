@@ -56,7 +56,7 @@ class ConstrainedModel(Model):
 
     @property
     def numbers(self) -> list[Parameter]:
-        """Those of the mechanism, of the conditions, and the gains."""
+        """The numbers of the mechanism, of the conditions, and the gains."""
         found = super().numbers
         for place, (name, condition) in enumerate(zip(self.names, self.conditions, strict=True)):
             found += numbers_of(name, condition, CONSTRAINTS, place)
@@ -68,7 +68,7 @@ class ConstrainedModel(Model):
 
     @cached_property
     def gain_changes(self) -> tuple[Any, Any]:
-        """Those of stiffness and damping."""
+        """The gains of stiffness and damping."""
         found = {number: entries[0] for number, entries in self.changes if number.owners == GAINS}
         stiffness, damping = (found.get(number, 0.0) for number in _GAINS)
         return stiffness, damping
@@ -88,7 +88,7 @@ class ConstrainedModel(Model):
 
     @cached_property
     def rows(self) -> tuple[str, ...]:
-        """What each row belongs to."""
+        """The name of each row."""
         titles = [(title(c), b.traced.m) for c, b in zip(self.conditions, self.bundles, strict=True)]
         return tuple(f"{title}, row {i + 1}" for title, m in titles for i in range(m))
 
@@ -124,7 +124,7 @@ class NumericRecorder:
 
 
 def read_tolerance(tolerance: Any) -> float:
-    """How far rows may contradict each other, as given by a user."""
+    """The tolerance for rows that contradict each other, as given by a user."""
     try:
         found = float(tolerance)
     except (TypeError, ValueError, OverflowError):

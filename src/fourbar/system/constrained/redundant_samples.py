@@ -132,7 +132,7 @@ class Resolved:
 
     @property
     def results(self) -> tuple[str, ...]:
-        """What is returned, by name."""
+        """The results by name."""
         return tuple(self.function.state[0].results[:-1])
 
     def read(self, args: Any, named: Mapping[str, Any] | None = None) -> dict[str, np.ndarray]:
@@ -218,7 +218,7 @@ class ResolvedJacobian:
         return result if out is None else _filed(out, result, undefined.shape)
 
     def jvp(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
-        """How the blocks change along tangents of the arguments, and along rates of numbers of the robot."""
+        """Derivatives of the blocks along tangents of the arguments, and along rates of numbers of the robot."""
         found = self._of.differentiable.jacobian.jvp(args, tangents, parameters, **options)
         return _defined_blocks(found, self._of.undefined_along(args, tangents, parameters))
 

@@ -229,7 +229,7 @@ class Constrained(Frozen):
         return self.once(("resolved", name, key), make)
 
     def dependent(self, standing: Sequence[int], prescribed: Any = ()) -> Dependent | None:
-        """What looks after rows that others stand for, if there are any."""
+        """The check of rows that others represent, if there are any."""
         if len(standing) == self.m:
             return None
         held = [x for own in prescribed for x in own] or [False] * self.system.nv

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import fourbar as fb
-from fourbar.robots.facts import build_facts, read_facts
+from fourbar.robots.robot_data import build_facts, read_facts
 
 AMPLITUDE, FREQUENCY = 0.5, 1.5  # rad, 1/s
 KINDS = {"exact": "exact", "approximate": "reflected", "unconstrained": "none"}

@@ -25,7 +25,7 @@ import numpy as np
 import fourbar as fb
 from fourbar.compile.kernel import Kernel
 from fourbar.compile.llvm import single_lane
-from fourbar.targets.exported import identifier
+from fourbar.targets.exported_functions import identifier
 
 ROBOTS = {"tree": "double_pendulum", "floating": "mini_cheetah", "loops": "tello"}
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")

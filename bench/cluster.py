@@ -3,7 +3,7 @@
 Rollouts of the double pendulum, 16 chunks that take a second each:
 
 - the work: two plain processes at the same time, which share memory and clock of the machine as the workers do; they
-  are told nothing but the number of a chunk, return nothing, and take the next chunk when they are free;
+  get nothing but the number of a chunk, return nothing, and take the next chunk when they are free;
 - the cluster: a `LocalCluster` of two worker processes as dask sets it up (dashboard, nannies), but without dask's
   profiler of Python code, as docs/cluster.md recommends; the same chunks as lazy arrays, and `fourbar.dask.compute`,
   which brings all results here. Its time has everything in it: the graph, scheduling, transfer, and the idle loops of

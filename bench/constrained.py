@@ -19,7 +19,7 @@ import pinocchio as pin
 import fourbar as fb
 from fourbar.bridges.pinocchio import Peer
 from fourbar.constraints import Contact
-from fourbar.system.show import count
+from fourbar.system.program_text import count
 from robots import load
 from timing import steady
 

@@ -200,11 +200,11 @@ def measured(quick: bool, robot: Quadruped) -> dict[str, dict[str, Any]]:
             own["PD"] = curve(steps, robot.following(name, steps))
             own["momentum"] = curve(steps, [robot.momentum(engine, dt) for dt in steps])
         found[name] = own
-        print(told(name, own, list(steps).index(1e-3)), flush=True)
+        print(summary(name, own, list(steps).index(1e-3)), flush=True)
     return found
 
 
-def told(name: str, own: dict[str, Any], k: int) -> str:
+def summary(name: str, own: dict[str, Any], k: int) -> str:
     """One line about an engine."""
     cards = "  ".join(f"{x} {own[x]:.1e}" for x in BARS)
     at = "  ".join(f"{x} {own[x]['error'][k]:.1e} ({1e6 * own[x]['seconds'][k]:.0f} µs)" for x in CURVES if x in own)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from fourbar.system.show import count
+from fourbar.system.program_text import count
 from run import BATCH, CALLS, Case, fastest, repeated
 
 LEAST = {"panda": 10.0, "anymal_b": 8.0, "talos_reduced": 5.0}  # times as fast as Pinocchio, in batches

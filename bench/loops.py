@@ -23,7 +23,7 @@ import pinocchio as pin
 
 import fourbar as fb
 from closed import SETTINGS, ClosedPeer, Settings, four_bar, spring_leg
-from fourbar.system.show import count
+from fourbar.system.program_text import count
 from run import Case, fastest
 
 ROBOTS = ("mit_humanoid", "tello_with_arms", "mini_cheetah", "jvrc1")

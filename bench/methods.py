@@ -10,7 +10,7 @@ import numpy as np
 
 import fourbar as fb
 from fourbar import baselines
-from fourbar.system.show import count
+from fourbar.system.program_text import count
 from timing import steady
 
 

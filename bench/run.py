@@ -24,7 +24,7 @@ import numpy as np
 import pinocchio as pin
 
 from fourbar.bridges.pinocchio import Peer
-from fourbar.system.show import count
+from fourbar.system.program_text import count
 from peak import peak_flops
 from robots import ROBOTS, load
 

@@ -127,7 +127,7 @@ def python_type(text: str) -> str:
 
 
 def result_type(method: Method) -> str:
-    """What a call returns. Without core axes it is a number for one sample, an array for a batch: not told apart."""
+    """What a call returns: a number for one sample, or an array for a batch, if it has no core axes; `Any` is both."""
     kinds = ["Any" if r.type.startswith("float") else "Array" for r in documented(method.doc, "Returns")]
     if len(kinds) != len(method.results):
         raise ValueError(f"the section Returns has {len(kinds)} entries for the results {method.results}")

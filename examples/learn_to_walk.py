@@ -248,7 +248,7 @@ def evaluate(walk: fg.Task, trainer: Trainer | None, seed: int = 1) -> tuple[flo
     return float(total.mean()), float(speed.sum() / steps), fell / 64
 
 
-def train(walk: fg.Task, seed: int, steps: int, told: bool = True) -> tuple[Trainer, np.ndarray]:
+def train(walk: fg.Task, seed: int, steps: int, verbose: bool = True) -> tuple[Trainer, np.ndarray]:
     """A trainer after so many steps, and its curve: rows of steps, seconds, mean return of the episodes that ended."""
     trainer = Trainer(fg.VectorEnv(walk, WORLDS, autoreset_mode="SameStep"), seed)
     curve, start = [], time.perf_counter()
@@ -262,7 +262,7 @@ def train(walk: fg.Task, seed: int, steps: int, told: bool = True) -> tuple[Trai
         if k % 10 == 0 and trainer.finished:
             curve.append((k * WORLDS * HORIZON, time.perf_counter() - start, float(np.mean(trainer.finished))))
             trainer.finished.clear()
-            if told:
+            if verbose:
                 print(
                     f"seed {seed}: {curve[-1][0]:>8} steps, {curve[-1][1]:5.0f} s, return {curve[-1][2]:7.1f}",
                     flush=True,

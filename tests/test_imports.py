@@ -21,11 +21,12 @@ LAZY = ("fourbar", "fourbar.expr", "fourbar.joints", "fourbar.loops", "fourbar.e
 
 # Parts that neither building a robot nor computing with it needs, and those that a robot needs to compute only.
 NOT_NEEDED = """
-fourbar.baselines fourbar.bridges fourbar.cli fourbar.constraints.contacts fourbar.constraints.rows fourbar.interop
-fourbar.chunks fourbar.convert fourbar.identification fourbar.io fourbar.lagrange fourbar.robots fourbar.sim
-fourbar.joints.composite fourbar.joints.lie fourbar.joints.mirror fourbar.joints.serialize fourbar.constraints.closures
-fourbar.constraints.gears fourbar.constraints.functions fourbar.edit.change fourbar.edit.join fourbar.edit.lock
-fourbar.edit.mirror fourbar.edit.sub fourbar.mechanism.geometry fourbar.algorithms.loop_derivatives
+fourbar.baselines fourbar.bridges fourbar.cli fourbar.constraints.contacts fourbar.constraints.joint_conditions
+fourbar.interop fourbar.chunks fourbar.convert fourbar.identification fourbar.io fourbar.lagrange fourbar.robots
+fourbar.sim fourbar.joints.composite fourbar.joints.lie fourbar.joints.mirror fourbar.joints.serialize
+fourbar.constraints.closures fourbar.constraints.gears fourbar.constraints.functions fourbar.edit.change
+fourbar.edit.join fourbar.edit.lock fourbar.edit.mirror
+fourbar.edit.sub fourbar.mechanism.geometry fourbar.algorithms.loop_derivatives
 fourbar.mechanism.solid_inertia fourbar.spatial.groups fourbar.spatial.series fourbar.system.constrained
 fourbar.system.equations fourbar.functions.methods.coriolis fourbar.functions.methods.jacobians
 fourbar.functions.methods.forces fourbar.functions.methods.regressors fourbar.functions.methods.kinematics

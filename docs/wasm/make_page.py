@@ -13,7 +13,7 @@ from pathlib import Path
 
 import fourbar as fb
 from fourbar.robots.crank_rocker import LENGTHS
-from fourbar.targets.exported import read
+from fourbar.targets.exported_functions import read
 from fourbar.targets.wasm import loader
 from fourbar.targets.wasm_code import Module
 

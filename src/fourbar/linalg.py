@@ -154,9 +154,9 @@ def pick(A: np.ndarray, number: int, order: Sequence[int] = (), rather: Sequence
     while len(chosen) < number:
         norms = np.linalg.norm(left, axis=0)
         norms[chosen] = 0.0
-        sound = [j for j in order if norms[j] > PREFERRED * scale]
-        sound = sound or [j for j in rather if norms[j] > FAIR * norms.max()]
-        j = sound[0] if sound else int(np.argmax(norms))
+        valid = [j for j in order if norms[j] > PREFERRED * scale]
+        valid = valid or [j for j in rather if norms[j] > FAIR * norms.max()]
+        j = valid[0] if valid else int(np.argmax(norms))
         if norms[j] <= RANK * scale:
             break
         direction = left[:, j] / norms[j]

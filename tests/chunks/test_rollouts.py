@@ -134,7 +134,7 @@ def test_wrong_controls_numbers_and_observations_are_refused_at_once() -> None:
         ({"numbers": {"mass.mas": np.ones(20)}}, "mass.mas"),
         ({"numbers": {"mass.mass": np.ones((20, 3))}}, "broadcast"),
         ({"observe": {"force": fb.observe.actuator_force()}}, "no controls"),
-        ({"observe": {"x": 3}}, "no observation"),
+        ({"observe": {"x": 3}}, "not an observation"),
     ):
         with pytest.raises(fb.FourbarError, match=words):
             fb.rollout(servo(), q, dt=0.01, steps=6, **more)

@@ -10,7 +10,7 @@ from fourbar.cli.info import describe
 from fourbar.cli.main import COMMANDS, main
 from fourbar.functions.methods import METHODS
 from fourbar.joints import Free, Prismatic, Revolute, Spherical
-from fourbar.system.show import count
+from fourbar.system.program_text import count
 
 TREE = """\
 body             joint  q     v     mass [kg]  type

@@ -94,7 +94,7 @@ def test_what_is_no_model_file(
         (
             ["info", "noise"],
             2,
-            "noise: cannot tell the format of this file, its name has no ending; choose it with format=",
+            "noise: cannot determine the format of this file, its name has no ending; choose it with format=",
         ),
         (["info", "arm.json"], 1, "this is XML, not JSON: choose the format with format="),
         (["info", "empty.json"], 1, "empty.json:1: the file: 'fourbar' is missing, the schema version (1)"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.functions.arguments import Configuration, Input, Q, V
+from fourbar.functions.arguments import ConfigurationArgument, DeclaredArgument, Q, V
 from fourbar.functions.context import Context
 from fourbar.functions.function import make_method
 from fourbar.functions.methods import METHODS
@@ -25,12 +25,12 @@ SOURCE = Path(fb.__file__).resolve().parent
 
 @pytest.mark.quick
 def test_one_name_is_one_argument() -> None:
-    declared: dict[str, set[Input]] = {}
+    declared: dict[str, set[DeclaredArgument]] = {}
     for method in METHODS.values():
         for x in (*method.inputs, *method.extra):
             declared.setdefault(x.name, set()).add(x)
     assert {name: found for name, found in declared.items() if len(found) > 1} == {}
-    assert {name for name, (x,) in declared.items() if isinstance(x, Configuration)} == {"q", "q0", "q1"}
+    assert {name for name, (x,) in declared.items() if isinstance(x, ConfigurationArgument)} == {"q", "q0", "q1"}
 
 
 @pytest.mark.quick
@@ -57,7 +57,7 @@ def test_nobody_lists_the_names_of_configurations() -> None:
     assert found == ["arguments.py: ['q', 'q0', 'q1']"]
 
 
-class PerBody(Input):
+class PerBody(DeclaredArgument):
     """A number for each body."""
 
     def shape(self, model: Model) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.compile import callables
-from fourbar.functions.function import State
+from fourbar.functions.function import FunctionState
 
 from .support import machine_code_only
 
@@ -100,7 +100,9 @@ def test_nan_of_the_user_is_nobodys_fault() -> None:
 @only_fast
 def test_only_results_with_nan_take_the_long_way(monkeypatch: pytest.MonkeyPatch) -> None:
     f, calls = _armed(), []
-    monkeypatch.setattr(State, "variant", lambda self, present: calls.append(self.name) or self._variants[present])
+    monkeypatch.setattr(
+        FunctionState, "variant", lambda self, present: calls.append(self.name) or self._variants[present]
+    )
     for _ in range(10):
         f(SOUND, ONE, ONE)
         f(np.stack([SOUND] * 5), np.ones((5, 1)), np.ones((5, 1)))

@@ -254,7 +254,7 @@ def test_weights_that_are_symmetric_but_for_rounding() -> None:
 
 def test_options_of_drives_without_drives() -> None:
     for options, name in (({"least": "constraint"}, "least"), ({"weight": np.eye(2)}, "weight")):
-        with pytest.raises(ArgumentError, match=f"{name}= is about the forces of actuated joints: name these too"):
+        with pytest.raises(ArgumentError, match=f"{name}= applies to the forces of actuated joints: name these too"):
             walker().constrained(Contact("tip"), **options)
 
 

@@ -33,7 +33,7 @@ def test_a_file_that_is_no_recording(tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     for content in (b"hello", b"PK damaged"):
         path.write_bytes(content)
-        with pytest.raises(fb.ArgumentError, match=r"run\.npz is no recording"):
+        with pytest.raises(fb.ArgumentError, match=r"run\.npz is not a recording"):
             fb.Trajectory.load(path)
 
 

@@ -212,7 +212,7 @@ def stool(legs: int) -> fb.System:
 def test_of_too_many_points_the_feet_and_what_lies_far_apart_take_part() -> None:
     """All feet, and corners of the seat and of every leg: whichever way it falls, nothing sinks."""
     for legs in (4, 5):
-        with pytest.warns(fb.SimulationWarning, match=r"more than 40 points may touch; 40 take part"):
+        with pytest.warns(fb.SimulationWarning, match=r"more than 40 points may touch; 40 are simulated"):
             scene = fb.Scene(stool(legs), fb.Plane(), pairs="none")
         assert len(scene.contacts) == 40 and {f"foot{k}" for k in range(legs)} <= set(scene.contacts)
         assert sum(name.startswith("seat") for name in scene.contacts) >= 4
@@ -235,7 +235,7 @@ def test_between_objects_the_nearest_shapes_take_part_all_at_one_height_or_none(
     b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1), geometry=[shape])
     ball = b.build()
     for legs, points in ((4, 37), (5, 6)):
-        with pytest.warns(fb.SimulationWarning, match=rf"{points} take part.*seat"):
+        with pytest.warns(fb.SimulationWarning, match=rf"{points} are simulated.*seat"):
             scene = fb.Scene(stool(legs).attach(ball, "world"), fb.Plane())
         assert ("leg2.7" in scene.contacts) == (legs == 4) and "seat.0" not in scene.contacts
 

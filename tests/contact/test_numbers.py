@@ -176,7 +176,7 @@ def test_numbers_of_a_robot_alone_that_make_no_sense() -> None:
     robot, _ = hopper()
     with pytest.raises(fb.ArgumentError, match="scenes only"):
         fb.rollout(robot, robot.neutral(), dt=1e-3, steps=1, numbers={"shin.friction": 0.1})
-    with pytest.raises(fb.ArgumentError, match="machine code"), warnings.catch_warnings():
+    with pytest.raises(fb.ArgumentError, match="compiled steps"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fb.simulate(robot, robot.neutral(), duration=0.01, torque=lambda t, q, v: 0.0 * v, numbers={"base.mass": 1.0})
     with pytest.raises(fb.ArgumentError, match="leading axes"), warnings.catch_warnings():

@@ -28,7 +28,7 @@ def no_warnings():
         yield
 
 
-def felt(robot: fb.System, q: np.ndarray, v: np.ndarray, a: np.ndarray, frame: str) -> np.ndarray:
+def specific_force(robot: fb.System, q: np.ndarray, v: np.ndarray, a: np.ndarray, frame: str) -> np.ndarray:
     """The specific force of a frame in its axes."""
     linear = robot.acceleration(q, v, a, frame)[..., 3:] - np.array(robot.mechanism.gravity)
     return np.einsum("...ji,...j->...i", robot.pose(q, frame)[..., :3, :3], linear)
@@ -59,7 +59,7 @@ def test_a_scene_sees_what_the_functions_of_the_robot_say() -> None:
     assert np.abs(seen["velocity"] - robot.velocity(q, v, "imu", expressed_in="frame")).max() < 1e-12
     tip = robot.acceleration(q[:-1], v[:-1], a, "shin", at=(0.0, 0.0, -0.2))
     assert np.abs(seen["acceleration"][1:] - tip).max() < 1e-8 * np.abs(tip).max()
-    expected = felt(robot, q[:-1], v[:-1], a, "imu")
+    expected = specific_force(robot, q[:-1], v[:-1], a, "imu")
     assert np.abs(seen["imu"][1:, :, 3:] - expected).max() < 1e-8 * np.abs(expected).max()
     assert np.array_equal(seen["imu"][..., :3], seen["velocity"][..., :3])
     assert np.array_equal(seen["force"], run.contacts.force)
@@ -69,7 +69,9 @@ def test_a_scene_sees_what_the_functions_of_the_robot_say() -> None:
     assert np.abs(seen["com"] - robot.center_of_mass(q)).max() < 1e-12
     user = np.stack([q[..., 0] + run.t[:, None], np.sin(q[..., 1]) * v[..., 2]], -1)
     assert np.abs(seen["height"] - user).max() < 1e-12
-    assert np.allclose(seen["imu"][0, :, 3:], felt(robot, q[0], v[0], 0.0 * v[0], "imu"))  # nothing has acted yet
+    assert np.allclose(
+        seen["imu"][0, :, 3:], specific_force(robot, q[0], v[0], 0.0 * v[0], "imu")
+    )  # nothing has acted yet
 
 
 def test_records_every_so_many_steps_and_the_last() -> None:
@@ -150,7 +152,7 @@ def test_a_robot_alone_sees_what_acts_at_that_instant() -> None:
     assert len(t) == 5 and t[-1] == 0.046 and (run.u[1:] == u).all() and np.isnan(run.u[0]).all()
     assert np.abs(found["actuators"] - robot.control_response(q, v, u)).max() < 1e-12
     assert np.abs(found["joints"] - tau).max() < 1e-12
-    assert np.abs(found["imu"][:, 3:] - felt(robot, q, v, a, "lower")).max() < 1e-10
+    assert np.abs(found["imu"][:, 3:] - specific_force(robot, q, v, a, "lower")).max() < 1e-10
     assert np.abs(found["a"] - robot.forward_dynamics(q, v, tau)).max() < 1e-10
     assert np.abs(found["energy"][:, 0] - robot.kinetic_energy(q, v)).max() < 1e-12
     assert np.array_equal(found["later"][:, 0], t)
@@ -179,7 +181,7 @@ def test_loops_are_seen_too() -> None:
     q = robot.assemble(robot.neutral())
     run = fb.simulate(robot, q, np.ones(robot.nv), duration=0.05, dt=1e-3, observe={"imu": observe.imu(body)})
     a = robot.passive_dynamics(run.q, run.v, np.zeros(robot.nv))
-    assert np.abs(run.observations["imu"][1:, 3:] - felt(robot, run.q, run.v, a, body)[1:]).max() < 1e-8
+    assert np.abs(run.observations["imu"][1:, 3:] - specific_force(robot, run.q, run.v, a, body)[1:]).max() < 1e-8
 
 
 @pytest.mark.parametrize(
@@ -189,7 +191,7 @@ def test_loops_are_seen_too() -> None:
         ({"x": observe.imu("nothing")}, "nothing"),
         ({"x": observe.contact_force("foot")}, "foot"),
         ({"x": observe.actuator_force()}, "no controls"),
-        ({"x": 3.0}, "no observation"),
+        ({"x": 3.0}, "not an observation"),
         (observe.pose("shin"), "by name"),
     ],
 )

@@ -18,7 +18,7 @@ from fourbar.contact import Shape, Solid
 from fourbar.contact.boxes import BoxAndBox
 from fourbar.contact.candidates import APART
 from fourbar.contact.capsules import ALONG, CapsuleAndSolid
-from fourbar.contact.solids import DISTANCE
+from fourbar.contact.solid_terrain import DISTANCE
 from fourbar.spatial.linear import Vec
 from fourbar.spatial.transform import IDENTITY, Transform
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.contact.gauss_seidel import Block, Problem, conditions
+from fourbar.contact.gauss_seidel import ContactProblem, RowBlock, conditions
 from fourbar.spatial.linear import Mat, Vec
 
 from .bodies import ball, placed
@@ -14,8 +14,8 @@ from .bodies import ball, placed
 
 def missed(impulse: tuple[float, ...], g: tuple[float, ...], mu: float = 0.5) -> list[float]:
     """The three numbers of one contact with G = 1."""
-    problem = Problem(Mat.identity(3), Vec(g), (Vec([mu]),))
-    return [float(x) for x in conditions(problem, (Block(0, (2,)),), Vec(impulse))]
+    problem = ContactProblem(Mat.identity(3), Vec(g), (Vec([mu]),))
+    return [float(x) for x in conditions(problem, (RowBlock(0, (2,)),), Vec(impulse))]
 
 
 def test_each_law_is_missed_by_what_it_says() -> None:

@@ -252,7 +252,7 @@ def test_a_name_that_robot_and_terrain_share_is_refused() -> None:
     b.body("terrain", joint=fb.joints.Free(), mass=1.0, inertia=(0.004,) * 3)
     hill = fb.SignedDistance(lambda x, y, z, mass: z - 0.01 * mass, numbers={"mass": 1.0})
     scene = fb.Scene(b.build(), hill, contacts=[Shape("terrain", "sphere", 0.1)])
-    with pytest.raises(fb.ArgumentError, match="robot and of the terrain"):
+    with pytest.raises(fb.ArgumentError, match="robot and one of the terrain"):
         scene.rollout(START, steps=1, numbers={"terrain.mass": 1.0})
 
 

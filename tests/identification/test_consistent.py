@@ -9,12 +9,12 @@ import pytest
 
 import fourbar as fb
 from fourbar import System
-from fourbar.identification.base import random_triangle
-from fourbar.identification.coordinates import Coordinates, make_coordinates
-from fourbar.identification.interior import solve_interior
-from fourbar.identification.pseudo import symmetric
+from fourbar.identification.base_parameters import random_triangle
+from fourbar.identification.coordinates import EstimatedCoordinates, make_coordinates
+from fourbar.identification.interior_point import solve_interior
+from fourbar.identification.least_squares import LeastSquares
+from fourbar.identification.pseudo_inertia import symmetric
 from fourbar.identification.sdp import solve_sdp
-from fourbar.identification.solve import Problem
 
 from .arms import arm, changed, geared
 
@@ -31,7 +31,7 @@ EACH = pytest.mark.parametrize(
 
 
 @cache
-def _problem(name: str) -> tuple[Problem, Coordinates]:
+def _problem(name: str) -> tuple[LeastSquares, EstimatedCoordinates]:
     """Least squares with so much noise that the best fit is no matter: noise by noise until it is none."""
     robot: System = ROBOTS[name]()
     kinds = ("inertia", "viscous")
@@ -42,7 +42,7 @@ def _problem(name: str) -> tuple[Problem, Coordinates]:
     largest = np.linalg.svd(R, compute_uv=False)[0]
     for _ in range(20):
         z = R @ c.prior + 0.02 * largest * rng.normal(size=len(R))
-        problem = Problem(R, z, c.prior, 0.0).anchored()
+        problem = LeastSquares(R, z, c.prior, 0.0).anchored()
         if not c.is_consistent(problem.solution()):
             return problem, c
     raise AssertionError(f"all fits of {name} are matter")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fourbar.identification.pseudo import (
+from fourbar.identification.pseudo_inertia import (
     coordinates,
     frame_map,
     pseudo_inertia,

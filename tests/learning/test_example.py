@@ -44,7 +44,7 @@ def test_gradients_are_those_of_finite_differences(example: dict[str, Any]) -> N
 def test_it_learns(example: dict[str, Any], tmp_path: Path) -> None:
     """In a fifth of the steps it does far better than at the beginning, and does not stand still."""
     walk = example["task"]()
-    trainer, curve = example["train"](walk, 1, 250_000, told=False)
+    trainer, curve = example["train"](walk, 1, 250_000, verbose=False)
     assert curve[-1, 2] > curve[0, 2] + 150.0
     assert example["evaluate"](walk, trainer)[1] > 0.1
     example["draw"]({"seed 1": curve}, 0.0, 720.0, str(tmp_path / "curve.png"))

@@ -10,7 +10,7 @@ import pytest
 import fourbar as fb
 from fourbar.joints import Free, Revolute
 from fourbar.learning.actions import Forces, Targets
-from fourbar.learning.layout import Layout, driven
+from fourbar.learning.layout import StateLayout, driven
 
 from . import tasks
 
@@ -50,8 +50,8 @@ def test_velocities_in_units_of_their_own(build: Callable[[], fb.System], ratio:
 
 
 def test_a_platform_of_a_closed_mechanism_is_no_base() -> None:
-    assert Layout.of(fb.robots.delta()).base is None
-    assert Layout.of(tasks.SCENE.robot).base is not None
+    assert StateLayout.of(fb.robots.delta()).base is None
+    assert StateLayout.of(tasks.SCENE.robot).base is not None
 
 
 def test_gravity_and_place_of_a_base_that_is_mounted_turned() -> None:
@@ -59,7 +59,7 @@ def test_gravity_and_place_of_a_base_that_is_mounted_turned() -> None:
     b.body("body", joint=Free(), position=(1.0, 2.0, 3.0), rotation=[[0, -1, 0], [1, 0, 0], [0, 0, 1]], mass=1.0,
            inertia=(1.0,) * 3)  # fmt: skip
     robot = b.build()
-    base = Layout.of(robot).base
+    base = StateLayout.of(robot).base
     assert base is not None
     q = robot.random(rng=0, n=5)
     poses = robot.pose(q, "body")

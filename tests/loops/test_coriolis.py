@@ -7,7 +7,7 @@ import pytest
 
 from fourbar import System
 from fourbar.expr import evaluate, jvp, prepare
-from fourbar.expr.symbolic import Whole
+from fourbar.expr.symbolic import SymbolicRecorder
 from fourbar.functions.arguments import Q
 from fourbar.functions.context import Context
 from fourbar.functions.methods import METHODS
@@ -44,7 +44,7 @@ def test_force_and_skew_symmetry(name: str) -> None:
 
 def rate_of_mass_matrix(robot: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Ṁ by differentiating the trace of M along q ⊕ t v, exactly."""
-    recorder = Whole()
+    recorder = SymbolicRecorder()
     ((_, shape, M),) = METHODS["mass_matrix"].record(Context(robot.model, recorder, [Q.on(robot.model)]))
     (t,) = recorder.graph.inputs("t", 1)
     w = recorder.graph.inputs("w", spanning(robot).nv)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.io.closing import misaligned_axes, straighten, straightened
+from fourbar.io.loop_repair import misaligned_axes, straighten, straightened
 from fourbar.io.report import Reading
 from fourbar.io.source import Options
 from fourbar.joints import Prismatic, Revolute

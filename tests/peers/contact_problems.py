@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fourbar.contact.gauss_seidel import Block, Problem, Solution
+from fourbar.contact.gauss_seidel import ContactProblem, RowBlock, Solution
 from fourbar.contact.impulse_solver import solve
 from fourbar.expr import Direct
 from fourbar.spatial.linear import Mat, Vec
@@ -20,15 +20,15 @@ class Effort(NamedTuple):
     rounds: int = 2000
 
 
-def contacts(count: int) -> tuple[Block, ...]:
+def contacts(count: int) -> tuple[RowBlock, ...]:
     """Blocks of contacts with sliding friction."""
-    return tuple(Block(3 * k, (2,)) for k in range(count))
+    return tuple(RowBlock(3 * k, (2,)) for k in range(count))
 
 
-def problem_of(G: np.ndarray, g: np.ndarray, mu: np.ndarray) -> Problem:
+def problem_of(G: np.ndarray, g: np.ndarray, mu: np.ndarray) -> ContactProblem:
     """G (3n, 3n), g (3n) with normals first, μ (n)."""
     rows = Mat(Vec(row) for row in G.tolist())
-    return Problem(rows, Vec(g.tolist()), tuple(Vec([float(x)]) for x in mu))
+    return ContactProblem(rows, Vec(g.tolist()), tuple(Vec([float(x)]) for x in mu))
 
 
 def solved(G: np.ndarray, g: np.ndarray, mu: np.ndarray) -> tuple[np.ndarray, float]:

@@ -11,7 +11,7 @@ import fourbar as fb
 from fourbar.contact import Shape
 from fourbar.contact.gauss_seidel import measured, scaled
 from fourbar.contact.model import ContactModel
-from fourbar.contact.record import stepper
+from fourbar.contact.step_recording import stepper
 from fourbar.expr import Direct
 from fourbar.functions.context import Context
 from fourbar.spatial.linear import Vec

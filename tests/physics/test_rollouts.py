@@ -13,7 +13,7 @@ import fourbar as fb
 from fourbar.functions.function import backend
 from fourbar.joints import Revolute
 from fourbar.sim.applied_forces import acting_on
-from fourbar.sim.runge_kutta import State, step
+from fourbar.sim.runge_kutta import SimulatedState, step
 
 from .mechanisms import near, random_mechanism, small_mechanism, state
 from .sprung import sprung, states
@@ -22,9 +22,9 @@ DT = 1e-3
 SOME = 1024 if backend() == "llvm" else 24  # the interpreter is for comparisons, not for speed
 
 
-def in_python(robot: fb.System, q: np.ndarray, v: np.ndarray, tau: Any, steps: int) -> State:
+def in_python(robot: fb.System, q: np.ndarray, v: np.ndarray, tau: Any, steps: int) -> SimulatedState:
     """The classic scheme with the robot's own functions, forces (..., rows, nv) held for a step each."""
-    now = State(q, v, np.zeros(q.shape[:-1]))
+    now = SimulatedState(q, v, np.zeros(q.shape[:-1]))
     acting = acting_on(robot, True)
     for i in range(steps):
         now = step(robot, i * DT, now, DT, lambda t, q, v, i=i: tau[..., i, :], acting)

@@ -179,7 +179,7 @@ def test_messages(what: Any, joints: Any, error: type[Exception], words: str) ->
 
 def test_without_a_robot_or_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = fb.Trajectory(np.zeros(1), np.zeros((1, 2)), np.zeros((1, 2)), np.zeros(1))
-    with pytest.raises(ArgumentError, match="which robot moved"):
+    with pytest.raises(ArgumentError, match="has no robot"):
         alone.plot()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ArgumentError, match="matplotlib"):

@@ -14,7 +14,7 @@ import fourbar as fb
 from fourbar.io import formats
 from fourbar.io.report import Place, Reading
 from fourbar.joints import Revolute
-from fourbar.mechanism.builder import Builder
+from fourbar.mechanism.builder import MechanismBuilder
 from fourbar.mechanism.geometry import Geometry
 
 
@@ -26,7 +26,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     def read(source: Any, options: Any) -> Any:
         reading: Reading = options.reading(source)
         reading.warn(Place(source.name, 1), "a feather is not understood", key="feather")
-        b = Builder(source.text.strip() + options.extra.get("suffix", ""))
+        b = MechanismBuilder(source.text.strip() + options.extra.get("suffix", ""))
         b.body(
             "rod", joint=Revolute("y"), mass=1.0, com=(0, 0, -1), inertia=(0.1, 0.1, 0.0), geometry=[Geometry("plane")]
         )

@@ -7,7 +7,7 @@ from fourbar.spatial.articulated import Articulated
 from fourbar.spatial.inertia import Inertia, unphysical
 from fourbar.spatial.linear import Mat, Vec
 from fourbar.spatial.motion import Motion, Spin
-from fourbar.spatial.rotation import Turn, quaternion_matrix
+from fourbar.spatial.rotation import RotationZ, quaternion_matrix
 from fourbar.spatial.solve import factor
 from fourbar.spatial.subspace import Columns, Selection
 from fourbar.spatial.symmetric import Sym
@@ -34,7 +34,7 @@ def random_vec(n=3):
 def random_transform():
     q = RNG.normal(size=4)
     angle = RNG.normal()
-    turn = Turn(float(np.cos(angle)), float(np.sin(angle)))
+    turn = RotationZ(float(np.cos(angle)), float(np.sin(angle)))
     return Transform((quaternion_matrix(Vec(q.tolist())), turn, quaternion_matrix(random_vec(4))), random_vec())
 
 

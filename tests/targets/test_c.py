@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fourbar.targets.exported import identifier
 
 import fourbar as fb
 from expr.support import triangular
 from fourbar.cli.main import main
 from fourbar.expr import Shared, Unrolled
 from fourbar.expr.program import Block, Store
-from fourbar.targets.c_code import Writer
-from fourbar.targets.exported import identifier
+from fourbar.targets.c_code import CWriter
 
 from .support import chain
 
@@ -159,7 +159,7 @@ def test_parts_that_repeat_until_they_are_done(tmp_path: Path) -> None:
     """A repeat within another, in both layouts: Σ_{m ≤ n} m (m + 1) / 2."""
     for recorder in (Unrolled(), Shared()):
         head = "#include <math.h>\n#include <string.h>\ntypedef double real;\n"
-        text = head + Writer("double").function("triangular", triangular(recorder))
+        text = head + CWriter("double").function("triangular", triangular(recorder))
         folder = tmp_path / type(recorder).__name__
         folder.mkdir()
         (folder / "triangular.c").write_text(text, encoding="utf-8")
@@ -173,7 +173,7 @@ def test_parts_that_repeat_until_they_are_done(tmp_path: Path) -> None:
 def test_constants_that_nobody_reads_are_no_warning(tmp_path: Path, compiler: str) -> None:
     """A block with a table of which only dead instructions read, as the Stewart platform's forward dynamics has."""
     block = Block(2, 1, (("load", 0, 0), ("table", 0), ("mul", 0, 1)), (Store(1, 0, 0),))
-    written = Writer("double").block("copied", block, False)
+    written = CWriter("double").block("copied", block, False)
     used = "void f(real *w, const int *at);\nvoid f(real *w, const int *at) { copied(w, at, w); }"
     (tmp_path / "copied.c").write_text(f"typedef double real;\n{written}\n{used}\n", encoding="utf-8")
     build(compiler, "-shared", "-fPIC", tmp_path / "copied.c", "-o", tmp_path / "copied.so")
@@ -181,8 +181,8 @@ def test_constants_that_nobody_reads_are_no_warning(tmp_path: Path, compiler: st
 
 def test_numbers_survive() -> None:
     for x in (0.1, -1.0, 1e-300, 3.0, 1e22, -2.5e-7):
-        assert float(Writer("double").number(x).strip("()")) == x
-    assert Writer("float").number(2.0) == "2.0f" and "INFINITY" in Writer("double").number(-np.inf)
+        assert float(CWriter("double").number(x).strip("()")) == x
+    assert CWriter("float").number(2.0) == "2.0f" and "INFINITY" in CWriter("double").number(-np.inf)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import fourbar as fb
 from expr.support import triangular
 from fourbar.cli.main import main
 from fourbar.expr import Shared, Unrolled, interpret
-from fourbar.targets.exported import Exported, read
+from fourbar.targets.exported_functions import Exported, read
 from fourbar.targets.wasm_code import Module, signed, unsigned
 
 from .support import chain, floating

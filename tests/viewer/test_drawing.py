@@ -17,10 +17,10 @@ from fourbar.mechanism.placement import Placement
 from fourbar.sim.results import load_recording
 from fourbar.spatial.linear import Vec
 from fourbar.viewer import triangles
-from fourbar.viewer.draw import draw
+from fourbar.viewer.draw_robot import draw
 from fourbar.viewer.gltf import glb
 from fourbar.viewer.overlays import half_axes
-from fourbar.viewer.recording import Recording, held, still
+from fourbar.viewer.recorded_motion import RecordedMotion, held, still
 from fourbar.viewer.rotations import continuous, matrices, quaternions
 from fourbar.viewer.terrain_surfaces import surface_of
 from fourbar.viewer.view import recording_of
@@ -176,15 +176,15 @@ def test_states_that_are_not_finite_are_held() -> None:
 def test_recordings_are_thinned_and_refuse_nonsense() -> None:
     robot = fb.robots.double_pendulum()
     t = np.linspace(0.0, 1.0, 1001)
-    recording = Recording.of(robot, t, np.zeros((1001, 5, 2)))
+    recording = RecordedMotion.of(robot, t, np.zeros((1001, 5, 2)))
     thin = recording.sampled(30.0)
     assert len(thin.t) == 31 and thin.t[-1] == 1.0 and thin.q.shape == (31, 5, 2)
-    with pytest.raises(fb.ArgumentError, match="which robot"):
-        Recording.of(None, t, np.zeros((1001, 2)))
+    with pytest.raises(fb.ArgumentError, match="has no robot"):
+        RecordedMotion.of(None, t, np.zeros((1001, 2)))
     with pytest.raises(fb.ArgumentError, match="no states"):
-        Recording.of(robot, np.zeros(0), np.zeros((0, 2)))
+        RecordedMotion.of(robot, np.zeros(0), np.zeros((0, 2)))
     with pytest.raises(fb.ArgumentError, match="configurations"):
-        Recording.of(robot, t, np.zeros((1001, 3)))
+        RecordedMotion.of(robot, t, np.zeros((1001, 3)))
 
 
 def parts(data: bytes) -> tuple[dict[str, Any], bytes]:

@@ -15,7 +15,7 @@ import fourbar as fb
 from fourbar.cli.main import main
 from fourbar.sim.results import load_recording
 from fourbar.viewer import pictures
-from fourbar.viewer.recording import still
+from fourbar.viewer.recorded_motion import still
 from fourbar.viewer.standalone_page import page
 from fourbar.viewer.view import warn_of_missing
 
@@ -58,9 +58,9 @@ def test_a_folder_that_is_not_there_is_named(run: fb.Trajectory, tmp_path: Path,
 def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.npz").write_text("nothing", encoding="utf-8")
     np.savez(tmp_path / "b.npz", t=np.zeros(1), q=np.zeros((1, 3)))
-    with pytest.raises(fb.ArgumentError, match=r"a\.npz is no recording"):
+    with pytest.raises(fb.ArgumentError, match=r"a\.npz is not a recording"):
         fb.Trajectory.load(tmp_path / "a.npz")
-    with pytest.raises(fb.ArgumentError, match="which robot"):
+    with pytest.raises(fb.ArgumentError, match="has no robot"):
         fb.Trajectory.load(tmp_path / "b.npz")
     with pytest.raises(fb.ArgumentError, match="cannot be read"):
         fb.Trajectory.load(tmp_path / "none.npz")
@@ -130,7 +130,7 @@ def test_options_of_files_are_checked(run: fb.Trajectory, tmp_path: Path) -> Non
     ):
         with pytest.raises(fb.ArgumentError, match=said):
             run.save(tmp_path / name, **options)
-    with pytest.raises(fb.ArgumentError, match="which robot"):
+    with pytest.raises(fb.ArgumentError, match="has no robot"):
         replace(run, robot=None).save(tmp_path / "run.html")
 
 

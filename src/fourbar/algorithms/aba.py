@@ -10,7 +10,7 @@ from ..spatial.motion import Motion, Spin
 from ..spatial.vectors import Twist, Wrench
 from ..tree.clusters import Cluster
 from ..tree.links import Kinematics
-from ..tree.states import State
+from ..tree.states import ClusterState
 from .articulated import Bias, Freed, Handle
 from .sweep import ClusterSweeps, Outcome, Sweeps
 from .wide_cluster import wide_node
@@ -59,7 +59,7 @@ class Biased(NamedTuple):
 
 
 def spin(
-    s: Sweeps, clusters: Sequence[Cluster], states: Sequence[State], v: Sequence[Vec], F_ext: Sequence[Wrench]
+    s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState], v: Sequence[Vec], F_ext: Sequence[Wrench]
 ) -> Biased:
     """The first sweep, outward over all links."""
     spun = s.outward(spin_outward, RESTING, v, F_ext)
@@ -71,7 +71,7 @@ def spin(
 def forward_dynamics(
     s: Sweeps,
     clusters: Sequence[Cluster],
-    states: Sequence[State],
+    states: Sequence[ClusterState],
     v: Sequence[Vec],
     tau: Sequence[Vec],
     F_ext: Sequence[Wrench],

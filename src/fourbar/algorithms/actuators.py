@@ -17,7 +17,7 @@ from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
 Ends = tuple[Scalar | None, Scalar | None]  # lower, upper; None where there is none
 
 
-class Law(NamedTuple):
+class ActuatorLaw(NamedTuple):
     """Gain and bias by 1, length and velocity; the ranges of control and force."""
 
     gain: Vec
@@ -27,17 +27,17 @@ class Law(NamedTuple):
 
     @property
     def needs_length(self) -> bool:
-        """Whether the length matters."""
+        """Whether the force depends on the length."""
         return not (is_zero(self.gain[1]) and is_zero(self.bias[1]))
 
     @property
     def needs_velocity(self) -> bool:
-        """Whether the velocity matters."""
+        """Whether the force depends on the velocity."""
         return not (is_zero(self.gain[2]) and is_zero(self.bias[2]))
 
 
-class Slopes(NamedTuple):
-    """How much less an actuator pulls for each unit of length and of velocity."""
+class ActuatorSlopes(NamedTuple):
+    """The decrease of the force of an actuator per unit of length and of velocity."""
 
     stiffness: Scalar
     damping: Scalar
@@ -69,21 +69,21 @@ def all_free(x: Vec, ends: tuple[Ends, ...], values: Vec) -> Vec:
     return Vec([free(a, b, value) for a, b, value in zip(x, ends, values, strict=True)])
 
 
-def _unbounded(law: Law, u: Scalar, length: Scalar, velocity: Scalar) -> Scalar:
+def _unbounded(law: ActuatorLaw, u: Scalar, length: Scalar, velocity: Scalar) -> Scalar:
     at = (1.0, length, velocity)
     return dot(law.gain, at) * u + dot(law.bias, at)
 
 
-def force(law: Law, u: Scalar, length: Scalar, velocity: Scalar) -> Scalar:
+def force(law: ActuatorLaw, u: Scalar, length: Scalar, velocity: Scalar) -> Scalar:
     """The force of an actuator."""
     return within(_unbounded(law, within(u, law.control), length, velocity), law.force)
 
 
-def slopes(law: Law, u: Scalar, length: Scalar, velocity: Scalar) -> Slopes:
+def slopes(law: ActuatorLaw, u: Scalar, length: Scalar, velocity: Scalar) -> ActuatorSlopes:
     """The slopes of that force."""
     held = within(u, law.control)
     pull = _unbounded(law, held, length, velocity)
-    return Slopes(*(free(pull, law.force, -(law.gain[i] * held + law.bias[i])) for i in (1, 2)))
+    return ActuatorSlopes(*(free(pull, law.force, -(law.gain[i] * held + law.bias[i])) for i in (1, 2)))
 
 
 def gain_matrix(rows: Mat, k: Vec) -> Mat:

@@ -26,7 +26,7 @@ from ..spatial.subspace import Hinge
 from ..spatial.vectors import Twist, Wrench
 from ..tree.clusters import Cluster
 from ..tree.links import Kinematics
-from ..tree.states import State
+from ..tree.states import ClusterState
 from .sweep import ClusterSweeps, Node, Outcome, Sweeps, outward, summed_inward
 
 
@@ -56,14 +56,14 @@ class ClusterHinge(NamedTuple):
 
 
 class Freed(NamedTuple):
-    """What a cluster keeps of being freed: its hinge, and how forces drive it (see `drive` of the hinge)."""
+    """A freed cluster: its hinge, and how forces drive it (see `drive` of the hinge)."""
 
     hinge: Any
     drive: Vec
 
 
 class Pushed(NamedTuple):
-    """What forces leave in a cluster: u = τ - Sᵀ pA and w = D⁻¹ u; and the force pa that its carrier feels."""
+    """The response of a cluster to forces: u = τ - Sᵀ pA, w = D⁻¹ u, and the force pa on its carrier."""
 
     u: Vec
     w: Vec
@@ -95,7 +95,7 @@ class ArticulatedLink(NamedTuple):
         return Outcome(hinge, Ia.to_parent(self.k.X))
 
     def free(self, children: Sequence[Sequence[Handle]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
-        """The same with forces p that velocity takes, and tau: what is `Freed`, and what the carrier feels."""
+        """The same with forces p that velocity takes, and tau: the `Freed` cluster, and the force on its carrier."""
         k, (c,) = self.k, bias.c
         (IA,), (pA,) = _gathered((k,), p, children)
         hinge, Ia = k.S.free(IA, k.armature)
@@ -233,7 +233,7 @@ class ArticulatedCluster(NamedTuple):
         return sum(parts[1:], parts[0])
 
     def _spun_up(self, rates: Sequence[Sequence[Scalar]]) -> list[Vec]:
-        """What the armatures take."""
+        """The forces that accelerate the armatures."""
         return [spun_up(k, rate) for k, rate in zip(self.ks, rates, strict=True)]
 
 
@@ -243,7 +243,7 @@ def _weighted(W: Sequence[Wrench], w: Sequence[Scalar]) -> Wrench:
 
 
 def spun_up(k: Kinematics, rate: Sequence[Scalar]) -> Vec:
-    """What the armature takes."""
+    """The force that accelerates the armature."""
     return Vec([j * x for j, x in zip(k.armature, rate, strict=True)])
 
 
@@ -255,7 +255,7 @@ class HeldFreed(NamedTuple):
     pA: tuple[Wrench, ...]
 
 
-class Driven(NamedTuple):
+class FreeAndHeld(NamedTuple):
     """Accelerations of velocities that are free, and the forces that hold the others."""
 
     a: Vec
@@ -277,11 +277,11 @@ class HeldCluster(NamedTuple):
         return Outcome(HeldFreed(freed, tuple(IA), tuple(pA)), handle)
 
     def accelerate(self, kept: HeldFreed, bias: Bias, A: Twist) -> Outcome:
-        """What is `Driven`, and the acceleration of every link; τ = G_hᵀ (Sᵀ (IA A + pA) + armature)."""
+        """What is `FreeAndHeld`, and the acceleration of every link; τ = G_hᵀ (Sᵀ (IA A + pA) + armature)."""
         a, moved = self.moving.accelerate(kept.freed, bias, A)
         F = [I @ t + p for I, t, p in zip(kept.IA, moved, kept.pA, strict=True)]
         rates = [block @ a + b for block, b in zip(self.moving.G, bias.g, strict=True)]
-        return Outcome(Driven(a, self.moving.reactions(self.held, F, rates)), moved)
+        return Outcome(FreeAndHeld(a, self.moving.reactions(self.held, F, rates)), moved)
 
     def release(self, children: Sequence[Sequence[Articulated]]) -> Outcome:
         """As for `ArticulatedLink`."""
@@ -358,7 +358,7 @@ class ClusterNode:
 class HeldNode:
     """Steps on a cluster of which some velocities are `held`: a flag for each."""
 
-    def __init__(self, s: Sweeps, cluster: Cluster, e: State, held: Sequence[bool]) -> None:
+    def __init__(self, s: Sweeps, cluster: Cluster, e: ClusterState, held: Sequence[bool]) -> None:
         if len(held) != cluster.embedding.nv:
             raise ValueError(
                 f"links {cluster.links} have {cluster.embedding.nv} velocities, got {tuple(held)} for them"
@@ -374,11 +374,11 @@ class HeldNode:
         return self._recorder.call(step, HeldCluster(self._moving.whole(), self.G_held, self.loose, nv), *args)
 
 
-def node(s: Sweeps, cluster: Cluster, e: State) -> Node:
+def node(s: Sweeps, cluster: Cluster, e: ClusterState) -> Node:
     """Where steps on a cluster at a state run: the only place that distinguishes single links from links in loops."""
     return LinkNode(s, cluster) if e.is_identity else ClusterNode(s, cluster, e.G)
 
 
-def over_clusters(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[State]) -> ClusterSweeps:
+def over_clusters(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState]) -> ClusterSweeps:
     """Sweeps over clusters that all move freely."""
     return ClusterSweeps(s, clusters, [node(s, *x) for x in zip(clusters, states, strict=True)])

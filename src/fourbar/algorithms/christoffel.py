@@ -21,7 +21,7 @@ from ..spatial.vectors import Twist, Wrench
 from ..tree.links import Kinematics
 from . import crba
 from .coriolis import subspace_rate
-from .crba import Carried
+from .crba import LinkInRoot
 from .sweep import Outcome, Sweeps
 
 Brackets = tuple[tuple[Twist, ...], ...]
@@ -29,7 +29,7 @@ Block = tuple[tuple[tuple[Scalar, ...], ...], ...]
 Cube = list[list[list[Any]]]
 
 
-def composite_inward(k: Kinematics, children: tuple[Inertia, ...], own: Carried) -> Outcome:
+def composite_inward(k: Kinematics, children: tuple[Inertia, ...], own: LinkInRoot) -> Outcome:
     """Ic = I + Σ Ic of the children."""
     Ic = sum(children, own.I)
     return Outcome(Ic, Ic)
@@ -74,7 +74,7 @@ def with_rates(block: Block, h_i: tuple[Wrench, ...], rates: tuple[tuple[Twist, 
     )
 
 
-def _rates(s: Sweeps, q: Sequence[Vec], carried: Sequence[Carried]) -> list[Any]:
+def _rates(s: Sweeps, q: Sequence[Vec], carried: Sequence[LinkInRoot]) -> list[Any]:
     """S°(e_k) of every joint for each of its unit velocities."""
     found = []
     for i, link in enumerate(s.tree.links):
@@ -93,7 +93,7 @@ def _triples(chain: list[int]) -> Iterator[tuple[int, int, int]]:
             yield from ((i, j, k) for i in (chain if j == outermost else chain[:1]))
 
 
-def _brackets(s: Sweeps, carried: Sequence[Carried]) -> dict[tuple[int, int], Brackets]:
+def _brackets(s: Sweeps, carried: Sequence[LinkInRoot]) -> dict[tuple[int, int], Brackets]:
     """s_a × s_b of all pairs of joints of which one carries the other."""
     found: dict[tuple[int, int], Brackets] = {}
     for a, own in enumerate(carried):

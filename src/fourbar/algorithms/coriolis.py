@@ -22,12 +22,12 @@ from ..spatial.transform import Transform
 from ..spatial.vectors import Twist, Wrench
 from ..tree.links import Kinematics
 from . import crba
-from .crba import Carried
+from .crba import LinkInRoot
 from .sweep import Outcome, Sweeps, outward
 
 
-class Moving(NamedTuple):
-    """A body in motion: its twist V, the rates Ṡ of its joint's motions, its flow of matter."""
+class MovingLink(NamedTuple):
+    """A body in motion: its twist V, the rates Ṡ of its joint's motions, its flow B."""
 
     V: Twist
     dS: tuple[Twist, ...]
@@ -50,10 +50,10 @@ def turn(
     return V, tuple(carrier.ad(s) + pose.motion_to_parent(r) for s, r in zip(S, rates, strict=True))
 
 
-def moving(own: Carried, V_parent: Twist, v: Vec, rates: tuple[Twist, ...]) -> Moving:
-    """A link in motion, and the flow of its matter."""
+def moving(own: LinkInRoot, V_parent: Twist, v: Vec, rates: tuple[Twist, ...]) -> MovingLink:
+    """A link in motion, and its flow B."""
     V, dS = turn(own.pose, own.S, V_parent, v, rates)
-    return Moving(V, dS, Flow.of(own.I, V))
+    return MovingLink(V, dS, Flow.of(own.I, V))
 
 
 class Composed(NamedTuple):
@@ -65,7 +65,7 @@ class Composed(NamedTuple):
 
 
 def compose_inward(
-    k: Kinematics, children: tuple[tuple[Inertia, Flow], ...], own: Carried, own_moving: Moving
+    k: Kinematics, children: tuple[tuple[Inertia, Flow], ...], own: LinkInRoot, own_moving: MovingLink
 ) -> Outcome:
     """Ic = Σ I and Bc = Σ B over the joint's own body and all that it carries."""
     Ic = sum((I for I, _ in children), own.I)
@@ -75,7 +75,7 @@ def compose_inward(
     return Outcome(Composed(momenta, forces, tuple(flow.transposed(s) for s in own.S)), (Ic, flow))
 
 
-def own_block(own: Carried, composed: Composed) -> Mat:
+def own_block(own: LinkInRoot, composed: Composed) -> Mat:
     """C_jj = S_jᵀ (Ic Ṡ_j + Bc S_j)."""
     return Mat(Vec([F.power(s) for F in composed.forces]) for s in own.S)
 
@@ -99,20 +99,20 @@ class Parts(NamedTuple):
     """All joints of a tree at a state, in the frames of their roots."""
 
     s: Sweeps
-    carried: list[Carried]
-    moving: list[Moving]
+    carried: list[LinkInRoot]
+    moving: list[MovingLink]
     composed: list[Composed]
 
 
 def parts(s: Sweeps, q: Sequence[Vec], v: Sequence[Vec]) -> Parts:
-    """What C and M are made of; q and v by link."""
+    """The parts of which C and M are made; q and v by link."""
     carried = crba.carry_all(s)
 
-    def move_outward(i: int, above: Moving) -> Moving:
+    def move_outward(i: int, above: MovingLink) -> MovingLink:
         rates = s.recorder.call(subspace_rate, s.tree.links[i].joint, q[i], v[i])
         return s.recorder.call(moving, carried[i], above.V, v[i], rates)
 
-    resting = Moving(Twist.zero(), (), Flow.of(Inertia.zero(), Twist.zero()))
+    resting = MovingLink(Twist.zero(), (), Flow.of(Inertia.zero(), Twist.zero()))
     motions = outward(s.tree.parents, resting, move_outward)
     return Parts(s, carried, motions, s.inward(compose_inward, carried, motions))
 

@@ -24,7 +24,7 @@ _SMALL = 64  # velocities up to which every joint is treated for itself
 _ROWS, _COLUMNS = 16, 8  # of a part of M whose code is shared
 
 
-class Carried(NamedTuple):
+class LinkInRoot(NamedTuple):
     """A link in the frame of its root: pose, motion subspace, inertia."""
 
     pose: Transform
@@ -32,23 +32,23 @@ class Carried(NamedTuple):
     I: Inertia
 
 
-def carry(k: Kinematics, pose: Transform) -> Carried:
+def carry(k: Kinematics, pose: Transform) -> LinkInRoot:
     """A link at a pose in its root's frame."""
-    return Carried(pose, tuple(pose.motion_to_parent(s) for s in k.S.twists()), k.I.to_parent(pose))
+    return LinkInRoot(pose, tuple(pose.motion_to_parent(s) for s in k.S.twists()), k.I.to_parent(pose))
 
 
-def carry_root(k: Kinematics, _ground: None) -> Carried:
+def carry_root(k: Kinematics, _ground: None) -> LinkInRoot:
     """The root is carried in its own frame."""
-    return Carried(IDENTITY, k.S.twists(), k.I)
+    return LinkInRoot(IDENTITY, k.S.twists(), k.I)
 
 
-def carry_outward(k: Kinematics, parent: Carried) -> Carried:
+def carry_outward(k: Kinematics, parent: LinkInRoot) -> LinkInRoot:
     """The pose in the root's frame, multiplied out."""
     pose = parent.pose.then(k.X)
     return carry(k, Transform((pose.R,), pose.p))
 
 
-def compose_inward(k: Kinematics, children: tuple[Inertia, ...], own: Carried) -> Outcome:
+def compose_inward(k: Kinematics, children: tuple[Inertia, ...], own: LinkInRoot) -> Outcome:
     """Ic = I + Σ Ic of the children;  the momentum Ic S of each unit motion of the joint, and M_jj = Sᵀ Ic S."""
     Ic = sum(children, own.I)
     momenta = tuple(Ic.momentum(s) for s in own.S)
@@ -67,7 +67,7 @@ def couple(carriers: tuple[tuple[Twist, ...], ...], momenta: tuple[Wrench, ...])
     return tuple(Mat(Vec([h.power(s) for h in momenta]) for s in S) for S in carriers)
 
 
-def carry_all(s: Sweeps) -> list[Carried]:
+def carry_all(s: Sweeps) -> list[LinkInRoot]:
     """Every link in the frame of its root."""
     return s.outward(carry_outward, None, root=carry_root)
 
@@ -78,7 +78,7 @@ def mass_matrix(s: Sweeps) -> list[list[Any]]:
     return assemble(s, carried, s.inward(compose_inward, carried))
 
 
-def assemble(s: Sweeps, carried: Sequence[Carried], composed: Sequence[tuple[Any, Mat]]) -> list[list[Any]]:
+def assemble(s: Sweeps, carried: Sequence[LinkInRoot], composed: Sequence[tuple[Any, Mat]]) -> list[list[Any]]:
     """M from the momenta Ic S and the diagonal block of every joint."""
     n = s.tree.nv
     M: list[list[Any]] = [[0.0] * n for _ in range(n)]

@@ -45,7 +45,7 @@ class Load(NamedTuple):
         return self.I.momentum(acceleration) + self.flow.force(spin)
 
 
-class Varied(NamedTuple):
+class VariedLink(NamedTuple):
     """A body in its root's frame: pose, velocity, acceleration; for each unit motion s of its joint: ψ, ξ, ζ."""
 
     pose: Transform
@@ -77,7 +77,7 @@ def _load(I: Inertia, V: Twist, A: Twist) -> Load:
 
 def _vary(
     k: Kinematics, pose: Transform, V_up: Twist, A_up: Twist, v: Vec, a: Vec, F_ext: Wrench, bent: Bend | None
-) -> Varied:
+) -> VariedLink:
     """One body, from the velocity and acceleration of its parent."""
     carry = pose.motion_to_parent
     S = tuple(carry(s) for s in k.S.twists())
@@ -95,22 +95,22 @@ def _vary(
     xi = tuple(A_up.ad(s) + V_up.ad(p) + m for s, p, m in zip(S, psi, more, strict=True))
     load = _load(k.I.to_parent(pose), V, A)
     own = load._replace(F=load.F - pose.force_to_parent(F_ext))
-    return Varied(pose, V, A, S, psi, xi, zeta, own)
+    return VariedLink(pose, V, A, S, psi, xi, zeta, own)
 
 
-def vary_root(k: Kinematics, gravity: Vec, v: Vec, a: Vec, F_ext: Wrench, bent: Bend | None) -> Varied:
+def vary_root(k: Kinematics, gravity: Vec, v: Vec, a: Vec, F_ext: Wrench, bent: Bend | None) -> VariedLink:
     """A root, in its own frame; the ground is accelerated against gravity."""
     upward = Twist(zeros(3), k.X.unrotate(-gravity))
     return _vary(k, IDENTITY, Twist.zero(), upward, v, a, F_ext, bent)
 
 
-def vary_outward(k: Kinematics, parent: Varied, v: Vec, a: Vec, F_ext: Wrench, bent: Bend | None) -> Varied:
+def vary_outward(k: Kinematics, parent: VariedLink, v: Vec, a: Vec, F_ext: Wrench, bent: Bend | None) -> VariedLink:
     """A body on another one."""
     pose = parent.pose.then(k.X)
     return _vary(k, Transform((pose.R,), pose.p), parent.V, parent.A, v, a, F_ext, bent)
 
 
-class Rows(NamedTuple):
+class UnitMotionForces(NamedTuple):
     """For each unit motion s of a joint, of all that it carries: h = I s, β = Bᵀ s, and the forces' changes.
 
     by_q is the change when the joint moves, seen from below; by_q_above adds that the whole force is displaced; by_v is
@@ -123,7 +123,7 @@ class Rows(NamedTuple):
     by_v: tuple[Wrench, ...]
 
 
-class Blocks(NamedTuple):
+class DerivativeBlocks(NamedTuple):
     """Blocks of ∂τ/∂q, ∂τ/∂v and M."""
 
     q: Mat
@@ -141,8 +141,8 @@ def _block(rows: Sequence[Any], entry: Any, columns: Sequence[Any]) -> Mat:
 
 
 def compose_inward(
-    k: Kinematics, children: tuple[Load, ...], own: Varied, a: Vec, bent: Bend | None
-) -> tuple[tuple[Rows, Blocks, Vec], Load]:
+    k: Kinematics, children: tuple[Load, ...], own: VariedLink, a: Vec, bent: Bend | None
+) -> tuple[tuple[UnitMotionForces, DerivativeBlocks, Vec], Load]:
     """All that a joint carries; the joint's own blocks and its force."""
     total = sum(children, own.own)
     h = tuple(total.I.momentum(s) for s in own.S)
@@ -159,11 +159,15 @@ def compose_inward(
         for i, s in enumerate(own.S)
     )
     tau = Vec([total.F.power(s) + j * x for s, j, x in zip(own.S, k.armature, a, strict=True)])
-    return (Rows(h, beta, above, by_v), Blocks(q, _block(own.S, lambda s, f: f.power(s), by_v), M), tau), total
+    return (
+        UnitMotionForces(h, beta, above, by_v),
+        DerivativeBlocks(q, _block(own.S, lambda s, f: f.power(s), by_v), M),
+        tau,
+    ), total
 
 
 class Carrier(NamedTuple):
-    """What of a joint matters to those that it carries."""
+    """The quantities of a joint that the joints it carries need."""
 
     S: tuple[Twist, ...]
     psi: tuple[Twist, ...]
@@ -171,11 +175,13 @@ class Carrier(NamedTuple):
     zeta: tuple[Twist, ...]
 
 
-def couple(carriers: tuple[Carrier, ...], own: Rows) -> tuple[tuple[Blocks, Blocks], ...]:
+def couple(
+    carriers: tuple[Carrier, ...], own: UnitMotionForces
+) -> tuple[tuple[DerivativeBlocks, DerivativeBlocks], ...]:
     """For each carrying joint j of joint i: the blocks of τ_i by j, and of τ_j by i."""
     found = []
     for c in carriers:
-        lower = Blocks(
+        lower = DerivativeBlocks(
             Mat(
                 Vec([dot(b, p.angular) + h.power(x) for p, x in zip(c.psi, c.xi, strict=True)])
                 for b, h in zip(own.beta, own.h, strict=True)
@@ -186,7 +192,7 @@ def couple(carriers: tuple[Carrier, ...], own: Rows) -> tuple[tuple[Blocks, Bloc
             ),
             _block(own.h, lambda h, s: h.power(s), c.S),
         )
-        upper = Blocks(
+        upper = DerivativeBlocks(
             _block(c.S, lambda s, f: f.power(s), own.by_q_above), _block(c.S, lambda s, f: f.power(s), own.by_v),
             lower.a.T,
         )  # fmt: skip
@@ -195,7 +201,9 @@ def couple(carriers: tuple[Carrier, ...], own: Rows) -> tuple[tuple[Blocks, Bloc
 
 
 @apart
-def _couple_apart(carriers: tuple[Carrier, ...], own: Rows) -> tuple[tuple[Blocks, Blocks], ...]:
+def _couple_apart(
+    carriers: tuple[Carrier, ...], own: UnitMotionForces
+) -> tuple[tuple[DerivativeBlocks, DerivativeBlocks], ...]:
     """The same, written once for all that are alike."""
     return couple(carriers, own)
 
@@ -207,7 +215,7 @@ class Variation(NamedTuple):
     v: list[list[Any]]
     a: list[list[Any]]
     tau: list[Vec]
-    bodies: list[Varied]
+    bodies: list[VariedLink]
 
 
 def inverse_dynamics_variation(
@@ -225,7 +233,7 @@ def inverse_dynamics_variation(
         for i, c in enumerate(tree.links)
     ]
     down = Vec(map(float, gravity))
-    bodies: list[Varied] = s.outward(vary_outward, down, v, a, F_ext, bent, root=vary_root)
+    bodies: list[VariedLink] = s.outward(vary_outward, down, v, a, F_ext, bent, root=vary_root)
     composed = s.inward(compose_inward, bodies, a, bent)
     n = tree.nv
     q_rows, v_rows, a_rows = ([[0.0] * n for _ in range(n)] for _ in range(3))
@@ -242,7 +250,7 @@ def inverse_dynamics_variation(
     return found
 
 
-def _write(s: Sweeps, found: Variation, i: int, j: int, blocks: Blocks) -> None:
+def _write(s: Sweeps, found: Variation, i: int, j: int, blocks: DerivativeBlocks) -> None:
     at_i, at_j = s.tree.first_v[i], s.tree.first_v[j]
     for target, block in zip((found.q, found.v, found.a), blocks, strict=True):
         for r, row in enumerate(block):

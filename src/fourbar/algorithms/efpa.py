@@ -15,7 +15,7 @@ from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
 from ..tree.cluster_tree import Location
 from ..tree.clusters import Cluster
-from ..tree.states import State
+from ..tree.states import ClusterState
 from .kinematics import along, place_outward
 from .minverse import release_all
 from .sweep import Sweeps
@@ -33,7 +33,7 @@ def _unit_twists() -> list[Twist]:
 
 
 def propagators(cluster: Any, hinge: Any, nv: int) -> Propagators:
-    """How accelerations pass through a freed cluster, and how it moves by itself under unit forces."""
+    """The propagation of accelerations through a freed cluster, and its own response to unit forces."""
     still = Vec([0.0] * nv)
     passed = [cluster.answer(hinge, still, A)[1] for A in _unit_twists()]
     links = len(passed[0])
@@ -74,7 +74,7 @@ def start(place: Transform, pose: Transform | None, linear_only: bool) -> Mat:
 def osim_inverse(
     s: Sweeps,
     clusters: Sequence[Cluster],
-    states: Sequence[State],
+    states: Sequence[ClusterState],
     ends: Sequence[tuple[Location, bool]],
     in_world: bool,
 ) -> list[list[Any]]:
@@ -87,7 +87,7 @@ class _Omega:
         self,
         s: Sweeps,
         clusters: Sequence[Cluster],
-        states: Sequence[State],
+        states: Sequence[ClusterState],
         ends: Sequence[tuple[Location, bool]],
         in_world: bool,
     ) -> None:

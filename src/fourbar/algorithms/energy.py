@@ -93,20 +93,20 @@ def center_of_mass(s: Sweeps) -> Vec:
     return s.recorder.call(_divide, first_moment(s), moving_mass(s))
 
 
-class Whole(NamedTuple):
+class LinkInWorld(NamedTuple):
     """A link in world axes, with the root body's origin as reference point: subspace and inertia."""
 
     S: tuple[Twist, ...]
     I: Inertia
 
 
-def whole(k: Kinematics, pose: Transform, reference: Vec) -> Whole:
+def whole(k: Kinematics, pose: Transform, reference: Vec) -> LinkInWorld:
     """A link seen from the reference point."""
     near = Transform(pose.factors, pose.p - reference)
-    return Whole(tuple(near.motion_to_parent(t) for t in k.S.twists()), k.I.to_parent(near))
+    return LinkInWorld(tuple(near.motion_to_parent(t) for t in k.S.twists()), k.I.to_parent(near))
 
 
-def compose_inward(k: Kinematics, children: tuple[Inertia, ...], own: Whole) -> Outcome:
+def compose_inward(k: Kinematics, children: tuple[Inertia, ...], own: LinkInWorld) -> Outcome:
     """Momentum of the joint and all it carries, for each of its unit motions."""
     Ic = sum(children, own.I)
     return Outcome(tuple(Ic.momentum(t) for t in own.S), Ic)

@@ -12,9 +12,9 @@ from typing import Any
 from ..spatial.linear import Vec
 from ..spatial.vectors import Wrench
 from ..tree.clusters import Cluster
-from ..tree.states import State
+from ..tree.states import ClusterState
 from .aba import accelerate_outward, free_inward, ground, spin
-from .articulated import Bias, Driven, HeldNode, held_bias, node
+from .articulated import Bias, FreeAndHeld, HeldNode, held_bias, node
 from .sweep import ClusterSweeps, Sweeps
 
 Prescribed = Sequence[Sequence[bool]]  # by cluster, for each independent velocity whether it moves as prescribed
@@ -23,7 +23,7 @@ Prescribed = Sequence[Sequence[bool]]  # by cluster, for each independent veloci
 def hybrid_dynamics(
     s: Sweeps,
     clusters: Sequence[Cluster],
-    states: Sequence[State],
+    states: Sequence[ClusterState],
     v: Sequence[Vec],
     a: Sequence[Vec],
     tau: Sequence[Vec],
@@ -57,7 +57,7 @@ class _Biases(dict[int, Bias]):
         return self[n]
 
 
-def _merged(own: HeldNode, found: Driven, a: Vec, tau: Vec) -> tuple[Vec, Vec]:
+def _merged(own: HeldNode, found: FreeAndHeld, a: Vec, tau: Vec) -> tuple[Vec, Vec]:
     """All accelerations and forces of a cluster of which some are given, others found."""
     moved = dict(zip(own.held, [a[j] for j in own.held], strict=True)) | dict(zip(own.loose, found.a, strict=True))
     acting = dict(zip(own.loose, [tau[j] for j in own.loose], strict=True)) | dict(

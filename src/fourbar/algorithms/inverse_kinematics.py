@@ -31,7 +31,7 @@ _NEAR = 1e-12  # from a bound (rad, m): then a velocity is at it
 
 
 class Missed(NamedTuple):
-    """What a frame misses: rows of J and e, with weights; distance (m) and angle (rad) of what has weights."""
+    """The error of a frame: rows of J and e, with weights; distance (m) and angle (rad) of what has weights."""
 
     rows: Mat
     e: Vec
@@ -50,14 +50,14 @@ def _weighted(rows: Sequence[Vec], parts: Sequence[Scalar], weight: Sequence[Sca
 
 
 def missed_position(p: Vec, J: Mat, goal: Vec, weight: Vec) -> Missed:
-    """What a point misses; J are its rows."""
+    """The error of a point; J are its rows."""
     away = [a - b for a, b in zip(p, goal, strict=True)]
     rows, e = _weighted(J, away, weight)
     return Missed(Mat(rows), Vec(e), Vec((_size(away, weight),)))
 
 
 def missed_rotation(pose: Transform, J: Mat, goal: Vec, weight: Vec) -> Missed:
-    """What the axes of a frame miss: log(R_goalᵀ R), whose rate is (1 + ½ [e] + b [e]²) Rᵀ ω; J are the rows of ω."""
+    """The error of a rotation: log(R_goalᵀ R), whose rate is (1 + ½ [e] + b [e]²) Rᵀ ω; J are the rows of ω."""
     R = pose.R
     wanted = Mat(Vec(goal[3 * i : 3 * i + 3]) for i in range(3))
     turned = to_vector(from_matrix(wanted.T @ R))
@@ -70,12 +70,12 @@ def missed_rotation(pose: Transform, J: Mat, goal: Vec, weight: Vec) -> Missed:
 
 
 def above(x: Scalar, upper: Scalar) -> Scalar:
-    """How far a coordinate is above its upper limit."""
+    """The excess of a coordinate over its upper limit."""
     return maximum(x - upper, 0.0)
 
 
 def below(x: Scalar, lower: Scalar) -> Scalar:
-    """How far a coordinate is below its lower limit, as a negative number."""
+    """The excess of a coordinate below its lower limit, negative."""
     return minimum(x - lower, 0.0)
 
 
@@ -95,7 +95,7 @@ def coordinate_rates(joint: Joint, q: Vec) -> Mat:
     return Mat.from_columns([joint.rate(q, Vec(unit)) for unit in units])
 
 
-class Problem(NamedTuple):
+class NormalEquations(NamedTuple):
     """The normal equations at a configuration: |e|², Jᵀ J (entries of the pattern), Jᵀ e, how far limits are passed."""
 
     cost: Scalar
@@ -106,7 +106,7 @@ class Problem(NamedTuple):
 
 def normal_equations(
     rows: Mat, e: Vec, walls: Mat, passed: Vec, stiffness: Scalar, pattern: Pattern, n: int
-) -> Problem:
+) -> NormalEquations:
     """The problem of rows J and e, and of limits: rows `walls` that are `passed` so far, with a weight."""
     known = [[(i, x) for i, x in enumerate(row) if not is_zero(x)] for row in rows]
     A: dict[tuple[int, int], Scalar] = dict.fromkeys(pattern, 0.0)
@@ -128,7 +128,7 @@ def normal_equations(
             g[i] = g[i] + stiffness * x * a
             for j, other in row[: k + 1]:
                 A[i, j] = A[i, j] + there * a * other
-    return Problem(cost, Vec(A.values()), Vec(g), outside)
+    return NormalEquations(cost, Vec(A.values()), Vec(g), outside)
 
 
 def solve_from_tips(A: list[list[Scalar]], b: list[Scalar]) -> list[Scalar]:
@@ -152,7 +152,7 @@ def solve_from_tips(A: list[list[Scalar]], b: list[Scalar]) -> list[Scalar]:
     return x
 
 
-class Box(NamedTuple):
+class StepBounds(NamedTuple):
     """Bounds of the steps of some velocities (`bounded`, in order)."""
 
     lower: Vec
@@ -166,7 +166,7 @@ class Hold(NamedTuple):
     at: Vec
 
 
-def damping(problem: Problem, mu: Scalar, pattern: Pattern) -> Scalar:
+def damping(problem: NormalEquations, mu: Scalar, pattern: Pattern) -> Scalar:
     """λ."""
     largest: Scalar = 0.0
     for (i, j), a in zip(pattern, problem.A, strict=True):
@@ -174,7 +174,7 @@ def damping(problem: Problem, mu: Scalar, pattern: Pattern) -> Scalar:
     return mu * problem.cost + _TINY * largest + 1e-300
 
 
-def stopped(g: Vec, box: Box, bounded: tuple[int, ...]) -> Hold:
+def stopped(g: Vec, box: StepBounds, bounded: tuple[int, ...]) -> Hold:
     """The velocities that are at a bound, and that |e|² drives against it."""
     free: list[Scalar] = [1.0] * len(g)
     at: list[Scalar] = [0.0] * len(g)
@@ -184,7 +184,7 @@ def stopped(g: Vec, box: Box, bounded: tuple[int, ...]) -> Hold:
     return Hold(Vec(free), Vec(at))
 
 
-def caught(x: Vec, hold: Hold, box: Box, bounded: tuple[int, ...]) -> Hold:
+def caught(x: Vec, hold: Hold, box: StepBounds, bounded: tuple[int, ...]) -> Hold:
     """The same, and those that a step x takes beyond their bounds, which end there."""
     free, at = list(hold.free), list(hold.at)
     for i, low, high in zip(bounded, box.lower, box.upper, strict=True):
@@ -215,7 +215,7 @@ def solved(A: Vec, g: Vec, damping: Scalar, hold: Hold, pattern: Pattern) -> Vec
     return Vec(solve_from_tips(rows, [x if is_one(own) else select(own > 0.5, x, held) for x, own, held in both]))
 
 
-def within(x: Vec, box: Box, bounded: tuple[int, ...]) -> Vec:
+def within(x: Vec, box: StepBounds, bounded: tuple[int, ...]) -> Vec:
     """A step that does not leave its bounds."""
     found = list(x)
     for i, low, high in zip(bounded, box.lower, box.upper, strict=True):
@@ -223,8 +223,8 @@ def within(x: Vec, box: Box, bounded: tuple[int, ...]) -> Vec:
     return Vec(found)
 
 
-def promised(problem: Problem, x: Vec, pattern: Pattern) -> Scalar:
-    """How much smaller a step makes |e|² if J were constant."""
+def promised(problem: NormalEquations, x: Vec, pattern: Pattern) -> Scalar:
+    """The decrease of |e|² by a step, if J were constant."""
     total = dot(problem.g, x) * -2.0
     for (i, j), a in zip(pattern, problem.A, strict=True):
         total = total - a * x[i] * x[j] * (1.0 if i == j else 2.0)
@@ -236,7 +236,7 @@ class Search(NamedTuple):
     passes, and passes with little gain."""
 
     q: Vec
-    problem: Problem
+    problem: NormalEquations
     report: Vec
     mu: Scalar
     promised: Scalar
@@ -244,7 +244,7 @@ class Search(NamedTuple):
     idle: Scalar
 
 
-def judged(search: Search, q: Vec, problem: Problem, report: Vec, gain: Scalar) -> Search:
+def judged(search: Search, q: Vec, problem: NormalEquations, report: Vec, gain: Scalar) -> Search:
     """The search after a trial: taken if it is better. A pass is idle where less than `gain` of |e|² was gained."""
     before, after = search.problem.cost, problem.cost
     taken = after < before
@@ -262,7 +262,7 @@ def _either(first: Scalar, a: Search, b: Search) -> Search:
         return Vec([select(first, one, other) for one, other in zip(x, y, strict=True)])
 
     one, other = a.problem, b.problem
-    problem = Problem(
+    problem = NormalEquations(
         select(first, one.cost, other.cost),
         chosen(one.A, other.A),
         chosen(one.g, other.g),
@@ -272,7 +272,7 @@ def _either(first: Scalar, a: Search, b: Search) -> Search:
 
 
 def goes_on(search: Search, tolerance: Scalar, beyond: Scalar, passes: Scalar, patience: Scalar) -> Scalar:
-    """What is above zero while a search has not arrived, and there is hope."""
+    """Above zero while a search has not converged and still makes progress."""
     worst: Scalar = 0.0
     for x in search.report:
         worst = maximum(worst, x)

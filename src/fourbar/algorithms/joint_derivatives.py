@@ -1,4 +1,4 @@
-"""How a joint's own motion changes with its coordinates, for joints whose S depends on q."""
+"""Derivatives of a joint's own motion by its coordinates, for joints whose S depends on q."""
 
 from __future__ import annotations
 

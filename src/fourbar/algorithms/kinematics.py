@@ -48,7 +48,7 @@ def poses(s: Sweeps, homes: Sequence[Location]) -> list[Transform]:
     return [s.recorder.call(place, found[home.link], home.pose) for home in homes]
 
 
-class Moving(NamedTuple):
+class MovingBody(NamedTuple):
     """A body in the world: pose, twist and second-order motion in its own axes."""
 
     pose: Transform
@@ -56,14 +56,14 @@ class Moving(NamedTuple):
     motion: Motion
 
 
-STILL = Moving(IDENTITY, Twist.zero(), Motion(zeros(3), zeros(3), zeros(3), Mat.zeros(3, 3)))
+STILL = MovingBody(IDENTITY, Twist.zero(), Motion(zeros(3), zeros(3), zeros(3), Mat.zeros(3, 3)))
 
 
-def move_outward(k: Kinematics, parent: Moving, v: Vec, a: Vec) -> Moving:
+def move_outward(k: Kinematics, parent: MovingBody, v: Vec, a: Vec) -> MovingBody:
     """T = T_λ T_J;  V = X V_λ + S v;  and the same to second order, without gravity."""
     V_J = k.S.twist(v)
     V = k.X.motion_to_child(parent.V) + V_J
-    return Moving(place_outward(k, parent.pose), V, parent.motion.through(k.X, V_J, k.S.twist(a) + k.c_J))
+    return MovingBody(place_outward(k, parent.pose), V, parent.motion.through(k.X, V_J, k.S.twist(a) + k.c_J))
 
 
 class Reported(NamedTuple):
@@ -74,7 +74,7 @@ class Reported(NamedTuple):
     axes: Location | None
 
 
-def _world_motion(body: Moving, reported: Reported) -> tuple[Vec, Vec, Vec, Vec]:
+def _world_motion(body: MovingBody, reported: Reported) -> tuple[Vec, Vec, Vec, Vec]:
     """ω, velocity, α, acceleration of the reported point, in world axes."""
     if reported.point == WORLD_POINT:
         w, al = body.pose.rotate(body.V.angular), body.pose.rotate(body.motion.al)
@@ -86,7 +86,7 @@ def _world_motion(body: Moving, reported: Reported) -> tuple[Vec, Vec, Vec, Vec]
     return tuple(body.pose.rotate(x) for x in (body.V.angular, v, body.motion.al, acc))  # type: ignore[return-value]
 
 
-def report(body: Moving, axes: Moving | None, reported: Reported) -> tuple[Vec, Vec]:
+def report(body: MovingBody, axes: MovingBody | None, reported: Reported) -> tuple[Vec, Vec]:
     """The six numbers of velocity, and of its rate."""
     w, v, al, acc = _world_motion(body, reported)
     if axes is None or reported.axes is None:

@@ -1,4 +1,4 @@
-"""How the map from independent to all velocities of a cluster changes: derivatives of q̇ = G ẏ, q̈ = G ÿ + g, Gᵀ τ.
+"""Derivatives of the map from independent to all velocities of a cluster: q̇ = G ẏ, q̈ = G ÿ + g, Gᵀ τ.
 
 K G = 0 and K q̈ + κ = 0 (κ: the curvature of the loops at the velocities q̇) are differentiated, so every change of the
 dependent part is found with K_d again: K_d δG_d = -δK G and K_d δq̈_d = -(δK q̈ + δκ).

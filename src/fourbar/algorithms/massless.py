@@ -1,4 +1,4 @@
-"""Which joint moves nothing that has inertia, where some body has none."""
+"""Finding joints that move no inertia, if some bodies have none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..tree.assembly import cluster_anywhere
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import Cluster
 from ..tree.links import Kinematics
-from ..tree.states import State
+from ..tree.states import ClusterState
 from .articulated import over_clusters
 from .sweep import Outcome, Sweeps
 
@@ -32,7 +32,7 @@ def carried_inward(k: Kinematics, children: tuple[Inertia, ...]) -> Outcome:
     return Outcome(sizes, I.to_parent(k.X))
 
 
-def _resisted(cluster: Cluster, e: State, sizes: Sequence[Sequence[float]]) -> list[float]:
+def _resisted(cluster: Cluster, e: ClusterState, sizes: Sequence[Sequence[float]]) -> list[float]:
     """The same for each independent velocity of a cluster."""
     blocks = [(block[j], size) for i, block in zip(cluster.links, e.G, strict=True) for j, size in enumerate(sizes[i])]
     return [sum(row[y] ** 2 * size for row, size in blocks) for y in range(cluster.embedding.nv)]

@@ -1,6 +1,6 @@
 """The inverse mass matrix M⁻¹(q) in O(n²), from articulated inertias; M itself is never formed.
 
-Column j is the acceleration of everything by a unit force in j. The force is felt by the clusters that carry j (inward
+Column j is the acceleration of everything by a unit force in j. The force reaches the clusters that carry j (inward
 along one path), and the acceleration spreads from the root. By symmetry only clusters up to that of j are visited.
 """
 
@@ -13,7 +13,7 @@ from ..spatial.articulated import Articulated
 from ..spatial.linear import Vec
 from ..spatial.vectors import Twist, Wrench
 from ..tree.clusters import Cluster
-from ..tree.states import State
+from ..tree.states import ClusterState
 from .articulated import over_clusters
 from .sweep import ClusterSweeps, Outcome, Sweeps
 
@@ -82,7 +82,7 @@ class Released:
         return self.answers(w)
 
     def answers(self, w: Sequence[Vec]) -> list[Vec]:
-        """What the clusters' own answers w spread outward, by cluster."""
+        """The accelerations that the clusters' own responses w cause outward, by cluster."""
         return list(self._hinged.outward(answer_outward, Twist.zero(), w).values())
 
     def columns(self, n: int) -> dict[int, Columns]:
@@ -99,12 +99,12 @@ class Released:
         return sweeps.outward(answer_rows_outward, still, w, only=reached)
 
 
-def release_all(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[State]) -> Released:
+def release_all(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState]) -> Released:
     """Every cluster released."""
     return Released(over_clusters(s, clusters, states))
 
 
-def inverse_mass_matrix(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[State]) -> list[list[Any]]:
+def inverse_mass_matrix(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState]) -> list[list[Any]]:
     """M⁻¹ as rows of scalars."""
     released = release_all(s, clusters, states)
     first = [sum(released.nv[:n]) for n in range(len(clusters) + 1)]

@@ -1,4 +1,4 @@
-"""What joints do by themselves: springs and viscous damping.
+"""Passive forces of joints: springs and viscous damping.
 
 A spring with the stretch δ(q) of its joint and stiffnesses k stores U = ½ Σ k δ²; its force on the velocities is
 -(∂δ̇/∂v)ᵀ k δ, so that U̇ = -v · τ. For a joint with q̇ = v that is -k (q - rest); for a ball it is -k times the rotation

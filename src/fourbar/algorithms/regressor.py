@@ -52,20 +52,20 @@ def _move_outward(k: Kinematics, parent: Motion, v: Vec, a: Vec) -> Motion:
     return parent.through(k.X, k.S.twist(v), k.S.twist(a) + k.c_J)
 
 
-class Placed(NamedTuple):
+class PlacedLink(NamedTuple):
     """A link in the frame of its root: pose and motion subspace."""
 
     pose: Transform
     S: tuple[Twist, ...]
 
 
-def _place_root(k: Kinematics, _ground: None) -> Placed:
-    return Placed(IDENTITY, k.S.twists())
+def _place_root(k: Kinematics, _ground: None) -> PlacedLink:
+    return PlacedLink(IDENTITY, k.S.twists())
 
 
-def _place_outward(k: Kinematics, parent: Placed) -> Placed:
+def _place_outward(k: Kinematics, parent: PlacedLink) -> PlacedLink:
     pose = place_outward(k, parent.pose)
-    return Placed(pose, tuple(pose.motion_to_parent(s) for s in k.S.twists()))
+    return PlacedLink(pose, tuple(pose.motion_to_parent(s) for s in k.S.twists()))
 
 
 def _force_columns_in_root(root: Transform, own: Transform, motion: Motion) -> Columns:
@@ -88,7 +88,7 @@ def _rows(carriers: tuple[tuple[Twist, ...], ...], columns: Columns) -> tuple[Ma
     return tuple(Mat(Vec([F.power(s) for F in columns]) for s in S) for S in carriers)
 
 
-def _placed(s: Sweeps) -> list[Placed]:
+def _placed(s: Sweeps) -> list[PlacedLink]:
     """Every link in the frame of its root."""
     return s.outward(_place_outward, None, root=_place_root)
 
@@ -122,13 +122,13 @@ def _blocks(s: Sweeps, homes: Sequence[Location], step: Callable[..., Columns], 
 def force_blocks(
     s: Sweeps, homes: Sequence[Location], v: Sequence[Vec], a: Sequence[Vec], gravity: Sequence[float]
 ) -> list[Blocks]:
-    """What the ten parameters of each body contribute to the force of each joint that carries it."""
+    """Contributions of the ten parameters of each body to the force of each joint that carries it."""
     motions = s.outward(_move_outward, s.known(Motion.of_ground, Vec(gravity)), v, a)
     return _blocks(s, homes, _force_columns_in_root, motions)
 
 
 def momentum_blocks(s: Sweeps, homes: Sequence[Location], v: Sequence[Vec]) -> list[Blocks]:
-    """What the ten parameters of each body contribute to the generalized momentum M v of each joint that carries it."""
+    """Contributions of the ten parameters of each body to the momentum M v of each joint that carries it."""
     return _blocks(s, homes, _momentum_columns_in_root, s.outward(velocity_outward, Twist.zero(), v))
 
 
@@ -160,7 +160,7 @@ def _push_rows(
 def push_blocks(
     s: Sweeps, homes: Sequence[Location], q: Sequence[Vec], v: Sequence[Vec], gravity: Sequence[float]
 ) -> list[Blocks]:
-    """What the ten parameters of each body contribute to Cᵀ v - g of each joint that carries it.
+    """Contributions of the ten parameters of each body to Cᵀ v - g of each joint that carries it.
 
     The momentum of joint i is S_iᵀ I V, and in fixed axes d/dt (I V) is the force on the body and its weight: so
     d/dt (S_iᵀ I V) = τ_i + Ṡ_iᵀ I V + S_iᵀ (weight), whose last terms are Cᵀ v - g. No acceleration enters.
@@ -189,7 +189,7 @@ def _kinetic(own: Transform, V: Twist) -> Vec:
 
 
 def kinetic_energy_rows(s: Sweeps, homes: Sequence[Location], v: Sequence[Vec]) -> list[Vec]:
-    """What the ten parameters of each body contribute to the kinetic energy."""
+    """Contributions of the ten parameters of each body to the kinetic energy."""
     V = s.outward(velocity_outward, Twist.zero(), v)
     return [zeros(10) if link == GROUND else s.recorder.call(_kinetic, own, V[link]) for link, own in homes]
 
@@ -201,7 +201,7 @@ def _potential(pose: Transform, own: Transform, gravity: Vec) -> Vec:
 
 
 def potential_energy_rows(s: Sweeps, homes: Sequence[Location], gravity: Sequence[float]) -> list[Vec]:
-    """What the ten parameters of each body contribute to the potential energy."""
+    """Contributions of the ten parameters of each body to the potential energy."""
     pose = s.outward(place_outward, IDENTITY)
     g = Vec(gravity)
     return [zeros(10) if link == GROUND else s.recorder.call(_potential, pose[link], own, g) for link, own in homes]

@@ -17,7 +17,7 @@ from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
 from ..tree.clusters import Cluster
 from ..tree.links import Kinematics
-from ..tree.states import State
+from ..tree.states import ClusterState
 from .articulated import Bias, Handle, node, spun_up
 from .crba import couple_all, diagonal
 from .sweep import Node, Outcome, Sweeps, inward, outward
@@ -143,7 +143,7 @@ class _Map:
 class WideCluster:
     """Steps on a cluster with many independent velocities, and what they are run on: it records its own parts."""
 
-    def __init__(self, s: Sweeps, cluster: Cluster, e: State) -> None:
+    def __init__(self, s: Sweeps, cluster: Cluster, e: ClusterState) -> None:
         self._s, self._recorder, self._cluster, self._G = s, s.recorder, cluster, e.G
 
     def step(self, step: Callable[..., Any], *args: Any) -> Any:
@@ -193,7 +193,7 @@ class WideCluster:
         return Outcome(Vec(a), outward(self._cluster.inner, A, move))
 
 
-def wide_node(s: Sweeps, cluster: Cluster, e: State) -> Node:
+def wide_node(s: Sweeps, cluster: Cluster, e: ClusterState) -> Node:
     """Where steps on a cluster run, of which one with many velocities is freed in parts."""
     return WideCluster(s, cluster, e) if is_wide(cluster) else node(s, cluster, e)
 

@@ -11,8 +11,8 @@ import numpy as np
 from ..arrays import Argument, batch_shape, expected, is_lazy, to_array
 from ..errors import ArgumentError, needed
 from .bundles import Origin, with_origin
-from .failure import Place, run_here
-from .sent import Sent, compute_on_one_thread
+from .failure import ChunkRange, run_here
+from .payloads import Sent, compute_on_one_thread
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Result:
 
 
 class Job:
-    """What is done with a chunk: `sent` is, or holds, a function of arrays by name that returns a tuple of arrays.
+    """The task of a chunk: `sent` is, or holds, a function of arrays by name that returns a tuple of arrays.
 
     The arrays come after the numbers of the samples along each leading axis.
     """
@@ -40,7 +40,7 @@ class Job:
         run = self._sent.once if self._local is None else self._local
         at = len(blocks) - len(self._cores)
         arrays = dict(zip(self._cores, blocks[at:], strict=True))
-        return run_here(self.name, run, arrays, self._cores, Place(blocks[:at]))
+        return run_here(self.name, run, arrays, self._cores, ChunkRange(blocks[:at]))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Job, (self.name, self._sent, self._cores, None)
@@ -78,7 +78,7 @@ def apply_to(
     sent: Sent | None = None,
     local: bool = False,
 ) -> tuple[Any, ...]:
-    """The same of dask arrays of any type that have the core shapes of the arguments."""
+    """As `apply`, for dask arrays of any dtype that have the core shapes of the arguments."""
     da = needed("dask.array", "dask")
 
     leading = batch_shape(name, arguments, arrays)

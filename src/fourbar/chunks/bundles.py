@@ -60,7 +60,7 @@ class Bundle:
         if self._ks is None:
             return self._source
         meta = np.empty((0,) * self._source.ndim, object)
-        return da.map_blocks(Chosen(self._ks), self._source, dtype=object, meta=meta)
+        return da.map_blocks(SelectedResults(self._ks), self._source, dtype=object, meta=meta)
 
     def stored(self, targets: Sequence[Any]) -> Any:
         """A dask array that writes the chunks into other arrays; its blocks say that it is done."""
@@ -78,7 +78,7 @@ class Bundle:
         return [((slice(None),) * first + tuple(own), x) for first, x in zip(self._firsts, each, strict=True)]
 
 
-class Chosen:
+class SelectedResults:
     """Takes some of the results of a chunk."""
 
     __name__ = "kept"  # in the names of tasks

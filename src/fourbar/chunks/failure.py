@@ -1,4 +1,4 @@
-"""Which samples of a chunk fail, in numbers of the whole array."""
+"""The samples of a chunk that fail, by their indices in the whole array."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Run = Callable[[Arrays], tuple[Any, ...]]
 _OF_THE_MACHINE = (MemoryError, OSError)  # which say nothing of the samples
 
 
-class Place:
+class ChunkRange:
     """A chunk: the numbers of its samples along each leading axis of the whole."""
 
     def __init__(self, axes: Sequence[np.ndarray]) -> None:
@@ -30,7 +30,7 @@ class Place:
         return f"sample {first}" if first == last else f"samples {first} to {last}"
 
 
-def run_here(name: str, run: Run, arrays: Arrays, cores: Mapping[str, int], place: Place) -> tuple[Any, ...]:
+def run_here(name: str, run: Run, arrays: Arrays, cores: Mapping[str, int], place: ChunkRange) -> tuple[Any, ...]:
     """The results of a chunk; an error says in which sample of the whole it arises."""
     try:
         return run(arrays)
@@ -45,7 +45,7 @@ def run_here(name: str, run: Run, arrays: Arrays, cores: Mapping[str, int], plac
 
 
 def _first_failure(
-    run: Run, arrays: Arrays, cores: Mapping[str, int], place: Place, error: Exception
+    run: Run, arrays: Arrays, cores: Mapping[str, int], place: ChunkRange, error: Exception
 ) -> tuple[Exception, int | None]:
     """The first sample that fails in this way on its own, and its error; found by halves, in the time of a chunk."""
     if isinstance(error, _OF_THE_MACHINE):
@@ -79,7 +79,7 @@ def _error(run: Run, arrays: Arrays) -> Exception | None:
 
 
 def _named(error: Exception, where: str) -> Exception:
-    """The same error, which says where it arises."""
+    """The error with the place where it arose in its message."""
     if len(error.args) == 1 and isinstance(error.args[0], str):
         error.args = (f"{error.args[0]} [{where}]",)
     else:

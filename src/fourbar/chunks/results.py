@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import is_lazy
 from ..errors import ArgumentError, needed
 from .bundles import Bundle, bundled
-from .fetched import fetched
+from .fetching import fetched
 
 
 def compute(*results: Any, progress: bool = False) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Argument, is_lazy
 from ..errors import ArgumentError, needed
 from .apply import Result, apply_to
-from .sent import Sent
+from .payloads import Sent
 
 _CHUNKS = 100  # where nobody says how many
 _TRIED = 2  # samples
@@ -131,12 +131,12 @@ class Swept:
 
 
 def _rows(leaves: dict[str, np.ndarray]) -> dict[str, str]:
-    """What a row of each result is."""
+    """Shape and dtype of a row of each result."""
     return {name: f"{x.dtype} {x.shape[1:]}" for name, x in leaves.items()}
 
 
 class Leaves:
-    """What a function returned, by name, and how to put results in their place."""
+    """The results of a function by name, and the function that restores their structure."""
 
     def __init__(self, leaves: dict[str, np.ndarray], kind: str) -> None:
         self.leaves, self._kind = leaves, kind

@@ -29,7 +29,7 @@ def add_robot(parser: argparse.ArgumentParser, **options: Any) -> None:
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """How a model file is read."""
+    """Options for reading a model file."""
     group = parser.add_argument_group("reading a model file")
     group.add_argument("--format", choices=list(FORMATS), help="file format, if the ending of the file does not say it")
     group.add_argument("--strict", action="store_true", help="treat warnings as errors")
@@ -137,7 +137,7 @@ def _about_writing(waived: Sequence[str]) -> str:
     return f". To accept what `fourbar convert` cannot write: --waive-written {' '.join(meant)}" if meant else ""
 
 
-def tell_warnings(robot: System, file: str) -> None:
+def print_warnings(robot: System, file: str) -> None:
     """Summarise on stderr what was found while a robot's file was read."""
     if robot.report.warnings:
         print(f"{file}: {summary(robot.report.warnings)}; `fourbar check {file}` lists them", file=sys.stderr)

@@ -20,10 +20,10 @@ from .arguments import (
     add_reading,
     at_least_one,
     is_file,
+    print_warnings,
     read_robot,
     reading_options,
     refuse_reading,
-    tell_warnings,
 )
 
 BATCH = 1024
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 def _read(name: str, options: dict[str, Any]) -> System:
     """A robot; the options for reading apply only to files."""
     robot = read_robot(name, **(options if is_file(name) else {}))
-    tell_warnings(robot, name)
+    print_warnings(robot, name)
     return robot
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from ..errors import ArgumentError
 from ..io.formats import FORMATS
 from ..io.report import WRITTEN
-from .arguments import add_reading, read_robot, reading_options, tell_warnings
+from .arguments import add_reading, print_warnings, read_robot, reading_options
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         raise ArgumentError(f"{args.target} is also the file to read: choose another name for the output")
     robot = read_robot(args.source, **reading_options(args))
     left_out = robot.save(args.target, format=args.to, waive=args.waive_written)
-    tell_warnings(robot, args.source)
+    print_warnings(robot, args.source)
     for finding in left_out:
         print(finding, file=sys.stderr)
     print(f"{args.target}: {len(robot.names.bodies)} bodies, nq = {robot.nq}, nv = {robot.nv}")

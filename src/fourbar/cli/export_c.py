@@ -10,8 +10,8 @@ import argparse
 
 from ..targets.c import export_c
 from ..targets.c_code import SCALARS
-from .arguments import read_robot, reading_options, tell_warnings
-from .exported import add_functions, chosen_functions
+from .arguments import print_warnings, read_robot, reading_options
+from .function_names import add_functions, chosen_functions
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     robot = read_robot(args.source, **reading_options(args))
     functions = chosen_functions(robot, args.functions)
     files = export_c(args.output, functions, name=args.name or robot.name, scalar=args.scalar, casadi=args.casadi)
-    tell_warnings(robot, args.source)
+    print_warnings(robot, args.source)
     for file in files:
         print(file)
     return 0

@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 
 from ..targets.wasm import export_wasm
-from .arguments import read_robot, reading_options, tell_warnings
-from .exported import add_functions, chosen_functions
+from .arguments import print_warnings, read_robot, reading_options
+from .function_names import add_functions, chosen_functions
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the files and list them."""
     robot = read_robot(args.source, **reading_options(args))
     files = export_wasm(args.output, chosen_functions(robot, args.functions), name=args.name or robot.name)
-    tell_warnings(robot, args.source)
+    print_warnings(robot, args.source)
     for file in files:
         print(file)
     return 0

@@ -82,7 +82,7 @@ def _range(ends: tuple[float, float]) -> str:
 
 
 def actuator_table(m: Mechanism) -> list[str]:
-    """What drives the joints; none without actuators."""
+    """The actuators and the joints that they drive, if there are any."""
     rows = []
     for a in m.actuators:
         moved = ", ".join(f"{_gears(drive.gear)}{drive.joint}" for drive in a.drives)
@@ -95,7 +95,7 @@ def _gears(gear: tuple[float, ...]) -> str:
 
 
 def _shapes(m: Mechanism) -> str:
-    """How many shapes collide, how many of the world, and how many pairs may touch."""
+    """Numbers of collision shapes, of shapes of the world, and of pairs that may touch."""
     touching = sum(x.role == "collision" for b in m.bodies for x in b.geometry)
     shown = sum(x.role == "visual" for b in m.bodies for x in b.geometry)
     pairs = len(contact_candidates(m))

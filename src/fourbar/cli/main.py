@@ -27,7 +27,7 @@ _FAILED, _WRONG_USAGE, _INTERRUPTED = 1, 2, 130
 
 
 def _about(name: str) -> str:
-    """What a command does, from the docstring of its file."""
+    """The summary of a command, from the docstring of its file."""
     return (COMMANDS[name].__doc__ or "").partition(": ")[2].strip()
 
 

@@ -47,7 +47,7 @@ def draw(robot: System, trajectory: Trajectory, drift: np.ndarray, output: Path)
         figure.savefig(output, dpi=150)
 
 
-class Moved(NamedTuple):
+class PlottedJoints(NamedTuple):
     """The coordinates (n, m) of the joints that turn about an axis or slide: names, limits, and whether all turn."""
 
     names: list[str]
@@ -57,8 +57,8 @@ class Moved(NamedTuple):
     turning: bool
 
 
-def moved(robot: System, q: np.ndarray) -> Moved:
-    """What the joints did, without those of bodies that move freely."""
+def moved(robot: System, q: np.ndarray) -> PlottedJoints:
+    """The coordinates of all joints that turn about an axis or slide."""
     every = robot.model.cluster_tree.moving
     flat = [(c, k) for c in every for k in range(len(c.lower))]
     kept = [i for i, (c, _) in enumerate(flat) if is_flat(c.joint)]
@@ -66,11 +66,11 @@ def moved(robot: System, q: np.ndarray) -> Moved:
     ends = ([getattr(flat[i][0], end)[flat[i][1]] for i in kept] for end in ("lower", "upper"))
     lower, upper = (np.array(x, float) for x in ends)
     turning = all(isinstance(flat[i][0].joint, Revolute) for i in kept)
-    return Moved(names, np.asarray(robot.expand(q))[:, kept], lower, upper, turning)
+    return PlottedJoints(names, np.asarray(robot.expand(q))[:, kept], lower, upper, turning)
 
 
-def chosen(found: Moved, robot: System) -> Moved:
-    """Of many joints those that move most, the independent ones first; the others follow from these, or hardly move."""
+def chosen(found: PlottedJoints, robot: System) -> PlottedJoints:
+    """The joints that move most if there are many, the independent ones first."""
     if len(found.names) <= _MOST_LABELS:
         return found
     independent = {*robot.names.velocities}
@@ -78,7 +78,7 @@ def chosen(found: Moved, robot: System) -> Moved:
     order = sorted(range(len(found.names)), key=lambda i: (found.names[i] not in independent, -travel[i]))
     kept = sorted(order[:_MOST_LABELS])
     values, lower, upper = (x[..., kept] for x in (found.values, found.lower, found.upper))
-    return Moved([found.names[i] for i in kept], values, lower, upper, found.turning)
+    return PlottedJoints([found.names[i] for i in kept], values, lower, upper, found.turning)
 
 
 def joints(axes: Any, robot: System, t: np.ndarray, q: np.ndarray) -> None:

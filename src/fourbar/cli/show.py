@@ -9,9 +9,9 @@ import argparse
 
 from ..errors import ArgumentError, unknown
 from ..functions.registry import METHODS
-from ..system.show import STAGES, count
+from ..system.program_text import STAGES, count
 from . import table
-from .arguments import add_robot, read_robot, reading_options, tell_warnings
+from .arguments import add_robot, print_warnings, read_robot, reading_options
 
 _COUNTED = ("add", "mul", "div")
 _FLAGS = ("frame", "frames", "prescribed")  # options of methods that can be given here
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the code, or the count."""
     robot = read_robot(args.robot, **reading_options(args))
-    tell_warnings(robot, args.robot)
+    print_warnings(robot, args.robot)
     if args.method not in METHODS:
         raise unknown("method", args.method, METHODS)
     options = _options(args)

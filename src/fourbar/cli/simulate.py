@@ -30,16 +30,16 @@ from ..robots.crank_rocker import closed_form as of_crank_rocker
 from ..robots.pendulum import closed_form as of_double_pendulum
 from ..sim import SimulationWarning, Trajectory, simulate
 from ..system.system import System
-from . import contact, table
+from . import contact_simulation, table
 from .arguments import (
     DEFAULT_ROBOT,
     add_robot,
     not_negative,
     number,
     positive,
+    print_warnings,
     read_robot,
     reading_options,
-    tell_warnings,
 )
 from .progress import PLOT_EXTRA, progress
 
@@ -79,14 +79,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Simulate, print, draw."""
     robot = read_robot(args.robot, **reading_options(args))
-    tell_warnings(robot, args.robot)
+    print_warnings(robot, args.robot)
     ground = _ground(args)
-    contacts = not args.no_contacts and contact.touches(robot, ground)
+    contacts = not args.no_contacts and contact_simulation.touches(robot, ground)
     draw = None if args.no_picture else _drawing(args.output, contacts)
     with _printed_warnings():
         if contacts:
             found: Any = _touched(robot, ground, args.duration, args.dt, calm=ground.asked and not args.no_passive)
-            rows = contact.rows(robot, found, args.dt)
+            rows = contact_simulation.rows(robot, found, args.dt)
         else:
             found = _measure(robot, args.duration, args.dt, passive=not args.no_passive)
             rows = _rows(robot, found, args.dt)
@@ -100,20 +100,22 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _ground(args: argparse.Namespace) -> contact.Ground:
+def _ground(args: argparse.Namespace) -> contact_simulation.GroundOptions:
     """The ground that is asked for."""
     asked = args.ground is not None
     if args.friction is not None and not asked:
-        raise ArgumentError("--friction is that of the ground: give --ground too")
+        raise ArgumentError("--friction applies to the ground: give --ground too")
     if asked and args.no_contacts:
-        raise ArgumentError("--ground is there to be touched: leave out --no-contacts")
-    return contact.Ground(asked, None if not asked or math.isnan(args.ground) else args.ground, args.friction)
+        raise ArgumentError("--ground cannot be combined with --no-contacts: leave out --no-contacts")
+    return contact_simulation.GroundOptions(
+        asked, None if not asked or math.isnan(args.ground) else args.ground, args.friction
+    )
 
 
 def _drawing(output: Path, contacts: bool) -> Callable[..., None] | None:
     """The function that draws the picture; None without matplotlib. Fails early if the file cannot be written."""
     try:
-        from .contact_picture import draw as draw_contacts
+        from .contact_simulation_picture import draw as draw_contacts
         from .picture import check_output, draw
     except ImportError:
         return None
@@ -123,17 +125,19 @@ def _drawing(output: Path, contacts: bool) -> Callable[..., None] | None:
     return lambda robot, result, file: draw(robot, result.trajectory, result.drift, file)
 
 
-def _touched(robot: System, ground: contact.Ground, duration: float, dt: float, calm: bool) -> contact.Touched:
+def _touched(
+    robot: System, ground: contact_simulation.GroundOptions, duration: float, dt: float, calm: bool
+) -> contact_simulation.Touched:
     """The simulation with contacts; `calm`: with damping in the joints that have none."""
     steps = _steps(robot, duration, dt)
     q = _start(robot)[0]
-    same = contact.damped(robot, q) if calm else robot
-    found = contact.measure(same, ground, q, duration, dt, -(-steps // _MOST_RECORDED), _counted([0]))
+    same = contact_simulation.damped(robot, q) if calm else robot
+    found = contact_simulation.measure(same, ground, q, duration, dt, -(-steps // _MOST_RECORDED), _counted([0]))
     return replace(found, calmed=same is not robot)
 
 
 @dataclass(frozen=True)
-class Result:
+class SimulationSummary:
     """A simulation and its quality."""
 
     trajectory: Trajectory
@@ -169,7 +173,7 @@ def _steps(robot: System, duration: float, dt: float) -> int:
     return max(1, round(duration / dt))
 
 
-def _measure(robot: System, duration: float, dt: float, passive: bool) -> Result:
+def _measure(robot: System, duration: float, dt: float, passive: bool) -> SimulationSummary:
     """Simulate from the robot's start, compiling before the clock starts."""
     steps = _steps(robot, duration, dt)
     q, v = _start(robot)
@@ -193,7 +197,7 @@ def _measure(robot: System, duration: float, dt: float, passive: bool) -> Result
     energy = kinetic + robot.potential_energy(trajectory.q) + trajectory.lost
     if passive:
         energy = energy + robot.spring_energy(trajectory.q)
-    return Result(trajectory, passive, (energy - energy[0]) / (kinetic.max() or 1.0), steps, seconds)
+    return SimulationSummary(trajectory, passive, (energy - energy[0]) / (kinetic.max() or 1.0), steps, seconds)
 
 
 def _start(robot: System) -> tuple[np.ndarray, np.ndarray]:
@@ -213,7 +217,7 @@ def _counted(done: list[int]) -> Callable[[Iterable[int]], Iterator[int]]:
     return steps
 
 
-def _rows(robot: System, result: Result, dt: float) -> list[tuple[str, str]]:
+def _rows(robot: System, result: SimulationSummary, dt: float) -> list[tuple[str, str]]:
     gap = float(robot.loop_gap(result.trajectory.q).max())
     return [
         ("robot", f"{robot.name} ({len(robot.names.bodies)} bodies, nv = {robot.nv})"),
@@ -226,8 +230,8 @@ def _rows(robot: System, result: Result, dt: float) -> list[tuple[str, str]]:
     ]
 
 
-def _passive(robot: System, result: Result) -> list[tuple[str, str]]:
-    """Which springs, damping and friction the robot has, and whether they acted."""
+def _passive(robot: System, result: SimulationSummary) -> list[tuple[str, str]]:
+    """A line about the springs, damping and friction of the robot, and whether they acted."""
     joints = robot.model.cluster_tree.moving
     kinds = {"springs": "stiffness", "damping": "damping", "friction": "friction"}
     having = {kind: sum(any(getattr(c, name)) for c in joints) for kind, name in kinds.items()}
@@ -242,7 +246,7 @@ def _passive(robot: System, result: Result) -> list[tuple[str, str]]:
     return [*rows, *([("lost to damping", f"{lost:.4g} J")] if lost else [])]
 
 
-def _exactness(robot: System, result: Result) -> tuple[str, str]:
+def _exactness(robot: System, result: SimulationSummary) -> tuple[str, str]:
     """Error of the accelerations against the closed form, or else of inverse dynamics after forward dynamics."""
     q, v = result.trajectory.q, result.trajectory.v
     a, tau = robot.forward_dynamics(q, v, np.zeros_like(v)), np.zeros_like(v)

@@ -13,10 +13,10 @@ from ..errors import ArgumentError
 from ..robots import ROBOTS
 from ..sim.results import load_recording
 from ..viewer.export import ENDINGS, write
-from ..viewer.recording import Recording, still
+from ..viewer.recorded_motion import RecordedMotion, still
 from ..viewer.served_page import LOCAL
 from ..viewer.view import view
-from .arguments import add_reading, read_robot, reading_options, refuse_reading, tell_warnings
+from .arguments import add_reading, print_warnings, read_robot, reading_options, refuse_reading
 
 _RECORDED = ".npz"
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _recording(args: argparse.Namespace) -> Recording:
+def _recording(args: argparse.Namespace) -> RecordedMotion:
     options = reading_options(args)
     if Path(args.robot).suffix.lower() == _RECORDED:
         robot = None
@@ -67,5 +67,5 @@ def _recording(args: argparse.Namespace) -> Recording:
     if args.moved is not None:
         raise ArgumentError(f"--moved goes with a motion ({_RECORDED}); {args.robot} is a robot")
     robot = read_robot(args.robot, **options)
-    tell_warnings(robot, args.robot)
+    print_warnings(robot, args.robot)
     return still(robot)

@@ -152,12 +152,12 @@ class RolloutKernel:
         controls: Sequence[np.ndarray],
         taken: Sequence[np.ndarray],
         records: Sequence[np.ndarray],
-    ) -> Placed:
+    ) -> BoundArrays:
         """The same arrays, as for `run`, to be used again and again: they must stay where they are."""
-        return Placed(self, brought, controls, taken, records)
+        return BoundArrays(self, brought, controls, taken, records)
 
     def call(self, n: int, arguments: tuple[int, int, int], threads: int) -> None:
-        """Call the machine code on n samples as a `Placed` has laid them out."""
+        """Call the machine code on n samples as a `BoundArrays` has laid them out."""
         failures = self._data[words.FAILURES]
         if threads > 1:
             threads = min(threads, most_threads())
@@ -169,7 +169,7 @@ class RolloutKernel:
             raise MemoryError(f"{self._name}: no memory for a workspace of {self._data[words.BYTES]} bytes")
 
 
-class Placed:
+class BoundArrays:
     """Arrays of a kernel as its machine code takes them: see `RolloutKernel.run`."""
 
     def __init__(

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from .contacts import Contact
     from .functions import Constraint, Parametric
     from .gears import Coupling, Differential, Gear, Polynomial
+    from .joint_conditions import Prescribed, Rows
     from .loop import Loop
-    from .rows import Prescribed, Rows
 
 __all__ = [
     "Closure", "Condition", "Constraint", "Contact", "Coupling", "Differential", "Distance", "Gear", "Loop",
@@ -32,7 +32,7 @@ lazy(
         "contacts": "Contact",
         "functions": "Constraint Parametric",
         "gears": "Coupling Differential Gear Polynomial",
+        "joint_conditions": "Prescribed Rows",
         "loop": "Loop",
-        "rows": "Prescribed Rows",
     },
 )

@@ -12,14 +12,14 @@ from ..errors import ModelError
 from ..expr import maximum, select, sqrt
 from ..joints import Free
 from ..joints.base import Joint
-from ..joints.held import RotationRows
+from ..joints.rotation_rows import RotationRows
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import Transform
-from .loop import Loop, View, read_number
+from .loop import Loop, MechanismView, read_number
 
 if TYPE_CHECKING:
-    from ..joints.image import Mirrored
     from ..joints.mirror import Mirror
+    from ..joints.mirror_image import Mirrored
 
 
 def _skew(R: Mat) -> list[Scalar]:
@@ -27,7 +27,7 @@ def _skew(R: Mat) -> list[Scalar]:
     return [R[2][1] - R[1][2], R[0][2] - R[2][0], R[1][0] - R[0][1]]
 
 
-# Cheap rows, of which the last one tells half a turn apart and has no rate where the joint is closed.
+# Cheap rows, of which the last one excludes half a turn and has no rate where the joint is closed.
 _PLAIN = RotationRows(
     none=lambda R: [*_skew(R), 3.0 - (R[0][0] + R[1][1] + R[2][2])],
     about_z=lambda R: [R[0][2], R[1][2], 1.0 - R[2][2]],
@@ -159,13 +159,13 @@ class Closure(Loop):
     def extra_joint(self) -> Joint | None:
         return None if closes_directly(self.joint) else self.joint
 
-    def residual(self, view: View) -> Sequence[Scalar]:
+    def residual(self, view: MechanismView) -> Sequence[Scalar]:
         return self._rows(view, _PLAIN)
 
-    def minimal_residual(self, view: View) -> Sequence[Scalar]:
+    def minimal_residual(self, view: MechanismView) -> Sequence[Scalar]:
         return self._rows(view, _MINIMAL)
 
-    def _rows(self, view: View, rotations: RotationRows) -> list[Scalar]:
+    def _rows(self, view: MechanismView, rotations: RotationRows) -> list[Scalar]:
         A = self.joint.held_in()
         turned = Transform(() if A is None else (A,))
         first = view.pose(self.predecessor).then(self.at_predecessor).then(turned)
@@ -245,7 +245,7 @@ class Distance(Loop):
     def attachments(self) -> tuple[tuple[str, Sequence[float]], ...]:
         return ((self.predecessor, self.predecessor_point), (self.successor, self.successor_point))
 
-    def residual(self, view: View) -> Sequence[Scalar]:
+    def residual(self, view: MechanismView) -> Sequence[Scalar]:
         a = view.pose(self.predecessor).point(Vec(self.predecessor_point))
         b = view.pose(self.successor).point(Vec(self.successor_point))
         gap = b - a

@@ -1,4 +1,4 @@
-"""What holds a robot by forces: rows A(q) v = 0. Adding one: subclass `Condition`, write its rates."""
+"""Conditions, enforced by forces: rows A(q) v = 0. Adding one: subclass `Condition`, write its rates."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import ClassVar, Protocol
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
-from .read import read_rates
+from .condition_checks import read_rates
 from .restriction import Rates, Restriction
 
 
 class MovingView(Protocol):
-    """What a condition sees of the moving robot, by name, over any scalar."""
+    """The moving robot as a condition sees it, by name, over any scalar."""
 
     def q(self, joint: str) -> Vec:
         """Coordinates of a joint."""

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ModelError
 from ..expr import Expr
 from ..spatial.linear import Scalar
-from .loop import Loop, View, read_names
+from .loop import Loop, MechanismView, read_names
 
 
 def check_function(what: str, function: Any, count: int) -> None:
@@ -33,7 +33,7 @@ def check_function(what: str, function: Any, count: int) -> None:
         ) from None
 
 
-def called(function: Callable[..., Any], view: View, joints: Sequence[str]) -> Any:
+def called(function: Callable[..., Any], view: MechanismView, joints: Sequence[str]) -> Any:
     """The function at the coordinates of the named joints: a number each, or a sequence for joints with several."""
     coordinates = {name: view.q(name) for name in joints}
     try:
@@ -95,7 +95,7 @@ class Constraint(Loop):
     def joints(self) -> tuple[str, ...]:
         return self.of
 
-    def residual(self, view: View) -> Sequence[Scalar]:
+    def residual(self, view: MechanismView) -> Sequence[Scalar]:
         rows = _scalars(self._title, called(self.function, view, self.of))
         traced = any(isinstance(x, Expr) for joint in self.of for x in view.q(joint))
         if not rows or (traced and not any(isinstance(x, Expr) for x in rows)):
@@ -160,7 +160,7 @@ class Parametric(Loop):
     def driven_joints(self) -> tuple[str, ...]:
         return self.outputs
 
-    def residual(self, view: View) -> Sequence[Scalar]:
+    def residual(self, view: MechanismView) -> Sequence[Scalar]:
         q = [x for name in self.outputs for x in view.q(name)]
         given = _scalars(self._title, called(self.function, view, self.inputs))
         if len(given) != len(q):

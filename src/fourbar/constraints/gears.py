@@ -10,11 +10,11 @@ import numpy as np
 
 from ..errors import ModelError
 from ..spatial.linear import Scalar
-from .loop import Loop, View, read_factor, read_names, read_number
+from .loop import Loop, MechanismView, read_factor, read_names, read_number
 
 if TYPE_CHECKING:
-    from ..joints.image import Mirrored
     from ..joints.mirror import Mirror
+    from ..joints.mirror_image import Mirrored
 
 
 def _matrix(value: Any) -> np.ndarray:
@@ -25,7 +25,7 @@ def _matrix(value: Any) -> np.ndarray:
         return np.zeros(())
 
 
-def _only(view: View, joint: str) -> Scalar:
+def _only(view: MechanismView, joint: str) -> Scalar:
     """The coordinate of a joint that has just one."""
     q = view.q(joint)
     if len(q) != 1:
@@ -74,7 +74,7 @@ class Coupling(Loop):
     def driven_joints(self) -> tuple[str, ...]:
         return self.joints[-1:]
 
-    def residual(self, view: View) -> Sequence[Scalar]:
+    def residual(self, view: MechanismView) -> Sequence[Scalar]:
         total: Scalar = -self.offset
         for name, x in self.factors:
             total = total + x * _only(view, name)
@@ -151,7 +151,7 @@ class Gear(_Pair):
         object.__setattr__(self, "ratio", read_factor("ratio", self.ratio))
         object.__setattr__(self, "offset", read_number("offset", self.offset))
 
-    def residual(self, view: View) -> Sequence[Scalar]:
+    def residual(self, view: MechanismView) -> Sequence[Scalar]:
         return (_only(view, self.driven) - self.ratio * _only(view, self.driver) - self.offset,)
 
 
@@ -189,7 +189,7 @@ class Polynomial(_Pair):
             raise ModelError("a polynomial coupling needs at least one coefficient")
         object.__setattr__(self, "coefficients", read)
 
-    def residual(self, view: View) -> Sequence[Scalar]:
+    def residual(self, view: MechanismView) -> Sequence[Scalar]:
         x, value = _only(view, self.driver), 0.0
         for c in reversed(self.coefficients):
             value = value * x + c
@@ -244,7 +244,7 @@ class Differential(Loop):
     def driven_joints(self) -> tuple[str, ...]:
         return self.outputs
 
-    def residual(self, view: View) -> Sequence[Scalar]:
+    def residual(self, view: MechanismView) -> Sequence[Scalar]:
         rows = []
         for output, row in zip(self.outputs, self.matrix, strict=True):
             value = _only(view, output)

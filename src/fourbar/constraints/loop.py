@@ -1,4 +1,4 @@
-"""What closes a kinematic loop. Adding one: subclass `Loop`, write its residual; everything else is derived from it."""
+"""Kinematic loops. Adding one: subclass `Loop`, write its residual; everything else is derived from it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .restriction import Rates, Restriction
 
 if TYPE_CHECKING:
     from ..joints.base import Joint
-    from ..joints.image import Mirrored
     from ..joints.mirror import Mirror
+    from ..joints.mirror_image import Mirrored
 
 
-class View(Protocol):
-    """What a loop sees of the mechanism: coordinates of joints and poses of bodies, by name, over any scalar."""
+class MechanismView(Protocol):
+    """The mechanism as a loop sees it: coordinates of joints and poses of bodies, by name, over any scalar."""
 
     def q(self, joint: str) -> Vec:
         """Coordinates of a joint."""
@@ -73,15 +73,15 @@ class Loop(Restriction):
         return None
 
     @abstractmethod
-    def residual(self, view: View) -> Sequence[Scalar]:
+    def residual(self, view: MechanismView) -> Sequence[Scalar]:
         """φ: zero where the loop is closed. Rows may be redundant."""
 
-    def minimal_residual(self, view: View) -> Sequence[Scalar]:
-        """φ with as few rows as it holds velocities: none that only tells closed configurations apart, and so stays
+    def minimal_residual(self, view: MechanismView) -> Sequence[Scalar]:
+        """φ with as few rows as it holds velocities: none that only distinguishes closed configurations, and so stays
         zero to first order where the loop is closed. It is zero where `residual` is, and only there."""
         return self.residual(view)
 
-    def residual_and_rates(self, view: View, rates_of: Rates) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
+    def residual_and_rates(self, view: MechanismView, rates_of: Rates) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
         """φ and its rates."""
         phi = list(self.minimal_residual(view))
         return phi, rates_of(phi)

@@ -1,4 +1,4 @@
-"""What restricts motion: a loop by its residual φ(q) = 0, a condition by its rates A(q) v = 0."""
+"""The base of loops, given by a residual φ(q) = 0, and of conditions, given by rates A(q) v = 0."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from ..joints.base import Joint
 from ..spatial.linear import Mat, Scalar, Vec, hat, is_zero
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
-from .read import check_linear, known
+from .condition_checks import check_linear, known
 from .restriction import Restriction
 
 Residual = Callable[[Sequence[Vec], Mapping[str, Twist]], Sequence[Scalar]]
@@ -45,11 +45,11 @@ class Tracer:
         (self.t,) = self.changes("t", 1)
 
     def symbols(self, name: str, size: int) -> tuple[Expr, ...]:
-        """What the expressions depend on."""
+        """The inputs of the expressions."""
         return self._graph.inputs(name, size)
 
     def changes(self, name: str, size: int) -> tuple[Expr, ...]:
-        """What they are differentiated along: zero in the end."""
+        """The variables of differentiation, zero at the end."""
         found = self._graph.inputs(name, size)
         self._changes += found
         return found
@@ -253,20 +253,20 @@ class RowTrace:
         return [x for part in (*self.pull, *self.turn) for row in part for x in row]
 
 
-class Varied(NamedTuple):
+class VariedCondition(NamedTuple):
     """A condition whose numbers may change: `at` gives it for so many changes."""
 
     at: Callable[[Vec], Restriction]
     size: int = 0
 
     @staticmethod
-    def fixed(condition: Restriction) -> Varied:
+    def fixed(condition: Restriction) -> VariedCondition:
         """One that does not."""
-        return Varied(lambda _: condition)
+        return VariedCondition(lambda _: condition)
 
 
 def trace_rows(
-    varied: Varied,
+    varied: VariedCondition,
     places: Mapping[str, tuple[int, Transform]],
     links: Sequence[int],
     joints: Mapping[str, Joint],
@@ -310,7 +310,7 @@ def trace_rows(
 
 
 class _View:
-    """What a condition sees at time t."""
+    """The robot at time t, as a condition sees it."""
 
     def __init__(
         self,

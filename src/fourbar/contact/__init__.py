@@ -2,8 +2,8 @@
 
 from .laws import Compliant, Rigid
 from .shapes import Shape
-from .soft import MuJoCo
-from .solids import Solid
+from .soft_law import MuJoCo
+from .solid_terrain import Solid
 from .terrain import HeightField, Plane, SignedDistance
 
 __all__ = ["Compliant", "HeightField", "MuJoCo", "Plane", "Rigid", "Shape", "SignedDistance", "Solid"]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..algorithms.constrained.rows import ConstraintRows, RowResponse, Rows
+from ..algorithms.constrained.rows import ConstraintRows, RowResponse, RowValues
 from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.vectors import Twist
-from .delassus import FreeMotion, Part
+from .delassus import FreeMotion, RowsOnBasis
 
 NO_SLACK = Vec((0.0, 0.0, 0.0))  # lower and upper end of a row's velocity, dry friction
 
@@ -21,11 +21,11 @@ class BilateralRows(NamedTuple):
     """The rows of one constraint at a state: a base (see `delassus`) of forces on links and in joints."""
 
     bundle: ConstraintRows
-    rows: Rows
+    rows: RowValues
 
     @property
     def size(self) -> int:
-        """How many rows it has."""
+        """Number of rows."""
         return self.bundle.traced.m
 
     @property
@@ -34,16 +34,16 @@ class BilateralRows(NamedTuple):
         return (*self.bundle.links, *self.bundle.joints)
 
     def responses(self, free: FreeMotion) -> dict[int, RowResponse]:
-        """What unit forces along the rows leave in each cluster that they reach."""
+        """The response of each cluster that unit forces along the rows reach."""
         return free.propagation.replies(self.bundle, self.rows)
 
-    def parts(self, base: int) -> list[list[Part]]:
+    def parts(self, base: int) -> list[list[RowsOnBasis]]:
         """Its rows one by one, over this base."""
         units = Mat.identity(self.size)
-        return [[Part(base, Mat((row,)))] for row in units]
+        return [[RowsOnBasis(base, Mat((row,)))] for row in units]
 
 
-def bilateral_terms(rows: Rows, twists: tuple[Twist, ...], v: tuple[Vec, ...], dt: Scalar) -> Vec:
+def bilateral_terms(rows: RowValues, twists: tuple[Twist, ...], v: tuple[Vec, ...], dt: Scalar) -> Vec:
     """g = A v + φ / dt, from the twists of links and the velocities of joints."""
     found = rows.phi * (1.0 / dt)
     for pull, V in zip(rows.pull, twists, strict=True):

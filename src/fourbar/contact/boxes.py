@@ -17,7 +17,7 @@ from ..expr import maximum, minimum, select, sqrt
 from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
 from .candidates import APART, Touch
-from .solids import of_box
+from .solid_terrain import of_box
 
 Three = tuple[float, float, float]
 POINTS = 9
@@ -35,7 +35,7 @@ class Box(NamedTuple):
     half: Vec
 
 
-class Axis(NamedTuple):
+class SeparatingAxis(NamedTuple):
     """The axis that separates best: how far, and which of the kinds (1.0 or 0.0) it is.
 
     first, second: the faces' normals of each box. along: the unit vector from the first box to the second.
@@ -88,7 +88,7 @@ def _weighted(weights: Sequence[Scalar], parts: Iterable[Vec]) -> Vec:
     return total
 
 
-def separating(first: Box, second: Box) -> Axis:
+def separating(first: Box, second: Box) -> SeparatingAxis:
     """The best of the fifteen axes; a face rather than edges that are as good, and of the first box rather."""
     t = second.centre - first.centre
     R = [[dot(a, b) for b in second.axes] for a in first.axes]
@@ -115,10 +115,10 @@ def separating(first: Box, second: Box) -> Axis:
             away = dot(t, normal)
             apart = select(parallel, -APART, (_size(away) - reach) / long)
             found.append((apart, _unit(i), _unit(j), normal * (_sign(away) / long), 1.0))
-    best = Axis(*found[0])
+    best = SeparatingAxis(*found[0])
     for k, x in enumerate(found[1:], 1):
         more = _EVEN * size if k in (3, 6) or k > 6 else 0.0  # of the second box, of edges
-        best = _either(x[0] > best.apart + more, Axis(*x), best)
+        best = _either(x[0] > best.apart + more, SeparatingAxis(*x), best)
     return best
 
 
@@ -197,7 +197,7 @@ def corners_of(x: Flat) -> list[tuple[Vec, Any]]:
     return found
 
 
-def crossing(first: Box, second: Box, axis: Axis) -> tuple[Touch, Any]:
+def crossing(first: Box, second: Box, axis: SeparatingAxis) -> tuple[Touch, Any]:
     """Where the edges of an axis cross; and whether they do within their lengths (1.0)."""
     a, b = _weighted(axis.first, first.axes), _weighted(axis.second, second.axes)
     start, end = first.centre, second.centre
@@ -272,7 +272,7 @@ class BoxAndBox:
         passing = select(corner.gap > 0.0, corner.gap, APART) < minimum(least, last.gap) - _EVEN * size
         return (*touches, _either(passing, corner, last))
 
-    def _chosen(self, a: Box, b: Box, axis: Axis) -> tuple[list[Scalar], Scalar]:
+    def _chosen(self, a: Box, b: Box, axis: SeparatingAxis) -> tuple[list[Scalar], Scalar]:
         """Which of the six normals is that of the faces that overlap (1.0), and whether these touch (1.0): those of the
         axis, or the nearest to that of crossing edges."""
         near = [_size(dot(axis.along, x)) for x in (*a.axes, *b.axes)]

@@ -1,4 +1,4 @@
-"""What may touch what: candidates, fixed when the step is made, each with the geometry that finds gap and normal."""
+"""Candidates of contacts, fixed when the step is made, each with the geometry that finds gap and normal."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Touch(NamedTuple):
 
 
 def reported_gaps(gaps: np.ndarray) -> np.ndarray:
-    """Gaps as they are told: infinite where there is no point."""
+    """Gaps as they are reported: infinite where there is no point."""
     return np.where(gaps < APART, gaps, np.where(np.isnan(gaps), gaps, np.inf))
 
 
-class Touching(Protocol):
+class ContactGeometry(Protocol):
     """Finds the contact of two things from the poses of their links."""
 
     def touch(self, first: Transform, second: Transform) -> Touch:
@@ -166,14 +166,14 @@ class Candidate:
 
     @property
     def discs(self) -> tuple[int, ...]:
-        """How many rows of each kind of friction it has."""
+        """Number of rows of each kind of friction."""
         found = (2,) if self.friction > 0.0 else ()
         found += (1,) if self.torsion else ()
         return (*found, 2) if self.rolling else found
 
     @property
     def bounds(self) -> list[float]:
-        """What bounds each kind, per normal force."""
+        """Bounds of each kind of friction, per unit of normal force."""
         return [x for x in (self.friction, self.torsion, self.rolling) if x]
 
 
@@ -191,7 +191,7 @@ class JointRow:
 
 
 class Spec(NamedTuple):
-    """All that a step has to know of what touches: candidates, rows of joints, how well it is solved, whether the law
+    """The contacts of a step: candidates, rows of joints, how well it is solved, whether the law
     is MuJoCo's, constraints that forces keep, and which numbers of terrain are given with each sample."""
 
     candidates: tuple[Candidate, ...]

@@ -14,7 +14,7 @@ from ..expr import maximum, minimum, select, sqrt
 from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
 from .candidates import APART, Touch
-from .solids import DISTANCE, of_cylinder
+from .solid_terrain import DISTANCE, of_cylinder
 
 Three = tuple[float, float, float]
 POINTS = 2

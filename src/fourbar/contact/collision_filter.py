@@ -1,4 +1,5 @@
-"""Which shapes may meet: as the model says (groups, excluded and named pairs, neighbours), or anything that was added.
+"""Pairs of shapes that may touch: as the model says (groups, excluded and named pairs, neighbours), or shapes that
+were added.
 
 Shapes of one rigid body never meet. What a joint connects does not either, unless the model says so by name; a base
 that is fixed to the world belongs to the robot that it carries.
@@ -13,25 +14,25 @@ from ..mechanism.mechanism import WORLD, Mechanism
 from ..mechanism.surface_mix import contact_surface
 from ..tree.cluster_tree import GROUND, ClusterTree
 from .laws import Law
-from .shapes import Placed, material_of
+from .shapes import PlacedShape, material_of
 from .terrain import Material
 
 
 class Meeting(NamedTuple):
-    """How two shapes meet: with what the model says of the two, None where their own surfaces say it; and whether the
-    model names the pair."""
+    """A pair of shapes that may touch: the material that the model gives the pair (None: that of their surfaces), and
+    whether the model names the pair."""
 
     material: Material | None = None
     named: bool = False
 
     def law(self, law: Law, materials: tuple[Material, Material], bodies: tuple[str, str]) -> Any:
-        """How hard they are to each other, on bodies by name: as the pair says, or their surfaces."""
+        """The law of the contact, from the pair or from the surfaces of the two bodies."""
         pair = self.material if self.named else None
         return law.between([x.soft for x in (materials if pair is None else (pair, pair))], bodies)
 
 
 class CollisionFilter:
-    """Which pairs of shapes of a mechanism may touch."""
+    """Decides which pairs of shapes of a mechanism may touch."""
 
     def __init__(self, mechanism: Mechanism, cluster_tree: ClusterTree) -> None:
         self._tree = cluster_tree.spanning_tree
@@ -39,30 +40,30 @@ class CollisionFilter:
         self._carried = _carried(mechanism, cluster_tree)
 
     def meeting(self, a: BodyShape | None, b: BodyShape | None) -> Meeting | None:
-        """How two shapes of the model meet, None if they may not; what was added (None) meets all."""
+        """The contact of two shapes of the model, None if they may not touch; added shapes (None) may touch all."""
         if a is None or b is None:
             return Meeting()
         found = self._of_model.get(frozenset((a[:2], b[:2])))
         return None if found is None else Meeting(material_of(contact_surface(found)), found.pair is not None)
 
-    def between(self, a: Placed, b: Placed, within: bool) -> Meeting | None:
-        """How shapes of different objects meet, or (`within`) also those of one whose links no joint connects."""
+    def between(self, a: PlacedShape, b: PlacedShape, within: bool) -> Meeting | None:
+        """The contact of shapes of different objects, or (`within`) of one object whose links no joint connects."""
         if a.link == b.link:
             return None
         found = self.meeting(a.source, b.source)
         if found is None or found.named or not self.of_one_object(a, b):
             return found
-        told = a.source is not None and b.source is not None and GROUND not in (a.link, b.link)
-        return found if within and (told or not self._adjacent(a, b)) else None
+        of_model = a.source is not None and b.source is not None and GROUND not in (a.link, b.link)
+        return found if within and (of_model or not self._adjacent(a, b)) else None
 
-    def of_one_object(self, a: Placed, b: Placed) -> bool:
+    def of_one_object(self, a: PlacedShape, b: PlacedShape) -> bool:
         """Whether one of the two carries the other, or something else carries both."""
         if GROUND in (a.link, b.link):
             fixed, moving = (a, b) if a.link == GROUND else (b, a)
             return self._tree.roots[moving.link] in self._carried.get(fixed.body, ())
         return self._tree.roots[a.link] == self._tree.roots[b.link]
 
-    def _adjacent(self, a: Placed, b: Placed) -> bool:
+    def _adjacent(self, a: PlacedShape, b: PlacedShape) -> bool:
         parents = self._tree.parents
         above, below = (parents[x.link] if x.link != GROUND else None for x in (a, b))
         return above == b.link or below == a.link

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..expr import maximum, minimum, select, sqrt
 from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
 from ..spatial.solve import factor
-from .gauss_seidel import Block, Solution
+from .gauss_seidel import RowBlock, Solution
 
 _TINY = 1e-60
 _SEARCH = 12  # Newton steps along a step, within bounds
@@ -109,12 +109,12 @@ def of_row(row: Row, c: Scalar) -> Answer:
     return Answer(Vec([found]), (Vec([sqrt(slope)]),))
 
 
-def _answer(block: Block, cone: Any, c: Sequence[Scalar]) -> Answer:
+def _answer(block: RowBlock, cone: Any, c: Sequence[Scalar]) -> Answer:
     own = c[block.first : block.first + block.size]
     return of_row(cone, own[0]) if block.joint else of_cone(cone, own)
 
 
-def answers(problem: SoftProblem, blocks: tuple[Block, ...], c: Sequence[Scalar]) -> tuple[Answer, ...]:
+def answers(problem: SoftProblem, blocks: tuple[RowBlock, ...], c: Sequence[Scalar]) -> tuple[Answer, ...]:
     """φ(c) of all blocks."""
     return tuple(_answer(block, cone, c) for block, cone in zip(blocks, problem.cones, strict=True))
 
@@ -127,7 +127,7 @@ def _velocity(problem: SoftProblem, impulse: Sequence[Scalar]) -> Vec:
     return Vec([x + dot(row, impulse) for row, x in zip(problem.G, problem.g, strict=True)])
 
 
-def missed(problem: SoftProblem, blocks: tuple[Block, ...], impulse: Vec, wanted: Vec) -> Scalar:
+def missed(problem: SoftProblem, blocks: tuple[RowBlock, ...], impulse: Vec, wanted: Vec) -> Scalar:
     """The largest velocity (m/s, rad/s) that the difference of two impulses makes in its own row, with its R."""
     worst: Scalar = 0.0
     for block, cone in zip(blocks, problem.cones, strict=True):
@@ -142,13 +142,13 @@ def _stiffest(row: Row) -> Scalar:
     return minimum(row.friction, minimum(row.below, row.above))
 
 
-def measured(problem: SoftProblem, blocks: tuple[Block, ...], impulse: Vec) -> Solution:
+def measured(problem: SoftProblem, blocks: tuple[RowBlock, ...], impulse: Vec) -> Solution:
     """Impulses with their residual."""
     wanted = _flat(answers(problem, blocks, _velocity(problem, impulse)))
     return Solution(impulse, missed(problem, blocks, impulse, wanted))
 
 
-def ended(problem: SoftProblem, blocks: tuple[Block, ...], found: Solution) -> Solution:
+def ended(problem: SoftProblem, blocks: tuple[RowBlock, ...], found: Solution) -> Solution:
     """The impulses at the end, nothing at all where a contact is open."""
     impulse = list(found.impulse)
     for block, answer in zip(blocks, answers(problem, blocks, _velocity(problem, found.impulse)), strict=True):
@@ -158,7 +158,7 @@ def ended(problem: SoftProblem, blocks: tuple[Block, ...], found: Solution) -> S
     return Solution(Vec(impulse), found.residual)
 
 
-def conditions(problem: SoftProblem, blocks: tuple[Block, ...], impulse: Vec) -> Vec:
+def conditions(problem: SoftProblem, blocks: tuple[RowBlock, ...], impulse: Vec) -> Vec:
     """By how much contacts miss each condition of the law, the largest of all: |λₙ cₙ| (J), how far friction is outside
     its cone (N s), and |λ · c| (J), with c = (G + R) λ + g. The first is not zero where a contact slides: the law lets
     it open then."""
@@ -178,7 +178,7 @@ def conditions(problem: SoftProblem, blocks: tuple[Block, ...], impulse: Vec) ->
     return Vec(found)
 
 
-def _rooted(blocks: tuple[Block, ...], found: Sequence[Answer], x: Sequence[Scalar], transposed: bool) -> Vec:
+def _rooted(blocks: tuple[RowBlock, ...], found: Sequence[Answer], x: Sequence[Scalar], transposed: bool) -> Vec:
     """C x, or Cᵀ x."""
     made: list[Scalar] = []
     for block, answer in zip(blocks, found, strict=True):
@@ -193,7 +193,7 @@ def between(G: Mat, first: Answer, second: Answer) -> Mat:
     return Mat(first.root).T @ (G @ Mat(second.root))
 
 
-def _matrix(problem: SoftProblem, blocks: tuple[Block, ...], found: Sequence[Answer]) -> Mat:
+def _matrix(problem: SoftProblem, blocks: tuple[RowBlock, ...], found: Sequence[Answer]) -> Mat:
     """1 + Cᵀ G C, its lower triangle."""
     n = len(problem.g)
     rows: list[list[Scalar]] = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
@@ -208,7 +208,7 @@ def _matrix(problem: SoftProblem, blocks: tuple[Block, ...], found: Sequence[Ans
     return Mat(Vec(row) for row in rows)
 
 
-def part(problem: SoftProblem, a: Block, b: Block) -> Mat:
+def part(problem: SoftProblem, a: RowBlock, b: RowBlock) -> Mat:
     """G of two blocks."""
     return Mat(Vec(problem.G[i][b.first : b.first + b.size]) for i in range(a.first, a.first + a.size))
 
@@ -221,26 +221,26 @@ class Downhill(NamedTuple):
     right: Vec
 
 
-def downhill(problem: SoftProblem, blocks: tuple[Block, ...], x: Vec) -> Downhill:
-    """What Newton's equations are made of."""
+def downhill(problem: SoftProblem, blocks: tuple[RowBlock, ...], x: Vec) -> Downhill:
+    """The terms of Newton's equations."""
     found = answers(problem, blocks, _velocity(problem, x))
     left = _flat(found) - x
     moved = Vec([dot(row, left) for row in problem.G])
     return Downhill(found, left, _rooted(blocks, found, moved, True))
 
 
-def way(blocks: tuple[Block, ...], at: Downhill, y: Vec) -> Vec:
+def way(blocks: tuple[RowBlock, ...], at: Downhill, y: Vec) -> Vec:
     """δ of (1 + C Cᵀ G) δ = φ - λ, with y of (1 + Cᵀ G C) y = Cᵀ G (φ - λ)."""
     return at.left - _rooted(blocks, at.found, y, False)
 
 
-def newton(problem: SoftProblem, blocks: tuple[Block, ...], x: Vec) -> Vec:
+def newton(problem: SoftProblem, blocks: tuple[RowBlock, ...], x: Vec) -> Vec:
     """Newton's direction δ."""
     at = downhill(problem, blocks, x)
     return way(blocks, at, factor(_matrix(problem, blocks, at.found)).solve(at.right))
 
 
-def searched(problem: SoftProblem, blocks: tuple[Block, ...], x: Vec, step: Vec) -> Vec:
+def searched(problem: SoftProblem, blocks: tuple[RowBlock, ...], x: Vec, step: Vec) -> Vec:
     """x after a step along which the convex function is least: from the whole of it by Newton steps within bounds."""
     c, by = _velocity(problem, x), Vec([dot(row, step) for row in problem.G])
     low: Scalar = 0.0
@@ -258,6 +258,6 @@ def searched(problem: SoftProblem, blocks: tuple[Block, ...], x: Vec, step: Vec)
     return x + step * at
 
 
-def onward(problem: SoftProblem, blocks: tuple[Block, ...], x: Vec) -> Vec:
+def onward(problem: SoftProblem, blocks: tuple[RowBlock, ...], x: Vec) -> Vec:
     """A Newton step, and the search along it."""
     return searched(problem, blocks, x, newton(problem, blocks, x))

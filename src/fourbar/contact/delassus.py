@@ -1,7 +1,7 @@
-"""How impulses along rows move a robot: the Delassus matrix G = J M⁻¹ Jᵀ by the sweeps of the articulated body.
+"""The response of a robot to impulses along rows: the Delassus matrix G = J M⁻¹ Jᵀ by the articulated-body sweeps.
 
 Rows are written over *bases*: unit wrenches on a link (or the rows themselves where those are fewer), unit forces in a
-joint. A base is felt inward once (Kim eq. 67-69, EFPA); what many points of one foot need is then its six rows.
+joint. A basis is propagated inward once (Kim eq. 67-69, EFPA); all points of one foot then share its six rows.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ..algorithms.sweep import Sweeps
 from ..spatial.linear import Mat, Vec
 from ..spatial.vectors import Wrench
 from ..tree.clusters import Cluster
-from ..tree.states import State
+from ..tree.states import ClusterState
 
 
-class Base(NamedTuple):
+class ForceBasis(NamedTuple):
     """Directions in which forces act: rows of six on a link, or (`joint`) of unit forces in its joint's velocities."""
 
     link: int
@@ -30,15 +30,15 @@ class Base(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return len(self.rows)
 
     def responses(self, free: FreeMotion) -> dict[int, RowResponse]:
-        """What these unit forces leave in each cluster that they reach."""
+        """The response of each cluster that these unit forces reach."""
         return free.responses(self)
 
 
-class Part(NamedTuple):
+class RowsOnBasis(NamedTuple):
     """A base, and rows written over it; None where they are its own."""
 
     base: int
@@ -52,7 +52,7 @@ class FreeMotion:
         self,
         s: Sweeps,
         clusters: Sequence[Cluster],
-        states: Sequence[State],
+        states: Sequence[ClusterState],
         v: Sequence[Vec],
         tau: Sequence[Vec],
         F_ext: Sequence[Wrench],
@@ -72,19 +72,19 @@ class FreeMotion:
         return self.sweeps.path(link)
 
     def accelerations(self, wanted: Sequence[int], force: dict[int, tuple[Vec, Vec]]) -> dict[int, Vec]:
-        """Of some clusters (those that carry them among these), under u and w = D⁻¹ u of forces, by cluster."""
+        """Accelerations of some clusters (with all that carry them), under u and w = D⁻¹ u of forces, by cluster."""
         freed = list(self.freed)
         for n, (u, w) in force.items():
             freed[n] = self.s.recorder.call(driven, freed[n], freed[n].hinge.drive(u, w))
         return self.sweeps.outward(accelerate_outward, self._ground, freed, self.bias, only=wanted)
 
-    def responses(self, base: Base) -> dict[int, RowResponse]:
-        """What the unit forces of a base leave in each cluster that they reach."""
+    def responses(self, base: ForceBasis) -> dict[int, RowResponse]:
+        """The response of each cluster that the unit forces of a basis reach."""
         on = {} if base.joint else {base.link: self.s.recorder.call(wrenches, base.rows)}
         within = {self.sweeps.home[base.link]: self._turned(base)} if base.joint else {}
         return self.sweeps.inward_from(respond_inward, on, within, add_rows, self._hinges, self._nv)
 
-    def _turned(self, base: Base) -> tuple[Vec, ...]:
+    def _turned(self, base: ForceBasis) -> tuple[Vec, ...]:
         """Unit forces in a joint as forces on the independent velocities of its cluster."""
         n = self.sweeps.home[base.link]
         e = self.states[n]
@@ -124,7 +124,7 @@ def together(*parts: Vec) -> Vec:
 class Delassus:
     """G of blocks of rows over bases, and what impulses along them do."""
 
-    def __init__(self, free: FreeMotion, bases: Sequence[Any], blocks: Sequence[Sequence[Part]]) -> None:
+    def __init__(self, free: FreeMotion, bases: Sequence[Any], blocks: Sequence[Sequence[RowsOnBasis]]) -> None:
         self.free, self.bases, self.blocks = free, bases, blocks
         self.responses = [base.responses(free) for base in bases]
         self._omega: dict[tuple[int, int], Any] = {}

@@ -29,7 +29,7 @@ FEW_ROWS = 18  # up to which the matrix of all rows is eliminated as it is, in o
 NEWTON_ROWS = 40  # with more rows than that they are solved link by link: Newton's code grows with their cube
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """Rows from `first` on: of a contact, normal first, with so many others (`disc`: sizes 2, 1); or one of a joint."""
 
     first: int
@@ -38,7 +38,7 @@ class Block(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many rows it has."""
+        """Number of rows."""
         return 1 + sum(self.discs)
 
     def places(self) -> list[tuple[int, ...]]:
@@ -50,7 +50,7 @@ class Block(NamedTuple):
         return found
 
 
-class Problem(NamedTuple):
+class ContactProblem(NamedTuple):
     """G and g of c = G λ + g, and for each block its bounds: μ, γ, ρ of a contact; lower, upper, hold of a joint."""
 
     G: Mat
@@ -59,7 +59,7 @@ class Problem(NamedTuple):
 
 
 class Scaled(NamedTuple):
-    """What is found once for a problem: how far rows move under their own impulse (kept from zero), by block."""
+    """Computed once for a problem: the velocities of rows under unit impulses of their own, above zero, by block."""
 
     own: tuple[Vec, ...]  # diagonal entries; of discs the largest eigenvalue of their part of G
     inverse: tuple[Vec, ...]  # one over these
@@ -113,12 +113,12 @@ def _largest_eigenvalue(a: Scalar, b: Scalar, d: Scalar) -> Scalar:
 
 
 def mobility(G: Mat) -> Scalar:
-    """How far the row moves that moves farthest under its own impulse."""
+    """The largest velocity of a row under a unit impulse of its own."""
     return largest(*(G[i][i] for i in range(len(G))))
 
 
-def scaled(problem: Problem, blocks: tuple[Block, ...], size: Scalar | None = None) -> Scaled:
-    """How the rows of each block move by themselves. `size`: `mobility` of all rows, if there are more than these.
+def scaled(problem: ContactProblem, blocks: tuple[RowBlock, ...], size: Scalar | None = None) -> Scaled:
+    """`Scaled` of a problem. `size`: `mobility` of all rows, if there are more than these.
 
     A row that cannot move, as between two links in line, has rounding errors for entries: it is taken to move a little.
     """
@@ -149,7 +149,7 @@ def _schur(G: Mat, n: int, own: Sequence[Scalar], least: Scalar) -> Vec:
     return Vec((G[i][i] - x * G[n][i] + more, G[i][j] - x * G[n][j], G[j][j] - y * G[n][j] + more))
 
 
-def velocity(problem: Problem, impulse: Sequence[Scalar], row: int) -> Scalar:
+def velocity(problem: ContactProblem, impulse: Sequence[Scalar], row: int) -> Scalar:
     """c of one row."""
     return problem.g[row] + dot(problem.G[row], impulse)
 
@@ -234,7 +234,7 @@ def _nearer(
     return select(step >= low, select(step <= high, step, middle), middle), low, high
 
 
-def _contact(G: Mat, block: Block, own: Vec, inverse: Vec, schur: Vec, bounds: Vec, x: Vec, free: Vec) -> Vec:
+def _contact(G: Mat, block: RowBlock, own: Vec, inverse: Vec, schur: Vec, bounds: Vec, x: Vec, free: Vec) -> Vec:
     """The impulse of one contact when the others stay, from its velocities without its own impulse."""
     discs = [[i - block.first for i in rows] for rows in block.places()]
     found = list(x)
@@ -258,7 +258,7 @@ def _contact(G: Mat, block: Block, own: Vec, inverse: Vec, schur: Vec, bounds: V
     return Vec(found)
 
 
-def sweep(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], impulse: Vec) -> Vec:
+def sweep(problem: ContactProblem, scale: Scaled, blocks: tuple[RowBlock, ...], impulse: Vec) -> Vec:
     """One round of block Gauss-Seidel."""
     found = list(impulse)
     for block, own, inverse, schur, bounds in zip(blocks, *scale, problem.bounds, strict=True):
@@ -280,7 +280,7 @@ def sweep(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], impulse: V
 
 
 def residual(
-    scale: Scaled, blocks: tuple[Block, ...], bounds_of: tuple[Vec, ...], impulse: Vec, velocities: Vec
+    scale: Scaled, blocks: tuple[RowBlock, ...], bounds_of: tuple[Vec, ...], impulse: Vec, velocities: Vec
 ) -> Scalar:
     """The largest velocity (m/s, rad/s) by which a condition is missed: of Signorini, of Coulomb, of a joint."""
     squares: list[Scalar] = []
@@ -300,7 +300,7 @@ def residual(
     return sqrt(largest(*squares) + TINY)
 
 
-def reach(scale: Scaled, blocks: tuple[Block, ...], impulse: Vec, residual: Scalar) -> Scalar:
+def reach(scale: Scaled, blocks: tuple[RowBlock, ...], impulse: Vec, residual: Scalar) -> Scalar:
     """The largest velocity that an impulse gives its own row, or that is left."""
     size: Scalar = residual + TINY
     for block, own in zip(blocks, scale.own, strict=True):
@@ -326,13 +326,15 @@ def _either(condition: Any, a: Any, b: Any) -> Any:
     return Vec([select(condition, x, y) for x, y in both])
 
 
-def measured(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], impulse: Vec) -> Solution:
+def measured(problem: ContactProblem, scale: Scaled, blocks: tuple[RowBlock, ...], impulse: Vec) -> Solution:
     """Impulses with their velocities and residual."""
     c = Vec([velocity(problem, impulse, i) for i in range(len(impulse))])
     return Solution(impulse, residual(scale, blocks, problem.bounds, impulse, c), c)
 
 
-def conditions(problem: Problem, blocks: tuple[Block, ...], impulse: Vec, velocities: Vec | None = None) -> Vec:
+def conditions(
+    problem: ContactProblem, blocks: tuple[RowBlock, ...], impulse: Vec, velocities: Vec | None = None
+) -> Vec:
     """By how much contacts miss each law, the largest of all: Signorini's |λₙ cₙ| (J), how far friction is outside its
     cone (N s), and |λ · (c + μ |cₜ| n)| (J), which is zero where friction takes as much energy as it can."""
     found: list[Scalar] = [0.0, 0.0, 0.0]

@@ -1,4 +1,4 @@
-"""How the impulses of a step are found: a sweep and Newton steps, smoothed and swept again where these lead nowhere."""
+"""The solver for the impulses of a step: a sweep and Newton steps, smoothed and repeated if these make no progress."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from ..expr import maximum, minimum, select
 from ..spatial.linear import Scalar, Vec
 from . import gauss_seidel, newton, reduced_newton
-from .gauss_seidel import Block, Problem, Scaled, Solution
+from .gauss_seidel import ContactProblem, RowBlock, Scaled, Solution
 from .reduced_newton import ReducedRows
 
 _GAIN = 0.1  # a Newton step that leaves more of the residual than that is the last before they are smoothed
@@ -23,7 +23,7 @@ _LOST = 1e6  # m/s: as good as not a number
 
 
 class Effort(Protocol):
-    """How well a problem is solved: the residual (m/s) that is good enough, sweeps at a time, passes at most."""
+    """Settings of the solver: tolerance of the residual (m/s), sweeps at a time, most passes."""
 
     @property
     def tolerance(self) -> float: ...
@@ -36,7 +36,7 @@ class Effort(Protocol):
 
 
 class Passes(Protocol):
-    """What can be done with the impulses of a problem."""
+    """Operations on the impulses of a problem."""
 
     def swept(self, x: Any) -> Any:
         """After a round of block Gauss-Seidel."""
@@ -68,12 +68,12 @@ class Iterate(NamedTuple):
 
 
 def left_over(residual: Scalar, tolerance: Scalar) -> Scalar:
-    """What is above zero while a problem is not solved."""
+    """Above zero while a problem is not solved."""
     return residual - tolerance
 
 
 def _falls(new: Scalar, old: Scalar, tolerance: Scalar) -> Scalar:
-    """What is above zero while a problem is not solved and Newton steps bring it nearer."""
+    """Above zero while a problem is not solved and Newton steps make progress."""
     return select(new < _GAIN * old, new - tolerance, -1.0)
 
 
@@ -90,7 +90,7 @@ def _of_course(course: Scalar, values: tuple[float, ...]) -> Scalar:
 
 
 def _stiffness(reach: Scalar, residual: Scalar, course: Scalar) -> Scalar:
-    """How much stiffer rows are taken to be."""
+    """Stiffness added to the rows."""
     by = _of_course(course, (*(0.0 for _ in _SMOOTH), *_STIFF)) * residual / reach
     return select(course < len(_SMOOTH) - 0.5, newton.PROXIMAL, minimum(maximum(by, _SOFTEST), _STIFFEST))
 
@@ -99,7 +99,7 @@ def _sharper(tau: Scalar, residual: Scalar, tolerance: Scalar) -> Scalar:
     return select(residual < _NEAR * tau, maximum(_SHARPER * tau, _SHARPEST * tolerance), tau)
 
 
-class Turn(NamedTuple):
+class SolverAttempts(NamedTuple):
     """Tries, the number of the course, and whether (1 or 0) the last one led nowhere."""
 
     tries: Scalar
@@ -107,12 +107,12 @@ class Turn(NamedTuple):
     stuck: Scalar
 
 
-def _turn(tries: Scalar, course: Scalar, new: Scalar, best: Scalar, tolerance: Scalar) -> Turn:
+def _turn(tries: Scalar, course: Scalar, new: Scalar, best: Scalar, tolerance: Scalar) -> SolverAttempts:
     """One more try; after too many of them, or where it is lost (also not a number), the next course."""
     enough = select(tries + 1.5 > _TRIES, 1.0, select(new < _LOST, 0.0, 1.0))
     stuck = select(best > tolerance, enough, 0.0)
     following = select(course > len(_SMOOTH) + len(_STIFF) - 1.5, 0.0, course + 1.0)
-    return Turn(select(stuck > 0.5, 0.0, tries + 1.0), select(stuck > 0.5, following, course), stuck)
+    return SolverAttempts(select(stuck > 0.5, 0.0, tries + 1.0), select(stuck > 0.5, following, course), stuck)
 
 
 def found(recorder: Any, passes: Passes, start: Any, effort: Effort, exact: float = _EXACT) -> Solution:
@@ -160,8 +160,8 @@ class Few(NamedTuple):
     """All rows together; `over`: their bases, if Newton steps are made over these."""
 
     recorder: Any
-    problem: Problem
-    blocks: tuple[Block, ...]
+    problem: ContactProblem
+    blocks: tuple[RowBlock, ...]
     scale: Scaled
     over: ReducedRows | None
 
@@ -194,8 +194,8 @@ def _moved(x: Vec, step: Vec) -> Vec:
 
 def solve(
     recorder: Any,
-    problem: Problem,
-    blocks: tuple[Block, ...],
+    problem: ContactProblem,
+    blocks: tuple[RowBlock, ...],
     start: Vec,
     effort: Effort,
     over: ReducedRows | None = None,

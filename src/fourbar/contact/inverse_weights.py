@@ -1,4 +1,4 @@
-"""How easily bodies and joints of a robot move where its coordinates are neutral: MuJoCo's scale of its softness."""
+"""Inverse inertias of bodies and joints at the neutral configuration: MuJoCo scales its softness by these."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..functions.model import Model
 from ..mechanism.mechanism import WORLD, Mechanism
 from ..spatial.linear import Mat, Vec
 from ..tree.cluster_tree import GROUND
-from .delassus import Base, FreeMotion
+from .delassus import ForceBasis, FreeMotion
 
 _LEAST = 1e-15  # what moves less does not
 
@@ -39,7 +39,7 @@ def weights(model: Model, q: Sequence[float]) -> Weights:
     return Weights(bodies, tuple(joints))
 
 
-def _answers(free: FreeMotion, base: Base) -> list[float]:
+def _answers(free: FreeMotion, base: ForceBasis) -> list[float]:
     """The diagonal of Ω: how fast a unit force moves along itself."""
     own = free.responses(base)
     both = tuple(own[n] for n in own)
@@ -51,13 +51,13 @@ def _of_body(free: FreeMotion, link: int, at: Vec) -> float:
     """The mean over unit forces at a point of a link; over unit moments where forces do not move it."""
     forces = [Vec((*at.cross(e), *e)) for e in Mat.identity(3)]
     moments = [Vec((*e, 0.0, 0.0, 0.0)) for e in Mat.identity(3)]
-    found = _answers(free, Base(link, Mat((*moments, *forces))))
+    found = _answers(free, ForceBasis(link, Mat((*moments, *forces))))
     turning, moving = sum(found[:3]) / 3.0, sum(found[3:]) / 3.0
     return turning if moving < _LEAST else moving
 
 
 def _of_joint(free: FreeMotion, link: int, nv: int) -> tuple[float, ...]:
-    found = _answers(free, Base(link, Mat.identity(nv), joint=True))
+    found = _answers(free, ForceBasis(link, Mat.identity(nv), joint=True))
     if nv not in (3, 6):
         return tuple(found)
     parts = [found[k : k + 3] for k in range(0, nv, 3)]

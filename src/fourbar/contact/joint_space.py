@@ -1,4 +1,4 @@
-"""How rows feel each other through the joints of a robot, whatever links they are on.
+"""The coupling of rows through the joints of a robot, whatever links they are on.
 
 A wrench F on a base leaves u in the joints of the clusters on its way to the root, where w = D⁻¹ u answers to it (Kim
 eq. 67-69). So the bases move by U z, where z = Σ Wᵀ F has as many entries as these joints have velocities: Ω = U Wᵀ is
@@ -79,7 +79,7 @@ class JointSpace:
         return found
 
     def velocity(self, base: int, z: Sequence[Vec]) -> Vec:
-        """How fast a base moves."""
+        """The velocity along a basis."""
         own = self._U[base]
         return self._call(moved, tuple(own.values()), tuple(z[s] for s in own))
 
@@ -104,7 +104,7 @@ class JointSpace:
         return [self.velocity(base, found) for base in range(len(self.sizes))]
 
     def products(self, touching: Iterable[tuple[int, ...]]) -> int:
-        """How many products of tiles an elimination has, if these bases have rows in common."""
+        """Number of products of tiles in an elimination, if these bases have rows in common."""
         count = len(self._widths)
         near = [{s} for s in range(count)]
         for bases in touching:

@@ -1,4 +1,4 @@
-"""How hard a contact is: what the normal velocity after a step has to do with the gap and the impulse.
+"""Contact laws: how the normal velocity after a step, the gap and the impulse are related.
 
 All are c = v + R λ + bias with 0 ≤ λ ⟂ c ≥ 0 along the normal. Rigid: R = 0, and the bias is what closes the gap in
 this step and no more. Compliant: a spring and a damper, stepped implicitly, so that any stiffness is stable.
@@ -28,7 +28,7 @@ class NormalLaw(NamedTuple):
 
 
 class Law:
-    """How contacts answer. What touches is the same for all shapes of a scene, unless a law says otherwise."""
+    """A contact law. What touches is the same for all shapes of a scene, unless a law says otherwise."""
 
     is_soft = False
 
@@ -41,7 +41,7 @@ class Law:
         return self
 
     def of_joint(self, link: int, entry: int) -> Any:
-        """How soft the limits and the dry friction of a joint's velocity are; None if they are rigid."""
+        """Softness of the limits and the dry friction of a joint's velocity; None if they are rigid."""
         return None
 
     def acting(self, touch: Any, on_terrain: bool) -> Any:
@@ -53,7 +53,7 @@ class Law:
         return touch._replace(point=touch.point - touch.normal * touch.gap) if on_terrain else touch
 
     def unkept(self, candidates: Any) -> str:
-        """What of some candidates does not act under this law, in words; empty if all does."""
+        """A message about what of some candidates does not act under this law; empty if all does."""
         return ""
 
 

@@ -17,8 +17,8 @@ from ..expr.standalone import apart
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..tree.cluster_tree import GROUND
 from . import gauss_seidel, reduced_newton
-from .delassus import Base, Delassus, Part, together
-from .gauss_seidel import Block, Problem, Scaled, Solution
+from .delassus import Delassus, ForceBasis, RowsOnBasis, together
+from .gauss_seidel import ContactProblem, RowBlock, Scaled, Solution
 from .impulse_solver import Effort, found, left_over
 from .joint_space import MOST_PRODUCTS, JointSpace
 from .reduced_newton import Parts
@@ -61,9 +61,9 @@ def own_matrix(rows: tuple[Any, ...], omega: tuple[Mats, ...], soft: Vec) -> Mat
     return Mat(Vec([x + (s if i == j else 0.0) for j, x in enumerate(row)]) for i, (row, s) in stiff)
 
 
-def scaled(G: Mat, block: Block, size: Scalar) -> Scaled:
-    """How a block moves by itself."""
-    return gauss_seidel.scaled(Problem(G, Vec([0.0] * len(G)), ()), (block,), size)
+def scaled(G: Mat, block: RowBlock, size: Scalar) -> Scaled:
+    """`Scaled` of one block, from its diagonal block G."""
+    return gauss_seidel.scaled(ContactProblem(G, Vec([0.0] * len(G)), ()), (block,), size)
 
 
 def spread(rows: Mat, x: Vec) -> Vec:
@@ -79,14 +79,14 @@ def _velocity(rows: Mats, own: Local, x: Vec, w: tuple[Vec, ...]) -> Vec:
     return c
 
 
-def _alone(own: Local, x: Vec, c: Vec) -> Problem:
+def _alone(own: Local, x: Vec, c: Vec) -> ContactProblem:
     """A block whose others stay, as a problem."""
-    return Problem(own.G, Vec([a - dot(row, x) for a, row in zip(c, own.G, strict=True)]), (own.bounds,))
+    return ContactProblem(own.G, Vec([a - dot(row, x) for a, row in zip(c, own.G, strict=True)]), (own.bounds,))
 
 
 @apart
 def relaxed(
-    block: Block, rows: Mats, omega: tuple[Mats, ...], own: Local, x: Vec, w: tuple[Vec, ...], F: tuple[Vec, ...]
+    block: RowBlock, rows: Mats, omega: tuple[Mats, ...], own: Local, x: Vec, w: tuple[Vec, ...], F: tuple[Vec, ...]
 ) -> tuple[Vec, tuple[Vec, ...], tuple[Vec, ...]]:
     """One block solved exactly while the others stay: its impulses, and w and F of its bases then."""
     new = gauss_seidel.sweep(_alone(own, x, _velocity(rows, own, x, w)), own.scale, (block,), x)
@@ -100,19 +100,19 @@ def relaxed(
 
 
 @apart
-def missed(block: Block, rows: Mats, own: Local, x: Vec, w: tuple[Vec, ...]) -> Scalar:
+def missed(block: RowBlock, rows: Mats, own: Local, x: Vec, w: tuple[Vec, ...]) -> Scalar:
     """The largest velocity by which a block misses a condition."""
     return gauss_seidel.residual(own.scale, (block,), (own.bounds,), x, _velocity(rows, own, x, w))
 
 
 @apart
-def speeds(block: Block, rows: Mats, own: Local, x: Vec, w: tuple[Vec, ...]) -> Vec:
+def speeds(block: RowBlock, rows: Mats, own: Local, x: Vec, w: tuple[Vec, ...]) -> Vec:
     """The velocities of a block's rows."""
     return _velocity(rows, own, x, w)
 
 
 @apart
-def reached(block: Block, own: Local, x: Vec, residual: Scalar) -> Scalar:
+def reached(block: RowBlock, own: Local, x: Vec, residual: Scalar) -> Scalar:
     """The largest velocity that an impulse of a block gives its own row, or that is left."""
     return gauss_seidel.reach(own.scale, (block,), x, residual)
 
@@ -123,7 +123,7 @@ def moved(x: tuple[Vec, ...], steps: tuple[Vec, ...]) -> tuple[Vec, ...]:
 
 
 @apart
-def missed_by_law(block: Block, rows: Mats, own: Local, x: Vec, w: tuple[Vec, ...]) -> Vec:
+def missed_by_law(block: RowBlock, rows: Mats, own: Local, x: Vec, w: tuple[Vec, ...]) -> Vec:
     """By how much a block misses each law."""
     return gauss_seidel.conditions(_alone(own, x, _velocity(rows, own, x, w)), (block,), x)
 
@@ -138,19 +138,19 @@ class MatrixFreeStepper(Stepper):
 
     def delassus(self) -> Delassus:
         """Rows over the unit wrenches of their links; those of joints over unit forces."""
-        bases: dict[Any, Base] = {}
+        bases: dict[Any, ForceBasis] = {}
         for x in self.spec.candidates:
-            bases |= {link: Base(link, UNITS) for link in x.links if link != GROUND}
+            bases |= {link: ForceBasis(link, UNITS) for link in x.links if link != GROUND}
         place = {link: k for k, link in enumerate(bases)}
         blocks = []
         for candidate, placed in zip(self.spec.candidates, self.placed, strict=True):
             links = [link for link in candidate.links if link != GROUND]
-            blocks.append([Part(place[link], rows) for link, rows in zip(links, placed.rows, strict=True)])
+            blocks.append([RowsOnBasis(place[link], rows) for link, rows in zip(links, placed.rows, strict=True)])
         own: list[Any] = list(bases.values())
         for row in self.spec.joints:
             nv = self.c.tree.links[row.link].joint.nv
-            blocks.append([Part(len(own), Mat((Vec((1.0,)),)))])
-            own.append(Base(row.link, Mat((Vec([float(i == row.entry) for i in range(nv)]),)), joint=True))
+            blocks.append([RowsOnBasis(len(own), Mat((Vec((1.0,)),)))])
+            own.append(ForceBasis(row.link, Mat((Vec([float(i == row.entry) for i in range(nv)]),)), joint=True))
         for kept in self.kept:
             blocks += kept.parts(len(own))
             own.append(kept)
@@ -199,7 +199,7 @@ class Many(NamedTuple):
 
     recorder: Any
     problem: MatrixFreeProblem
-    blocks: tuple[Block, ...]
+    blocks: tuple[RowBlock, ...]
 
     def swept(self, x: Any) -> Any:
         """After a round of block Gauss-Seidel."""
@@ -253,7 +253,7 @@ class Many(NamedTuple):
         return self.recorder.repeat(once_more, (x, first), effort.rounds, going)[1]
 
     def each(self, x: Any, measure: Any) -> list[Any]:
-        """What is measured of every block."""
+        """`measure` of every block."""
         joints, z = self.problem.joints, self._turned(x)
         found: list[Any] = [None] * len(self.blocks)
         for bases, members in self._groups().items():
@@ -286,7 +286,7 @@ class Many(NamedTuple):
         return found
 
 
-def _placed(block: Block) -> Block:
+def _placed(block: RowBlock) -> RowBlock:
     """A block as the only one."""
     return block._replace(first=0)
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..algorithms.constrained.rows import ConstraintRows
 from ..arrays import Argument
 from ..expr import Program
-from ..functions.arguments import DT, F_EXT, TAU, Input, Q, U, V
+from ..functions.arguments import DT, F_EXT, TAU, DeclaredArgument, Q, U, V
 from ..functions.constraint_rows import bundle
 from ..functions.context import Context, Record, recorded
 from ..functions.function import make
@@ -23,20 +23,20 @@ from ..once import cached_property
 from ..tree.cluster_tree import ClusterTree, lower
 from ..tree.parameters import Parameter
 from .candidates import Spec
-from .record import contact_step
+from .step_recording import contact_step
 
 LARGEST = 40_000  # operations in a step that is unrolled
-RESULTS = ("q", "v", "impulse", "told")  # of more than four a call takes the slow way
+RESULTS = ("q", "v", "impulse", "report")  # of more than four a call takes the slow way
 
 
-class Impulse(Input):
+class Impulse(DeclaredArgument):
     """An impulse for each row that a step solves for."""
 
     def shape(self, model: Any) -> tuple[int, ...]:
         return (rows(model),)
 
 
-class PerContact(Input):
+class PerContact(DeclaredArgument):
     """A number for each contact."""
 
     def shape(self, model: Any) -> tuple[int, ...]:
@@ -72,7 +72,7 @@ class ContactModel(Model):
 
     @property
     def kept_rows(self) -> int:
-        """How many these are."""
+        """Number of these rows."""
         return sum(x.traced.m for x in self.bundles)
 
     @staticmethod
@@ -82,7 +82,7 @@ class ContactModel(Model):
 
 
 def rows(model: ContactModel) -> int:
-    """How many rows a step solves for: of contacts, of joints, of constraints."""
+    """Number of rows that a step solves for: of contacts, joints and constraints."""
     return sum(1 + sum(x.discs) for x in model.spec.candidates) + len(model.spec.joints) + model.kept_rows
 
 
@@ -111,6 +111,6 @@ def _static(cluster_tree: ClusterTree, spec: Spec) -> dict[str, Any]:
 
 
 def compiled_step(mechanism: Mechanism, spec: Spec, which: tuple[Parameter, ...] = ()) -> Any:
-    """The function (q, v, tau, dt, impulse, parameters..., numbers of terrain...) -> q, v, impulse, told: residual,
+    """The function (q, v, tau, dt, impulse, parameters..., numbers of terrain...) -> q, v, impulse, report: residual,
     gaps, forces."""
     return make(StepRecording(mechanism, spec, which))

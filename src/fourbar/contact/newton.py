@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ..expr import maximum, select, sqrt
 from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
-from .gauss_seidel import TINY, Block, Problem, Scaled, joint_answer, norm, size_of
+from .gauss_seidel import TINY, ContactProblem, RowBlock, Scaled, joint_answer, norm, size_of
 
 _TILE = 3  # rows and columns of a matrix that are eliminated together: as many numbers as registers hold
 PROXIMAL = 1e-8  # how much stiffer rows are taken than they are, at least: redundant rows make G singular
@@ -33,8 +33,8 @@ class Disc(NamedTuple):
     wider: Scalar
 
 
-class Asked(NamedTuple):
-    """What a block asks for at an impulse: how far that misses it, λ - P, and the slopes of P; `first`: of its first
+class ProjectionResidual(NamedTuple):
+    """The residual λ - P of a block at an impulse, and the slopes of the projection P; `first`: of its first
     row."""
 
     missed: Vec
@@ -43,7 +43,7 @@ class Asked(NamedTuple):
 
 
 def _pushed(y: Scalar, tau: Scalar) -> tuple[Scalar, Scalar]:
-    """What of y is above zero, and its slope."""
+    """The positive part of y, and its slope."""
     if is_zero(tau):
         return maximum(y, 0.0), select(y > 0.0, 1.0, 0.0)
     root = sqrt(y * y + 4.0 * (tau * tau) + TINY)
@@ -65,11 +65,13 @@ def _in_disc(y: Vec, radius: Scalar, tau: Scalar, slope: Scalar) -> Disc:
     return Disc(s, 2.0 * radius / (a + b), 0.5 * (up - down), 0.5 * (up + down) * slope)
 
 
-def asked(block: Block, own: Vec, inverse: Vec, bounds: Vec, x: Vec, c: Vec, tau: Scalar) -> Asked:
-    """What a block asks for at its impulses x and velocities c; joints are not smoothed. `inverse`: 1 / own."""
+def projection_residual(
+    block: RowBlock, own: Vec, inverse: Vec, bounds: Vec, x: Vec, c: Vec, tau: Scalar
+) -> ProjectionResidual:
+    """The residual of a block at its impulses x and velocities c; joints are not smoothed. `inverse`: 1 / own."""
     if block.joint:
         wanted, _, held = joint_answer(c[0], x[0], own[0], bounds)
-        return Asked(Vec([x[0] - wanted]), held, ())
+        return ProjectionResidual(Vec([x[0] - wanted]), held, ())
     pushed, slope = _pushed(x[0] - c[0] * inverse[0], tau * inverse[0])
     missed: list[Scalar] = [x[0] - pushed]
     discs = []
@@ -79,10 +81,10 @@ def asked(block: Block, own: Vec, inverse: Vec, bounds: Vec, x: Vec, c: Vec, tau
         disc = _in_disc(y, bound * pushed, tau * by, bound * slope)
         discs.append(disc)
         missed += [x[i] - disc.q * a for i, a in zip(places, y, strict=True)]
-    return Asked(Vec(missed), slope, tuple(discs))
+    return ProjectionResidual(Vec(missed), slope, tuple(discs))
 
 
-def _slopes(found: Asked) -> list[list[Scalar]]:
+def _slopes(found: ProjectionResidual) -> list[list[Scalar]]:
     """P′ as rows."""
     n = len(found.missed)
     rows: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
@@ -97,18 +99,22 @@ def _slopes(found: Asked) -> list[list[Scalar]]:
     return rows
 
 
-def by_row(block: Block, own: Vec) -> list[Scalar]:
+def by_row(block: RowBlock, own: Vec) -> list[Scalar]:
     """D of a block's rows, from its entries (or the same of D⁻¹)."""
     return [own[0], *(size for size, rows in zip(own[1:], block.places(), strict=True) for _ in rows)]
 
 
-def step(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], x: Vec, c: Vec, tau: Scalar, stiff: Scalar) -> Vec:
+def step(
+    problem: ContactProblem, scale: Scaled, blocks: tuple[RowBlock, ...], x: Vec, c: Vec, tau: Scalar, stiff: Scalar
+) -> Vec:
     """λ + δ, by elimination over all rows, each of which is taken to be stiffer by `stiff`."""
     missed: list[Scalar] = []
     rows: list[tuple[range, list[Scalar], list[Scalar]]] = []  # of each row: those of its block, P′ and P′ D⁻¹ there
     for block, own, inverse, bounds in zip(blocks, scale.own, scale.inverse, problem.bounds, strict=True):
         of_block = range(block.first, block.first + block.size)
-        found = asked(block, own, inverse, bounds, Vec([x[i] for i in of_block]), Vec([c[i] for i in of_block]), tau)
+        found = projection_residual(
+            block, own, inverse, bounds, Vec([x[i] for i in of_block]), Vec([c[i] for i in of_block]), tau
+        )
         missed += [-a for a in found.missed]
         by = by_row(block, inverse)
         for slopes in _slopes(found):
@@ -161,17 +167,17 @@ def eliminate(A: Callable[[int, int], Scalar], b: Sequence[Scalar]) -> Vec:
 
 
 class Yielding(NamedTuple):
-    """How a block's step follows from what the others do: δ = own - K v, where v is how much faster its rows move."""
+    """A block's step as a function of those of the others: δ = own - K v, where v is the change of its velocities."""
 
     K: Mat
     own: Vec
 
 
-def yielding(block: Block, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec, tau: Scalar, stiff: Scalar) -> Yielding:
+def yielding(block: RowBlock, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec, tau: Scalar, stiff: Scalar) -> Yielding:
     """A block's part of Newton's equations, solved for its step. `soft`: what its rows give way to their own impulse
     besides what moves the robot (of contacts the first row only)."""
     inverse = Vec([1.0 / a for a in own])
-    found = asked(block, own, inverse, bounds, x, c, tau)
+    found = projection_residual(block, own, inverse, bounds, x, c, tau)
     rho = soft[0] * inverse[0]
     gives = 1.0 / (1.0 + stiff - found.first + found.first * rho)
     first, press = -found.missed[0] * gives, found.first * gives

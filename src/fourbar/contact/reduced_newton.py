@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 
 from ..expr.standalone import apart
 from ..spatial.linear import Mat, Scalar, Vec, is_zero
-from .delassus import Part
-from .gauss_seidel import Block
+from .delassus import RowsOnBasis
+from .gauss_seidel import RowBlock
 from .newton import PROXIMAL, Yielding, eliminate, yielding
 
 _UNROLLED = 12  # rows of a system; larger ones are solved in tiles
 _TILE = 6
 
 Mats = tuple[Mat, ...]
-Parts = tuple[tuple[Part, ...], ...]  # the rows of each block over its bases
+Parts = tuple[tuple[RowsOnBasis, ...], ...]  # the rows of each block over its bases
 Rows = list[list[Any]]
 
 
@@ -34,25 +34,25 @@ class ReducedRows(NamedTuple):
     omega: tuple[tuple[Any, ...], ...]
 
     def sizes(self) -> list[int]:
-        """How many rows each base has."""
+        """Number of rows of each basis."""
         return [len(row[k]) for k, row in enumerate(self.omega)]
 
 
 @apart
-def yields(block: Block, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec) -> Yielding:
+def yields(block: RowBlock, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec) -> Yielding:
     """A block's part of Newton's equations."""
     return yielding(block, own, soft, bounds, x, c, 0.0, PROXIMAL)
 
 
 @apart
 def yields_smoothly(
-    block: Block, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec, tau: Scalar, stiff: Scalar
+    block: RowBlock, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec, tau: Scalar, stiff: Scalar
 ) -> Yielding:
     """The same, smoothed."""
     return yielding(block, own, soft, bounds, x, c, tau, stiff)
 
 
-def yielded(call: Any, block: Block, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec, course: Any) -> Yielding:
+def yielded(call: Any, block: RowBlock, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec, course: Any) -> Yielding:
     """A block's part of Newton's equations, smoothed and stiffened by (τ, stiff) of a course; not if that is None."""
     alone = block._replace(first=0)
     if course is None:
@@ -116,7 +116,7 @@ def follow(recorder: Any, parts: Parts, sizes: Sequence[int], found: Sequence[Yi
     return steps
 
 
-def _rows(parts: Sequence[Part], sizes: Sequence[int]) -> Mats:
+def _rows(parts: Sequence[RowsOnBasis], sizes: Sequence[int]) -> Mats:
     return tuple(Mat.identity(sizes[x.base]) if x.over is None else x.over for x in parts)
 
 

@@ -1,4 +1,4 @@
-"""Which shapes and joints take part: candidates from a robot, what does not move, and what was chosen by name."""
+"""Selection of shapes and joints for a scene: candidates of a robot, fixed shapes, and those chosen by name."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ..mechanism.mechanism import WORLD, Mechanism
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
 from ..tree.cluster_tree import GROUND, ClusterTree, merged
-from . import nearest, pairs
+from . import nearest_candidates, shape_pairs
 from .candidates import Candidate, Footing, JointRow
 from .collision_filter import CollisionFilter, Meeting
 from .laws import Law
-from .shapes import KINDS, Hulls, Placed, Shape, material_of, moves, of_body, on_terrain, placed, reach
-from .solids import SOLIDS, Solid
+from .shapes import KINDS, Hulls, PlacedShape, Shape, material_of, moves, of_body, on_terrain, placed, reach
+from .solid_terrain import SOLIDS, Solid
 from .terrain import HeightField, Material, Plane, Terrain
 
 MOST = 160  # contacts of a step: every one is computed in every step
@@ -31,8 +31,8 @@ _FRICTION = 0.8  # where neither surface has a number
 FIRST_TERRAIN = "terrain"  # what its numbers are called by; contacts do not name it
 
 
-class Asked(NamedTuple):
-    """What was asked for, as `Scene` takes it; how meshes become hulls; where links are at the start, by number."""
+class ContactRequest(NamedTuple):
+    """The arguments of `Scene`; how meshes become hulls; where links are at the start, by number."""
 
     terrains: tuple[Terrain, ...]
     contacts: Any
@@ -43,11 +43,11 @@ class Asked(NamedTuple):
     home: Callable[[], dict[int, Transform]]
 
 
-class Chosen(NamedTuple):
+class ChosenShapes(NamedTuple):
     """Shapes that take part, those fixed to the world apart; and how far meshes reach beyond their hulls, by shape."""
 
-    shapes: tuple[Placed, ...]
-    fixed: tuple[Placed, ...]
+    shapes: tuple[PlacedShape, ...]
+    fixed: tuple[PlacedShape, ...]
     beyond: dict[str, float]
 
 
@@ -58,18 +58,18 @@ class Ground(NamedTuple):
     terrain: Terrain
     name: str = ""
     source: BodyShape | None = None
-    solid: Placed | None = None
+    solid: PlacedShape | None = None
 
 
-class Group(NamedTuple):
+class CandidateGroup(NamedTuple):
     """The candidates of one shape on terrain, or of two shapes."""
 
-    shapes: tuple[Placed, ...]
+    shapes: tuple[PlacedShape, ...]
     candidates: list[Candidate]
 
 
-class Touching(NamedTuple):
-    """What may touch; what does not move; in words what does not act, what was left out, how meshes touch; and how far
+class ContactSelection(NamedTuple):
+    """Candidates and terrain; messages about what does not act, what was left out, how meshes touch; and how far
     shapes reach from the origins of their bodies (m)."""
 
     candidates: tuple[Candidate, ...]
@@ -81,7 +81,7 @@ class Touching(NamedTuple):
     reach: float
 
 
-def what_touches(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Asked) -> Touching:
+def what_touches(mechanism: Mechanism, cluster_tree: ClusterTree, asked: ContactRequest) -> ContactSelection:
     """The candidates of a scene."""
     left: list[str] = []
     allowed = CollisionFilter(mechanism, cluster_tree)
@@ -96,7 +96,7 @@ def what_touches(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Asked) 
     skipped: list[str] = []
     count = sum(len(x.candidates) for x in groups)
     if asked.contacts is None and count > ENOUGH:
-        groups, skipped = nearest.first(groups, asked.home(), cluster_tree.spanning_tree.roots, ENOUGH)
+        groups, skipped = nearest_candidates.first(groups, asked.home(), cluster_tree.spanning_tree.roots, ENOUGH)
     candidates = tuple(x for group in groups for x in group.candidates)
     if len(candidates) > MOST:
         raise ModelError(
@@ -107,15 +107,15 @@ def what_touches(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Asked) 
     beyond = {name: x for name, x in chosen.beyond.items() if name in kept}
     terrains, names = tuple(x.terrain for x in grounds), tuple(x.name or FIRST_TERRAIN for x in grounds)
     longest = max((reach(x) for group in groups for x in group.shapes if moves(x)), default=0.0)
-    return Touching(candidates, terrains, names, tuple(left), tuple(skipped), beyond, longest)
+    return ContactSelection(candidates, terrains, names, tuple(left), tuple(skipped), beyond, longest)
 
 
-def choose(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Asked, left: list[str]) -> Chosen:
+def choose(mechanism: Mechanism, cluster_tree: ClusterTree, asked: ContactRequest, left: list[str]) -> ChosenShapes:
     """The shapes that `contacts` names: frames, bodies, `Shape`s; all that collide in the model if it is None.
 
-    Bodies that are fixed to the world take part too where the model tells what does not move.
+    Bodies that are fixed to the world take part too where the model says what does not move.
     """
-    found: list[Placed] = []
+    found: list[PlacedShape] = []
     beyond: dict[str, float] = {}
     contacts = asked.contacts
     every = [body.name for body in mechanism.bodies]
@@ -134,12 +134,12 @@ def choose(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Asked, left: 
         beyond |= own.beyond
     names = [x.name for x in found]
     found = [x._replace(name=f"{x.name}#{k}") if names.count(x.name) > 1 else x for k, x in enumerate(found)]
-    return Chosen(tuple(filter(moves, found)), tuple(x for x in found if not moves(x)), beyond)
+    return ChosenShapes(tuple(filter(moves, found)), tuple(x for x in found if not moves(x)), beyond)
 
 
 def _named(
     mechanism: Mechanism, cluster_tree: ClusterTree, item: Any, k: int, hulls: Hulls, beyond: dict[str, float]
-) -> list[Placed]:
+) -> list[PlacedShape]:
     if isinstance(item, Shape):
         return [placed(cluster_tree, item, item.frame)]
     if not isinstance(item, str):
@@ -159,16 +159,16 @@ def _named(
     return [placed(cluster_tree, Shape(item), item)]
 
 
-def as_shape(x: Terrain) -> Placed | None:
+def as_shape(x: Terrain) -> PlacedShape | None:
     """A solid that does not move as a shape on the ground; None for other terrain."""
     if not isinstance(x, Solid):
         return None
     pose = merged(Transform.of(x.rotation, Vec(x.position)))
-    return Placed("", WORLD, GROUND, pose, x.kind, x.size, x.material)
+    return PlacedShape("", WORLD, GROUND, pose, x.kind, x.size, x.material)
 
 
 def floors(mechanism: Mechanism, cluster_tree: ClusterTree, hulls: Hulls, left: list[str]) -> list[Ground]:
-    """What of a model is fixed to the world: its planes and height fields, and the solid shapes of the world itself."""
+    """The terrain of a model: its planes and height fields, and the solid shapes of the world itself."""
     found: list[Ground] = []
     solids = {x.source.number: x for x in of_body(cluster_tree, mechanism, WORLD, hulls).shapes if x.source is not None}
     for k, x in enumerate(mechanism.world):
@@ -202,7 +202,9 @@ def _terrain(x: Geometry, R: np.ndarray, p: np.ndarray) -> Terrain | None:
     if x.kind != "hfield":
         return None
     if np.abs(rotation - np.eye(3)).max() > 1e-12:
-        raise ModelError(f"height field {x.name!r} is turned; only fields along the axes of the world are simulated")
+        raise ModelError(
+            f"height field {x.name!r} is rotated; only height fields along the axes of the world are simulated"
+        )
     heights = np.array(x.heights) + position[2]
     spacing = tuple(size / (n - 1) for size, n in zip(x.size[:2], heights.shape, strict=True))
     origin = (position[0] - x.size[0] / 2, position[1] - x.size[1] / 2)
@@ -228,7 +230,7 @@ def _made(name: str, links: tuple[int, int], geometry: Any, m: Material, law: La
     return Candidate(name, links, geometry, friction, m.torsion or None, m.rolling or None, m.restitution or 0.0, law)
 
 
-def only(shapes: Sequence[Placed], names: Any) -> list[Placed]:
+def only(shapes: Sequence[PlacedShape], names: Any) -> list[PlacedShape]:
     """The shapes of some names, of their own or of their bodies; all if there are none."""
     if names is None:
         return list(shapes)
@@ -247,8 +249,8 @@ def _numbered(name: str, made: Sequence[Any]) -> list[str]:
 
 
 def on_world(
-    shapes: Sequence[Placed], grounds: Sequence[Ground], allowed: CollisionFilter, asked: Asked
-) -> list[Group]:
+    shapes: Sequence[PlacedShape], grounds: Sequence[Ground], allowed: CollisionFilter, asked: ContactRequest
+) -> list[CandidateGroup]:
     """Every shape that moves against the terrain that it may meet; those that are `grounded` by name meet all."""
     found = []
     for place, ground in enumerate(grounds):
@@ -259,7 +261,7 @@ def on_world(
                 name = f"{shape.name}:{ground.name}" if ground.name else shape.name
                 material = met.material or _mixed(shape.material, ground.terrain.material)
                 law = met.law(asked.law, (shape.material, ground.terrain.material), (shape.body, WORLD))
-                if ground.solid is not None and pairs.can_touch(shape.kind, ground.solid.kind):
+                if ground.solid is not None and shape_pairs.can_touch(shape.kind, ground.solid.kind):
                     group = _of_two(name, (shape, ground.solid), material, law)._replace(shapes=(shape,))
                 else:
                     group = _on(name, shape, ground.terrain, material, law)
@@ -276,26 +278,26 @@ def _own_friction(shape: Material, ground: Material, met: Meeting) -> float | No
     return 0.0 if shape.friction is None or priorities[0] < priorities[1] else shape.friction
 
 
-def _on(name: str, shape: Placed, terrain: Terrain, material: Material, law: Law) -> Group:
+def _on(name: str, shape: PlacedShape, terrain: Terrain, material: Material, law: Law) -> CandidateGroup:
     made = list(on_terrain(shape, terrain))
     named = zip(_numbered(name, made), made, strict=True)
-    return Group((shape,), [_made(own, (shape.link, GROUND), x, material, law) for own, x in named])
+    return CandidateGroup((shape,), [_made(own, (shape.link, GROUND), x, material, law) for own, x in named])
 
 
-def _of_two(name: str, shapes: tuple[Placed, Placed], material: Material, law: Law) -> Group:
-    made = list(pairs.geometries(*shapes))
+def _of_two(name: str, shapes: tuple[PlacedShape, PlacedShape], material: Material, law: Law) -> CandidateGroup:
+    made = list(shape_pairs.geometries(*shapes))
     found = []
     for own, (geometry, swapped) in zip(_numbered(name, made), made, strict=True):
         a, b = reversed(shapes) if swapped else shapes
         found.append(_made(own, (a.link, b.link), geometry, material, law))
-    return Group(shapes, found)
+    return CandidateGroup(shapes, found)
 
 
-def between(first: Placed, second: Placed, met: Meeting, law: Law) -> Group | None:
+def between(first: PlacedShape, second: PlacedShape, met: Meeting, law: Law) -> CandidateGroup | None:
     """Two shapes against each other; None if these cannot touch."""
     name, material = f"{first.name}:{second.name}", met.material or _mixed(first.material, second.material)
     law = met.law(law, (first.material, second.material), (first.body, second.body))
-    if pairs.can_touch(first.kind, second.kind):
+    if shape_pairs.can_touch(first.kind, second.kind):
         return _of_two(name, (first, second), material, law)
     moving, fixed = (second, first) if first.link == GROUND else (first, second)
     if fixed.link != GROUND or fixed.kind not in SOLIDS:
@@ -304,7 +306,9 @@ def between(first: Placed, second: Placed, met: Meeting, law: Law) -> Group | No
     return _on(name, moving, solid, material, law)._replace(shapes=(first, second))
 
 
-def among(chosen: Chosen, allowed: CollisionFilter, asked: Asked, left: list[str]) -> list[Group]:
+def among(
+    chosen: ChosenShapes, allowed: CollisionFilter, asked: ContactRequest, left: list[str]
+) -> list[CandidateGroup]:
     """The pairs of shapes that are asked for: "objects", "all", "none", or a list of pairs of names."""
     every, wanted = (*chosen.shapes, *chosen.fixed), asked.pairs
     if isinstance(wanted, str):
@@ -313,25 +317,25 @@ def among(chosen: Chosen, allowed: CollisionFilter, asked: Asked, left: list[str
         return [] if wanted == "none" else _every_pair(every, allowed, wanted == "all", asked.law, left)
     if not isinstance(wanted, Iterable):
         raise ArgumentError(f"pairs={wanted!r}: expected 'objects', 'all', 'none', or a list of pairs of names")
-    found: list[Group] = []
+    found: list[CandidateGroup] = []
     for pair in wanted:
         a, b = _pair(every, pair)
         group = between(a, b, allowed.meeting(a.source, b.source) or Meeting(), asked.law)
         if group is None:
             raise ModelError(
-                f"pairs: {a.name!r} is a {a.kind} and {b.name!r} a {b.kind}; only {', '.join(pairs.KNOWN)} touch what "
-                f"moves, a cylinder balls and capsules, and {', '.join(SOLIDS)} touch all that move if they do not "
-                "move themselves"
+                f"pairs: {a.name!r} is a {a.kind} and {b.name!r} a {b.kind}, which cannot touch each other; moving "
+                f"shapes that can: {', '.join(shape_pairs.KNOWN)}, and a cylinder with balls and capsules; fixed ones "
+                f"that touch all moving shapes: {', '.join(SOLIDS)}"
             )
         found.append(group)
     return found
 
 
 def _every_pair(
-    every: Sequence[Placed], allowed: CollisionFilter, within: bool, law: Law, left: list[str]
-) -> list[Group]:
+    every: Sequence[PlacedShape], allowed: CollisionFilter, within: bool, law: Law, left: list[str]
+) -> list[CandidateGroup]:
     """All pairs that may meet; of those that cannot touch the shapes are named."""
-    found: list[Group] = []
+    found: list[CandidateGroup] = []
     deaf: dict[str, None] = {}
     for a, b in combinations(every, 2):
         met = None if a.link == b.link == GROUND else allowed.between(a, b, within)
@@ -342,14 +346,14 @@ def _every_pair(
             for x in (a, b):
                 if x.link == GROUND and x.kind not in SOLIDS:
                     deaf[f"{x.kind} {x.name!r}, which is fixed"] = None
-                elif x.kind not in pairs.KNOWN and GROUND not in (a.link, b.link):
+                elif x.kind not in shape_pairs.KNOWN and GROUND not in (a.link, b.link):
                     others = "what moves, but balls and capsules" if x.kind == "cylinder" else "what moves"
                     deaf[f"{x.kind} {x.name!r} against {others}"] = None
     left += deaf
     return found
 
 
-def _pair(shapes: Sequence[Placed], pair: Any) -> tuple[Placed, Placed]:
+def _pair(shapes: Sequence[PlacedShape], pair: Any) -> tuple[PlacedShape, PlacedShape]:
     if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
         raise ArgumentError(f"pairs: expected pairs of names of shapes or bodies, got {pair!r}")
     found = []

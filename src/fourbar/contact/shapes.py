@@ -13,14 +13,14 @@ from ..errors import ModelError
 from ..functions.options import read_frame
 from ..mechanism.contact import Surface
 from ..mechanism.contact_pairs import BodyShape
-from ..mechanism.geometry import Geometry
+from ..mechanism.geometry import Geometry, Hull
 from ..mechanism.mechanism import WORLD, Mechanism
 from ..mechanism.validate import read_placement
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
 from ..tree.cluster_tree import GROUND, ClusterTree, Location, merged
 from .candidates import BallOnTerrain, EllipsoidOnTerrain, RimOnTerrain
-from .solids import read_size
+from .solid_terrain import read_size
 from .terrain import Material, Terrain
 
 Three = tuple[float, float, float]
@@ -80,7 +80,7 @@ class Shape:
 
     def __post_init__(self) -> None:
         if not isinstance(self.frame, str):
-            raise ModelError(f"Shape: the frame is a name, got {self.frame!r}")
+            raise ModelError(f"Shape: expected the name of a frame or body, got {self.frame!r}")
         if self.kind not in KINDS:
             raise ModelError(f"Shape of {self.frame!r}: kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
         numbers = read_size(f"Shape of {self.frame!r}", self.kind, self.size)
@@ -97,7 +97,7 @@ class Shape:
         return Material(self.friction, self.torsion, self.rolling, self.restitution)
 
 
-class Placed(NamedTuple):
+class PlacedShape(NamedTuple):
     """A shape on a link: its pose in the link's frame, and whose it is.
 
     A "hull" is a mesh, as those corners (`points`, in the axes of the shape) of its convex hull that touch. `source` is
@@ -115,20 +115,13 @@ class Placed(NamedTuple):
     source: BodyShape | None = None
 
 
-class Hull(NamedTuple):
-    """Corners of a mesh's hull, and how far the mesh reaches beyond them (m)."""
-
-    points: Any
-    beyond: float
-
-
-Hulls = Callable[[Geometry], tuple[Any, float]]
+Hulls = Callable[[Geometry], Hull]
 
 
 class OfModel(NamedTuple):
     """Shapes of a model; which are not simulated, in words; and how far meshes reach beyond their hulls, by name."""
 
-    shapes: list[Placed]
+    shapes: list[PlacedShape]
     left: list[str]
     beyond: dict[str, float]
 
@@ -138,10 +131,10 @@ def _home(cluster_tree: ClusterTree, name: str, rotation: Any, position: Any) ->
     return Location(link, merged(pose.then(Transform.of(rotation, Vec(position)))))
 
 
-def placed(cluster_tree: ClusterTree, shape: Shape, name: str) -> Placed:
+def placed(cluster_tree: ClusterTree, shape: Shape, name: str) -> PlacedShape:
     """A shape by name as one by number."""
     link, pose = _home(cluster_tree, shape.frame, shape.rotation, shape.position)
-    return Placed(name, shape.frame, link, pose, shape.kind, shape.size, shape.material)
+    return PlacedShape(name, shape.frame, link, pose, shape.kind, shape.size, shape.material)
 
 
 def of_body(cluster_tree: ClusterTree, mechanism: Mechanism, body: str, hulls: Hulls) -> OfModel:
@@ -164,7 +157,7 @@ def of_body(cluster_tree: ClusterTree, mechanism: Mechanism, body: str, hulls: H
             found.beyond[name] = hull.beyond
         home = _at(cluster_tree, body, x)
         found.shapes.append(
-            Placed(name, body, *home, kind, x.size, material_of(x.surface), points, BodyShape(body, number, x))
+            PlacedShape(name, body, *home, kind, x.size, material_of(x.surface), points, BodyShape(body, number, x))
         )
     return found
 
@@ -175,7 +168,7 @@ def _hull(body: str, x: Geometry, hulls: Hulls, left: list[str]) -> Hull | None:
         left.append(f"mesh of {body!r}, whose file was not found ({why})")
         return None
     try:
-        return Hull(*hulls(x))
+        return hulls(x)
     except ModelError as error:
         left.append(f"mesh of {body!r} ({error})")
         return None
@@ -189,7 +182,7 @@ def _at(cluster_tree: ClusterTree, body: str, x: Geometry) -> Location:
 
 
 def material_of(s: Surface) -> Material:
-    """What a model file says of a surface: friction as far as its contacts have dimensions for it."""
+    """The material of a surface in a model file: friction as far as its contacts have dimensions for it."""
     friction = s.friction if s.dimensions > 1 else 0.0
     torsion, rolling = (s.torsion if s.dimensions > 3 else None), (s.rolling if s.dimensions > 4 else None)
     return Material(friction, torsion, rolling, s.restitution, s)
@@ -200,7 +193,7 @@ def _tuple(x: Sequence[Any]) -> Three:
     return (a, b, c)
 
 
-def balls(shape: Placed) -> list[tuple[Three, float]]:
+def balls(shape: PlacedShape) -> list[tuple[Three, float]]:
     """Centres (in the link's frame) and radii of the balls and points that stand for a shape at its surface."""
     pose, size = shape.pose, shape.size
     if shape.kind == "point":
@@ -215,7 +208,7 @@ def balls(shape: Placed) -> list[tuple[Three, float]]:
     return [(_tuple(pose.point(Vec([a * b for a, b in zip(x, size, strict=True)]))), 0.0) for x in corners]
 
 
-def on_terrain(shape: Placed, terrain: Terrain) -> Iterator[Any]:
+def on_terrain(shape: PlacedShape, terrain: Terrain) -> Iterator[Any]:
     """The geometries with which a shape touches what does not move."""
     if shape.kind == "cylinder":
         radius, length = shape.size
@@ -231,8 +224,8 @@ def on_terrain(shape: Placed, terrain: Terrain) -> Iterator[Any]:
         yield from (BallOnTerrain(at, radius, terrain) for at, radius in balls(shape))
 
 
-def reach(shape: Placed) -> float:
-    """How far a shape reaches from the origin of its link (m)."""
+def reach(shape: PlacedShape) -> float:
+    """The largest distance (m) of a point of a shape from the origin of its link."""
     size = shape.size
     own = {
         "point": 0.0, "sphere": sum(size), "capsule": sum(size[:1]) + 0.5 * sum(size[1:]),
@@ -243,6 +236,6 @@ def reach(shape: Placed) -> float:
     return half + float(np.linalg.norm([float(x) for x in shape.pose.p]))
 
 
-def moves(shape: Placed) -> bool:
+def moves(shape: PlacedShape) -> bool:
     """Whether a shape is on something that moves."""
     return shape.link != GROUND

@@ -12,13 +12,13 @@ from ..algorithms.tiled_solver import negative_solution
 from ..expr import maximum, select
 from ..functions.context import Context
 from ..spatial.linear import Mat, Scalar, Vec
-from . import cones, motion
+from . import cones, integration
 from .candidates import Candidate, JointRow, Spec, Touch
 from .cones import Cone, Row, SoftProblem
 from .delassus import Delassus, FreeMotion
 from .gauss_seidel import NEWTON_ROWS, Solution, better
-from .implicit import ImplicitDamping
-from .soft import LEAST_FRICTION, SoftJoint
+from .implicit_forces import ImplicitDamping
+from .soft_law import LEAST_FRICTION, SoftJoint
 from .step import Stepper
 
 _FAR = 1e30
@@ -33,7 +33,7 @@ class Terms(NamedTuple):
 
 
 def soft_terms(candidate: Candidate, touch: Touch, friction: Vec, before: Vec, free: Vec, dt: Scalar) -> Terms:
-    """What draws a contact; what is open has a normal velocity that keeps it so."""
+    """The terms of a contact in the convex problem; one that is open has a normal velocity that keeps it open."""
     law = candidate.law
     position = touch.gap - law.margin
     drawn = law.drawn(position, dt)
@@ -95,7 +95,7 @@ class SoftStepper(Stepper):
         """G, g, units and cones of all rows."""
         needed, spec, call = self.needed(), self.spec, self.call
         a = self.free.accelerations(needed, {})
-        ahead = {n: call(motion.ahead, self.turning[n], self.v[n], a[n], self.dt) for n in needed}
+        ahead = {n: call(integration.ahead, self.turning[n], self.v[n], a[n], self.dt) for n in needed}
         own = {n: self.v[n] for n in needed}
         every = list(range(len(spec.candidates)))
         free, before = self._rates(ahead, every), self._rates(own, every)

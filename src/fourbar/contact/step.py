@@ -1,6 +1,6 @@
 """One step in time with contacts, at velocity level: v⁺ = v + dt M̃⁻¹(forces) + M̃⁻¹ Jᵀ λ;  q⁺ = q ⊕ dt v⁺.
 
-M̃ = M + dt D + dt² K has damping and stiffness of joints and servos in it: they act `implicit`ly. λ solves the problem
+M̃ = M + dt D + dt² K has damping and stiffness of joints and servos in it (`implicit_forces`). λ solves the problem
 of `gauss_seidel` on the rows at q. All candidates are computed in every step, those that are open carry nothing.
 """
 
@@ -20,11 +20,11 @@ from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
 from ..tree.cluster_tree import GROUND, Location
-from . import gauss_seidel, implicit, motion
+from . import gauss_seidel, implicit_forces, integration
 from .bilateral import NO_SLACK, BilateralRows, bilateral_terms, links_of
 from .candidates import Candidate, JointRow, Manifold, OneOf, Spec, Touch, axes_of
-from .delassus import Base, Delassus, FreeMotion, Part
-from .gauss_seidel import FEW_ROWS, Block, Problem, Solution
+from .delassus import Delassus, ForceBasis, FreeMotion, RowsOnBasis
+from .gauss_seidel import FEW_ROWS, ContactProblem, RowBlock, Solution
 from .impulse_solver import solve
 from .laws import rebound
 from .reduced_newton import ReducedRows
@@ -34,7 +34,7 @@ UNITS = Mat.identity(6)
 _FAR = 1e30  # a limit that is not there, as a velocity
 
 
-class Placed(NamedTuple):
+class LocatedContact(NamedTuple):
     """A contact at a state: gap, point, axes (normal first), and its rows on each link that moves."""
 
     touch: Touch
@@ -60,7 +60,7 @@ def touched(geometry: Any, poses: tuple[Transform, Transform], given: Given) -> 
     return with_numbers(geometry, given).touch(*poses)
 
 
-def located(candidate: Candidate, poses: tuple[Transform, Transform], found: Touch | None = None) -> Placed:
+def located(candidate: Candidate, poses: tuple[Transform, Transform], found: Touch | None = None) -> LocatedContact:
     """A contact, found already or not, and its rows on its links (first, then second; those on the ground are left
     out)."""
     touch = candidate.geometry.touch(*poses) if found is None else found
@@ -75,7 +75,7 @@ def located(candidate: Candidate, poses: tuple[Transform, Transform], found: Tou
         for pose, sign, link in zip(poses, (1.0, -1.0), candidate.links, strict=True)
         if link != GROUND
     )
-    return Placed(touch, (touch.normal, *across), rows)
+    return LocatedContact(touch, (touch.normal, *across), rows)
 
 
 def rates(rows: tuple[Mat, ...], twists: tuple[Twist, ...]) -> Vec:
@@ -159,7 +159,7 @@ class Stepper:
     """Records a step of a model with contacts."""
 
     conditions = staticmethod(gauss_seidel.conditions)
-    implicitly = implicit.Implicit
+    implicitly = implicit_forces.Implicit
 
     def __init__(self, c: Context, spec: Spec) -> None:
         self.c, self.spec, self.call = c, spec, c.recorder.call
@@ -171,7 +171,7 @@ class Stepper:
         self.over: ReducedRows | None = None
         self.s = self._sweeps()
         self.v = c.by_cluster("v")
-        self.turning = [motion.straight(c.tree, cluster) for cluster in c.clusters]
+        self.turning = [integration.straight(c.tree, cluster) for cluster in c.clusters]
         self.free = FreeMotion(
             self.s, c.clusters, c.expanded, c.velocities(), self.implicit.forces(), c.F_ext(), c.gravity
         )  # fmt: skip
@@ -195,7 +195,7 @@ class Stepper:
         q = [x for part in c.coordinates() for x in part]
         return Sweeps(tree, c.recorder, q, [x for part in c.velocities() for x in part])
 
-    def _placed(self) -> list[Placed]:
+    def _placed(self) -> list[LocatedContact]:
         poses = along(self.s, [Location(link, IDENTITY) for link in self._touched()], IDENTITY, place_outward)
         shared: dict[Any, tuple[Touch, ...]] = {}
         placed = []
@@ -212,20 +212,20 @@ class Stepper:
             placed.append(self.call(located, x, both, shared[own.manifold, x.links][own.k]))
         return placed
 
-    def _blocks(self) -> tuple[Block, ...]:
+    def _blocks(self) -> tuple[RowBlock, ...]:
         found, at = [], 0
         for candidate in self.spec.candidates:
-            found.append(Block(at, candidate.discs))
+            found.append(RowBlock(at, candidate.discs))
             at += found[-1].size
         single = len(self.spec.joints) + sum(x.size for x in self.kept)
-        found += [Block(at + k, (), joint=True) for k in range(single)]
+        found += [RowBlock(at + k, (), joint=True) for k in range(single)]
         return tuple(found)
 
     def delassus(self) -> Delassus:
         """The bases of all rows: those of a contact itself where a link has few, else unit wrenches on the link."""
         bases: list[Any] = []
         units: dict[int, int] = {}
-        blocks: list[list[Part]] = []
+        blocks: list[list[RowsOnBasis]] = []
         count: dict[int, int] = {}
         paired = {link for x in self.spec.candidates if GROUND not in x.links for link in x.links}
         for candidate, block in zip(self.spec.candidates, self.blocks, strict=False):
@@ -235,24 +235,24 @@ class Stepper:
             parts = []
             for link, rows in zip((x for x in candidate.links if x != GROUND), placed.rows, strict=True):
                 if count[link] <= len(UNITS) and link not in paired:
-                    parts.append(Part(len(bases), None))
-                    bases.append(Base(link, rows))
+                    parts.append(RowsOnBasis(len(bases), None))
+                    bases.append(ForceBasis(link, rows))
                     continue
                 if link not in units:
                     units[link] = len(bases)
-                    bases.append(Base(link, UNITS))
-                parts.append(Part(units[link], rows))
+                    bases.append(ForceBasis(link, UNITS))
+                parts.append(RowsOnBasis(units[link], rows))
             blocks.append(parts)
         for row in self.spec.joints:
             nv = self.c.tree.links[row.link].joint.nv
-            blocks.append([Part(len(bases), None)])
-            bases.append(Base(row.link, Mat((Vec([float(i == row.entry) for i in range(nv)]),)), joint=True))
+            blocks.append([RowsOnBasis(len(bases), None)])
+            bases.append(ForceBasis(row.link, Mat((Vec([float(i == row.entry) for i in range(nv)]),)), joint=True))
         for kept in self.kept:
             blocks += kept.parts(len(bases))
             bases.append(kept)
         for servo in self.implicit.coupled:
-            blocks.append([Part(len(bases) + k, None) for k in range(len(servo.gears))])
-            bases += [Base(link, Mat((gear,)), joint=True) for link, gear in servo.gears.items()]
+            blocks.append([RowsOnBasis(len(bases) + k, None) for k in range(len(servo.gears))])
+            bases += [ForceBasis(link, Mat((gear,)), joint=True) for link, gear in servo.gears.items()]
         return Delassus(self.free, bases, blocks)
 
     def _links(self, v: dict[int, Vec]) -> list[Any]:
@@ -310,7 +310,7 @@ class Stepper:
         """G, g and the bounds of all rows."""
         needed, spec = self.needed(), self.spec
         a = self.free.accelerations(needed, {})
-        ahead = {n: self.call(motion.ahead, self.turning[n], self.v[n], a[n], self.dt) for n in needed}
+        ahead = {n: self.call(integration.ahead, self.turning[n], self.v[n], a[n], self.dt) for n in needed}
         moved = self._moved(delassus, a)
         free = self._rates(ahead, list(range(len(spec.candidates))))
         bouncing = [k for k, x in enumerate(spec.candidates) if x.restitution > 0.0]
@@ -350,11 +350,11 @@ class Stepper:
             return None
         G = tuple(Vec(row) for row in delassus.matrix([*(x.size for x in self.blocks), *[1] * len(servos)]))
         rates = self.implicit.rates(self._accelerated(a))
-        self.coupling = self.call(implicit.coupling, G, Vec([x.weight for x in servos]), rates)
+        self.coupling = self.call(implicit_forces.coupling, G, Vec([x.weight for x in servos]), rates)
         if not self.blocks:
             return None
-        self.softened = self.call(implicit.softened, G, self.coupling)
-        return self.call(implicit.shift, self.coupling, self.dt)
+        self.softened = self.call(implicit_forces.softened, G, self.coupling)
+        return self.call(implicit_forces.shift, self.coupling, self.dt)
 
     def matrix(self, delassus: Delassus) -> tuple[Vec, ...]:
         """G of all rows."""
@@ -370,7 +370,7 @@ class Stepper:
         if compliance:
             G = self.call(with_compliance, G, tuple(compliance), Vec(compliance.values()))
         self.over = None if compliance or self.coupling is not None else self._over_bases(delassus)
-        return Problem(Mat(G), g, bounds)
+        return ContactProblem(Mat(G), g, bounds)
 
     def _over_bases(self, delassus: Delassus) -> ReducedRows | None:
         """The rows over their bases where Newton steps are cheaper over these: where rows are redundant, or many."""
@@ -396,14 +396,14 @@ class Stepper:
             found[0] = self.c.given["friction"][k]
         return Vec(found)
 
-    def solve(self, problem: Problem) -> Solution:
+    def solve(self, problem: ContactProblem) -> Solution:
         """Impulses that obey the problem, from those of the last step."""
         return solve(self.c.recorder, problem, self.blocks, Vec(self.c.given["impulse"]), self.spec, self.over)
 
     def accelerated(self, delassus: Delassus, forces: tuple[Vec, ...]) -> dict[int, Vec]:
         """The accelerations of all clusters under forces along the rows."""
         if self.coupling is not None:
-            pulled = self.call(implicit.yielding, self.coupling, Vec(flat(forces)))
+            pulled = self.call(implicit_forces.yielding, self.coupling, Vec(flat(forces)))
             forces = (*forces, *(Vec((x,)) for x in pulled))
         return self.free.accelerations(list(range(len(self.c.clusters))), delassus.forces(forces))
 
@@ -423,8 +423,8 @@ class Stepper:
         every = list(range(len(c.clusters)))
         a = self.accelerated(delassus, self.call(_over_time, parts, dt))
         q0, turning = c.by_cluster("q"), self.turning
-        ahead = [self.call(motion.ahead, turning[n], self.v[n], a[n], dt) for n in every]
-        both = [self.call(motion.moved, turning[n], c.clusters[n].embedding, q0[n], ahead[n], dt) for n in every]
+        ahead = [self.call(integration.ahead, turning[n], self.v[n], a[n], dt) for n in every]
+        both = [self.call(integration.moved, turning[n], c.clusters[n].embedding, q0[n], ahead[n], dt) for n in every]
         placed = zip(self.spec.candidates, self.placed, parts, strict=False)
         wrench = [self.call(world_force, own, x.axes, part, dt) for own, x, part in placed]
         return {

@@ -13,7 +13,7 @@ from ..functions.context import Context, recorded
 from ..functions.fingerprint import fingerprint
 from ..functions.registry import flat
 from ..functions.rollout import GIVEN, NONE, Rollout, Step
-from ..functions.step_end import Observation
+from ..functions.step_end import OBSERVED, Observation
 from ..functions.varying import VariedContext, argument_names
 from ..mechanism.mechanism import Mechanism
 from ..once import cached_property
@@ -21,10 +21,8 @@ from ..spatial.linear import Vec
 from ..tree.parameters import Parameter
 from .candidates import Spec
 from .model import IMPULSE, LARGEST, ContactModel
-from .record import rollout_step, stepper
 from .step import Stepper
-
-SEEN = "seen "  # before the names of observations among the records
+from .step_recording import rollout_step, stepper
 
 
 class RolloutStep(Step):
@@ -44,7 +42,7 @@ class Force(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What a step takes and tells besides state and time step: joint forces `tau` and controls `u` of actuators, each
+    """What a step takes and reports besides state and time step: joint forces `tau` and controls `u` of actuators, each
     GIVEN, NONE or a Force; the friction of every contact; parameters of the robot; observations by name; numbers of
     terrain.
     """
@@ -135,7 +133,7 @@ class ContactRollout:
             self.records["kept"] = (self.model.kept_rows,)
         if taken.u != NONE:
             self.records["acting"] = self._sizes["u"]
-        self.records |= {SEEN + name: x.shape(self.model) for name, x in taken.observed}
+        self.records |= {OBSERVED + name: x.shape(self.model) for name, x in taken.observed}
 
     def write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
         """Record one step."""
@@ -147,7 +145,7 @@ class ContactRollout:
             found["acting"] = c.given["u"]
         if self.taken.observed:
             end = ContactStepEnd(step, found, found["count"][0])
-            found |= {SEEN + name: x.write(end) for name, x in self.taken.observed}
+            found |= {OBSERVED + name: x.write(end) for name, x in self.taken.observed}
         return found
 
     def _controls(self, recorder: Any, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

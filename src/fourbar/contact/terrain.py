@@ -1,6 +1,6 @@
-"""What does not move and can be touched: a plane, a field of heights, any signed distance.
+"""Terrain: fixed surfaces that can be touched: a plane, a height field, any signed distance.
 
-Each tells, for a point, how far it is away and in which direction to leave: over any scalar, so that it is traced into
+Each gives, for a point, its distance and the direction out of the surface: over any scalar, so that it is traced into
 the step with the rest.
 """
 
@@ -26,7 +26,7 @@ _TINY = 1e-60
 _MOST_HEIGHTS = 4096  # each costs an operation at every contact
 
 
-class Surface(NamedTuple):
+class SurfacePoint(NamedTuple):
     """The distance of a point from a surface (negative inside), and the direction out of it."""
 
     gap: Scalar
@@ -35,7 +35,7 @@ class Surface(NamedTuple):
 
 @dataclass(frozen=True)
 class Material:
-    """How a surface answers: sliding friction μ, torsional and rolling friction (metres), restitution e.
+    """The material of a surface: sliding friction μ, torsional and rolling friction (metres), restitution e.
 
     Torsional friction γ bounds the moment about the normal by γ times the normal force, rolling friction the moment
     across it. None leaves the number to the other of two surfaces that touch; where both have one, the larger acts, and
@@ -68,16 +68,16 @@ class Terrain(ABC):
         """Friction and restitution."""
 
     @abstractmethod
-    def surface(self, point: Vec) -> Surface:
-        """How far a point of the world is from it, and the direction out."""
+    def surface(self, point: Vec) -> SurfacePoint:
+        """The distance of a point of the world from it, and the direction out."""
 
     @property
     def variable(self) -> dict[str, Any]:
         """The numbers that may differ from sample to sample, besides friction: nested tuples by name."""
         return {}
 
-    def surface_with(self, point: Vec, numbers: Mapping[str, Any]) -> Surface:
-        """The same with other numbers, nested tuples of scalars by name; those that are not given are its own."""
+    def surface_with(self, point: Vec, numbers: Mapping[str, Any]) -> SurfacePoint:
+        """The terrain with other numbers, nested tuples of scalars by name; those that are not given are its own."""
         assert not numbers, f"{type(self).__name__} has no numbers that may differ: {[*numbers]}"
         return self.surface(point)
 
@@ -147,23 +147,23 @@ class Plane(Terrain):
     def material(self) -> Material:
         return Material(self.friction, self.torsion, self.rolling, self.restitution, self.soft)
 
-    def surface(self, point: Vec) -> Surface:
+    def surface(self, point: Vec) -> SurfacePoint:
         normal = Vec(self.normal)
-        return Surface(dot(normal, point) - dot(normal, self.point), normal)
+        return SurfacePoint(dot(normal, point) - dot(normal, self.point), normal)
 
     @property
     def variable(self) -> dict[str, Any]:
         return {"point": self.point, "normal": self.normal}
 
-    def surface_with(self, point: Vec, numbers: Mapping[str, Any]) -> Surface:
+    def surface_with(self, point: Vec, numbers: Mapping[str, Any]) -> SurfacePoint:
         normal = Vec(self.normal)
         if "normal" in numbers:
             given = Vec(numbers["normal"])
             normal = given * (1.0 / sqrt(dot(given, given)))
-        return Surface(dot(normal, point - Vec(numbers.get("point", self.point))), normal)
+        return SurfacePoint(dot(normal, point - Vec(numbers.get("point", self.point))), normal)
 
 
-class Slopes(NamedTuple):
+class TracedDistance(NamedTuple):
     """A function of x, y, z, and of more numbers, traced once: what it is called on, its value, its gradient."""
 
     inputs: tuple[Expr, ...]
@@ -171,7 +171,7 @@ class Slopes(NamedTuple):
     gradient: tuple[Scalar, ...]
 
 
-def _traced(function: Callable[..., Any], numbers: Mapping[str, Any]) -> Slopes:
+def _traced(function: Callable[..., Any], numbers: Mapping[str, Any]) -> TracedDistance:
     """A function of x, y, z and of numbers by name, of which nominal ones are given."""
     given, shape = flatten(tuple(numbers.values()))
     inputs = Graph().inputs("p", 3 + len(given))
@@ -181,7 +181,7 @@ def _traced(function: Callable[..., Any], numbers: Mapping[str, Any]) -> Slopes:
         inspect.signature(function).bind(*inputs[:3], **named)
     except TypeError as error:
         raise ModelError(f"a signed distance is a function (x, y, z{more}) -> scalar; {function!r}: {error}") from None
-    except ValueError:  # functions of other libraries may not tell
+    except ValueError:  # functions of other libraries may have no signature
         pass
     value = function(*inputs[:3], **named)
     if not isinstance(value, Expr | Real):
@@ -189,7 +189,7 @@ def _traced(function: Callable[..., Any], numbers: Mapping[str, Any]) -> Slopes:
     gradient = tuple(jvp([value], {x: 1.0})[0] for x in inputs[:3])
     if all(x.__class__ is float and x == 0.0 for x in gradient):
         raise ModelError(f"the signed distance {function!r} is the same everywhere: it has no surface")
-    return Slopes(tuple(inputs), value, gradient)
+    return TracedDistance(tuple(inputs), value, gradient)
 
 
 def _nested(name: str, x: Any) -> Any:
@@ -201,7 +201,7 @@ def _nested(name: str, x: Any) -> Any:
     if found.ndim > 2 or not found.size or not np.isfinite(found).all():
         raise ModelError(f"numbers: {name!r}: expected a finite number, or an array of one or two axes, got {x!r}")
     if not isinstance(name, str) or not name.isidentifier() or name in ("x", "y", "z", "friction"):
-        raise ModelError(f"numbers: {name!r} is no name for an argument of the function besides x, y, z")
+        raise ModelError(f"numbers: {name!r} cannot be the name of an argument of the function besides x, y, z")
     rows: Any = found.tolist()
     return rows if not found.ndim else tuple(tuple(row) if isinstance(row, list) else row for row in rows)
 
@@ -264,28 +264,28 @@ class SignedDistance(Terrain):
         return Material(self.friction, self.torsion, self.rolling, self.restitution)
 
     @cached_property
-    def traced(self) -> Slopes:
+    def traced(self) -> TracedDistance:
         """The function and its gradient."""
         return _traced(self.distance, self.variable)
 
-    def surface(self, point: Vec) -> Surface:
+    def surface(self, point: Vec) -> SurfacePoint:
         return self.surface_with(point, {})
 
     @property
     def variable(self) -> dict[str, Any]:
         return dict(self.numbers)
 
-    def surface_with(self, point: Vec, numbers: Mapping[str, Any]) -> Surface:
+    def surface_with(self, point: Vec, numbers: Mapping[str, Any]) -> SurfacePoint:
         return _at(self.traced, (*point, *leaves(tuple((self.variable | dict(numbers)).values()))), _TINY)
 
 
-def _at(traced: Slopes, entries: tuple[Scalar, ...], tiny: float = 0.0) -> Surface:
+def _at(traced: TracedDistance, entries: tuple[Scalar, ...], tiny: float = 0.0) -> SurfacePoint:
     """What was traced at a point and numbers, divided by the length of its gradient."""
     inputs, value, gradient = traced
     gap, *slope = evaluate([value, *gradient], dict(zip(inputs, entries, strict=True)))
     squared = dot(slope, slope)
     scale = 1.0 / sqrt(squared + tiny if tiny else squared)
-    return Surface(gap * scale, Vec(slope) * scale)
+    return SurfacePoint(gap * scale, Vec(slope) * scale)
 
 
 @dataclass(frozen=True)
@@ -362,7 +362,7 @@ class HeightField(Terrain):
         return Material(self.friction, self.torsion, self.rolling, self.restitution, self.soft)
 
     @cached_property
-    def traced(self) -> Slopes:
+    def traced(self) -> TracedDistance:
         """z - height(x, y), and its gradient."""
         return _traced(lambda x, y, z: z - self.height(x, y), {})
 
@@ -370,14 +370,14 @@ class HeightField(Terrain):
         """The height at a place."""
         return _height(self.heights, self.spacing, self.origin, x, y)
 
-    def surface(self, point: Vec) -> Surface:
+    def surface(self, point: Vec) -> SurfacePoint:
         return _at(self.traced, tuple(point))
 
     @property
     def variable(self) -> dict[str, Any]:
         return {"heights": self.heights}
 
-    def surface_with(self, point: Vec, numbers: Mapping[str, Any]) -> Surface:
+    def surface_with(self, point: Vec, numbers: Mapping[str, Any]) -> SurfacePoint:
         heights = numbers.get("heights", self.heights)
         traced = _any_heights(len(heights), len(heights[0]), self.spacing, self.origin)
         return _at(traced, (*point, *leaves(heights)))
@@ -390,7 +390,7 @@ def _height(heights: Any, spacing: Any, origin: Any, x: Scalar, y: Scalar) -> Sc
 
 
 @lru_cache(maxsize=8)
-def _any_heights(n: int, m: int, spacing: tuple[float, ...], origin: tuple[float, ...]) -> Slopes:
+def _any_heights(n: int, m: int, spacing: tuple[float, ...], origin: tuple[float, ...]) -> TracedDistance:
     """z - height(x, y) with heights (n, m) that are given, and its gradient."""
 
     def above(x: Scalar, y: Scalar, z: Scalar, heights: Any) -> Scalar:

@@ -18,7 +18,7 @@ from ..functions.varying import argument_names
 from ..spatial.linear import Scalar, Vec
 from ..tree.parameters import Parameter
 from .candidates import Candidate, Spec
-from .terrain import Surface, Terrain
+from .terrain import SurfacePoint, Terrain
 
 TERRAINS = "terrains"
 FRICTION = "friction"
@@ -39,14 +39,14 @@ def numbers_of(names: Sequence[str], terrains: Sequence[Terrain]) -> dict[str, t
 
 
 @dataclass(frozen=True)
-class Varied:
+class VariedTerrain:
     """Terrain with numbers that are given."""
 
     terrain: Terrain
     numbers: Mapping[str, Any]
 
-    def surface(self, point: Vec) -> Surface:
-        """How far a point of the world is from it, and the direction out."""
+    def surface(self, point: Vec) -> SurfacePoint:
+        """The distance of a point of the world from it, and the direction out."""
         return self.terrain.surface_with(point, self.numbers)
 
 
@@ -63,14 +63,14 @@ def _nested(entries: Iterator[Scalar], shape: tuple[int, ...]) -> Any:
 
 
 class TerrainNumbers:
-    """What is given of the terrains in a recording: `given` holds the flat entries of arguments by name."""
+    """The terrains with the numbers given in a recording: `given` holds the flat entries of arguments by name."""
 
     def __init__(self, spec: Spec, given: Mapping[str, tuple[Any, ...]]) -> None:
         named = zip(argument_names(spec.numbers), spec.numbers, strict=True)
         self._found = {(x.place, x.field): _nested(iter(given[name]), x.shape) for name, x in named}
 
     def of(self, candidate: Candidate) -> Given:
-        """Those by which the surface differs that something may touch."""
+        """The given numbers of the terrain of a candidate, but for friction."""
         place = None if candidate.footing is None else candidate.footing.terrain
         return tuple((field, x) for (at, field), x in self._found.items() if at == place and field != FRICTION)
 
@@ -89,4 +89,4 @@ def mixed_friction(of_terrain: Scalar, own: float) -> Scalar:
 
 def with_numbers(geometry: Any, given: Given) -> Any:
     """The geometry of a contact on terrain with numbers that are given."""
-    return replace(geometry, terrain=Varied(geometry.terrain, dict(given))) if given else geometry
+    return replace(geometry, terrain=VariedTerrain(geometry.terrain, dict(given))) if given else geometry

@@ -1,4 +1,4 @@
-"""The same mechanism with other numbers, by name."""
+"""Changing numbers of a mechanism by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..constraints.serialize import from_plain, to_plain
 from ..errors import ModelError, unknown
 from ..joints.serialize import not_known
 from ..mechanism.actuators import Actuator, make
-from ..mechanism.builder import Builder
+from ..mechanism.builder import MechanismBuilder
 from ..mechanism.mechanism import Body, Frame, Mechanism, NamedLoop, PlacedJoint
 from ..mechanism.validate import read_scale, read_three
 from ..spatial.inertia import unphysical
@@ -97,14 +97,14 @@ def _changed_body(
     if "joint" in of_joint and of_joint["joint"] != c.joint:  # the parameters of the old joint do not apply
         carried = _placed(c.placement, of_joint)
     carried |= {key: x for key, x in of_joint.items() if key not in _PLACE}
-    b = Builder().body(body.name, joint_name=c.name, **given, **carried).mechanism()
+    b = MechanismBuilder().body(body.name, joint_name=c.name, **given, **carried).mechanism()
     return b.bodies[0], replace(b.joints[0], parent=c.parent)
 
 
 def _changed_frame(frame: Frame, given: Mapping[str, Any]) -> Frame:
     if not given:
         return frame
-    b = Builder().body("any").frame(frame.name, "any", **_placed(frame.placement, given)).mechanism()
+    b = MechanismBuilder().body("any").frame(frame.name, "any", **_placed(frame.placement, given)).mechanism()
     return replace(b.frames[0], body=given.get("body", frame.body))
 
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..constraints.trace import cut
 from ..errors import ArgumentError, AssemblyError
-from ..tree.closing import close_from
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import Cluster, split
 from ..tree.embedding import LoopEmbedding
+from ..tree.loop_closing import close_from
 
 _CLOSED = 1e-9
 

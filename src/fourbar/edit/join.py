@@ -7,11 +7,11 @@ from typing import Any
 
 from ..errors import ModelError, unknown
 from ..joints.base import Joint
-from ..mechanism.builder import Builder
+from ..mechanism.builder import MechanismBuilder
 from ..mechanism.mechanism import WORLD, Mechanism, Placement
 from ..mechanism.validate import read_placement
 from .names import prefixed
-from .place import placement, transform
+from .placements import placement, transform
 
 
 def merge(first: Mechanism, second: Mechanism, prefix: str = "", name: str | None = None) -> Mechanism:
@@ -21,14 +21,16 @@ def merge(first: Mechanism, second: Mechanism, prefix: str = "", name: str | Non
             f"gravity is {first.gravity} in {first.name!r} and {second.gravity} in {second.name!r}; make them equal "
             "with with_gravity(...)"
         )
-    return _both(Builder(name or first.name, first.gravity).include(_bare(first)), first, prefixed(second, prefix))
+    return _both(
+        MechanismBuilder(name or first.name, first.gravity).include(_bare(first)), first, prefixed(second, prefix)
+    )
 
 
 def _bare(mechanism: Mechanism) -> Mechanism:
     return replace(mechanism, configurations=())
 
 
-def _both(b: Builder, first: Mechanism, second: Mechanism) -> Mechanism:
+def _both(b: MechanismBuilder, first: Mechanism, second: Mechanism) -> Mechanism:
     """Both mechanisms. In a configuration that only one of them has, the other is in its first one."""
     b.include(_bare(second))
     known = [{x.name: dict(x.coordinates) for x in m.configurations} for m in (first, second)]
@@ -56,8 +58,8 @@ def attach(
 ) -> Mechanism:
     """Attach `other` to a frame: its world becomes a massless body, `base`, on a joint there.
 
-    Shapes of its world, such as its floor, are left out. `mount` is passed to `Builder.body`: position, rotation or rpy
-    of the joint in the frame, limits, armature, ...
+    Shapes of its world, such as its floor, are left out. `mount` is passed to `MechanismBuilder.body`: position,
+    rotation or rpy of the joint in the frame, limits, armature, ...
     """
     body, place = located(mechanism, frame)
     name = base or f"{prefix}{other.name}_base"
@@ -65,7 +67,7 @@ def attach(
         f"body {name!r}", mount.pop("position", (0.0, 0.0, 0.0)), mount.pop("rotation", None), mount.pop("rpy", None)
     )
     at = placement(transform(place).then(transform(given)))
-    b = Builder(mechanism.name, mechanism.gravity).include(_bare(mechanism))
+    b = MechanismBuilder(mechanism.name, mechanism.gravity).include(_bare(mechanism))
     b.body(name, parent=body, joint=joint, position=at.position, rotation=at.rotation, **mount)
     bare = replace(other, world=(), contacts=other.contacts.among([x.name for x in other.bodies]))
     return _both(b, mechanism, prefixed(bare, prefix, world=name))

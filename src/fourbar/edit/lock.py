@@ -24,7 +24,7 @@ from ..tree.cluster_tree import ClusterTree, lower
 from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
 from .names import checked, kept_coordinates
-from .place import placement, transform
+from .placements import placement, transform
 
 Coordinates = Mapping[str, tuple[float, ...]]
 _STILL = 1e-9  # velocities below this, per unit of freedom, count as zero

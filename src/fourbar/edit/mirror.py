@@ -8,8 +8,8 @@ import numpy as np
 
 from ..errors import ModelError
 from ..joints.axis import Axis
-from ..joints.image import Mirrored, Rows
 from ..joints.mirror import Mirror
+from ..joints.mirror_image import Mirrored, Rows
 from ..mechanism import actuators
 from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import Body, Matrix, Mechanism, PlacedJoint, Placement

@@ -1,4 +1,4 @@
-"""The same mechanism under other names."""
+"""Renaming the parts of a mechanism."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..errors import ModelError, unknown
 from ..mechanism import actuators as pulls
-from ..mechanism.builder import Builder
+from ..mechanism.builder import MechanismBuilder
 from ..mechanism.mechanism import WORLD, Configuration, Mechanism, joint_of
 
 Names = Mapping[str, str] | Callable[[str], str] | None
@@ -15,7 +15,7 @@ Names = Mapping[str, str] | Callable[[str], str] | None
 
 def checked(mechanism: Mechanism) -> Mechanism:
     """The mechanism after all checks of a builder, parents first."""
-    return Builder(mechanism.name, mechanism.gravity).include(mechanism).mechanism()
+    return MechanismBuilder(mechanism.name, mechanism.gravity).include(mechanism).mechanism()
 
 
 def table(kind: str, names: Names, known: Iterable[str]) -> dict[str, str]:

@@ -8,13 +8,13 @@ from dataclasses import replace
 from ..errors import ModelError, unknown
 from ..joints.base import Joint
 from ..mechanism import actuators
-from ..mechanism.builder import Builder
+from ..mechanism.builder import MechanismBuilder
 from ..mechanism.mechanism import WORLD, Mechanism, NamedLoop
 from .join import located
 from .names import checked, kept_coordinates
 
 
-class _Bodies:
+class _BodyChildren:
     """The children of each body."""
 
     def __init__(self, mechanism: Mechanism) -> None:
@@ -44,7 +44,9 @@ class _Bodies:
         return [*loop.loop.bodies, *(self.child_of_joint[j] for j in loop.loop.joints)]
 
 
-def _with_loops(bodies: _Bodies, loops: Sequence[NamedLoop], kept: set[str], ground: str, everything: bool) -> set[str]:
+def _with_loops(
+    bodies: _BodyChildren, loops: Sequence[NamedLoop], kept: set[str], ground: str, everything: bool
+) -> set[str]:
     """The bodies with all that loops connect to them, and (everything) their descendants; `ground` does not move."""
     grown = True
     while grown:
@@ -80,7 +82,7 @@ def sub(
     loops connect to the part belongs to it. `joint` replaces the joint
     that carries the body, at the origin of the world.
     """
-    bodies = _Bodies(mechanism)
+    bodies = _BodyChildren(mechanism)
     if body is not None and body not in bodies.parent:
         raise unknown("body", body, bodies.order)
     if isinstance(to, str):
@@ -98,7 +100,7 @@ def sub(
     return checked(replace(part if joint is None else _hung(part, body, joint), name=name or mechanism.name))
 
 
-def _cut(mechanism: Mechanism, bodies: _Bodies, kept: set[str], ground: str) -> Mechanism:
+def _cut(mechanism: Mechanism, bodies: _BodyChildren, kept: set[str], ground: str) -> Mechanism:
     """Only the kept bodies, with `ground` as their world."""
     pairs = zip(mechanism.bodies, mechanism.joints, strict=True)
     left = [(b, replace(c, parent=WORLD if c.parent == ground else c.parent)) for b, c in pairs if b.name in kept]
@@ -135,7 +137,7 @@ def _hung(part: Mechanism, body: str | None, joint: Joint) -> Mechanism:
         raise ModelError(
             f"joint=: the joint of {body!r} cannot be replaced, since loops connect it to {', '.join(map(repr, roots))}"
         )
-    hung = Builder().body(old.child, joint=joint, joint_name=old.name).mechanism().joints[0]
+    hung = MechanismBuilder().body(old.child, joint=joint, joint_name=old.name).mechanism().joints[0]
     others = {c.name for c in part.joints} - {old.name}
     own = actuators.of_joints(part.actuators, others)
     part = replace(part, configurations=kept_coordinates(part, others), actuators=own)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .program import Call, Program
-from .replay import Pattern, Piece
+from .replay import BlockFunction, Pattern
 
 _MORE = 0.01  # of the work, for all directions together
 
@@ -28,7 +28,7 @@ def is_zero(x: Any) -> bool:
     return x.__class__ is float and x == 0.0
 
 
-def shared_patterns(program: Program, pieces: Sequence[Piece], directions: Sequence[Entries]) -> list[Patterns]:
+def shared_patterns(program: Program, pieces: Sequence[BlockFunction], directions: Sequence[Entries]) -> list[Patterns]:
     """For each piece, the pattern whose code each of the patterns that occur uses."""
     counts = _counted(program, pieces, directions)
     found = [piece.patterns(count) for piece, count in zip(pieces, counts, strict=True)]
@@ -42,7 +42,9 @@ def shared_patterns(program: Program, pieces: Sequence[Piece], directions: Seque
     return found
 
 
-def _counted(program: Program, pieces: Sequence[Piece], directions: Sequence[Entries]) -> list[Counter[Pattern]]:
+def _counted(
+    program: Program, pieces: Sequence[BlockFunction], directions: Sequence[Entries]
+) -> list[Counter[Pattern]]:
     """How many directions have which pattern, in all calls of each piece. Directions are the bits of a number."""
     moving: dict[int, int] = {}  # the directions along which a slot moves
     for k, direction in enumerate(directions):
@@ -68,7 +70,7 @@ def _slots(call: Call, places: Sequence[tuple[int, int]]) -> Iterator[int]:
     return (call.bases[port] + offset for port, offset in places)
 
 
-def _groups(call: Call, piece: Piece, moving: Mapping[int, int]) -> list[tuple[Pattern, int]]:
+def _groups(call: Call, piece: BlockFunction, moving: Mapping[int, int]) -> list[tuple[Pattern, int]]:
     """The patterns in a call, and the directions of each."""
     masks = [moving.get(slot, 0) for slot in _slots(call, piece.loads)]
     every = 0
@@ -89,7 +91,7 @@ def _summed(patterns: Patterns, count: Counter[Pattern]) -> dict[Pattern, int]:
     return dict(used)
 
 
-def _given_up(pieces: Sequence[Piece], used: list[dict[Pattern, int]]) -> list[Patterns]:
+def _given_up(pieces: Sequence[BlockFunction], used: list[dict[Pattern, int]]) -> list[Patterns]:
     """For each piece the patterns that get no code of their own, and what stands in for them."""
     moved: list[Patterns] = [{} for _ in pieces]
     work = sum(n * piece.reach(p).size for piece, own in zip(pieces, used, strict=True) for p, n in own.items())

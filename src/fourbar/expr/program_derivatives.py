@@ -15,7 +15,7 @@ from ..errors import ArgumentError
 from .directions import Entries, Patterns, is_zero, shared_patterns
 from .node import Value
 from .program import Call, Program
-from .replay import Piece, primal, pulled, pushed, rates, run
+from .replay import BlockFunction, primal, pulled, pushed, rates, run
 from .shared import Shared
 from .split import split
 
@@ -69,7 +69,7 @@ class Replay:
         self.program = program = split(program, piece)
         self.recorder = recorder
         self.given = given
-        self.pieces = [Piece(block) for block in program.blocks]
+        self.pieces = [BlockFunction(block) for block in program.blocks]
         self._shared = recorder.__class__ is Shared
         self._patterns: list[Patterns] = []
 

@@ -38,7 +38,7 @@ CARRIED = "carried by a repeat"  # no argument has such a name
 
 
 @dataclass(frozen=True)
-class Loop:
+class OpenRepeat:
     """A repeat while it is recorded: the copy before it, the copy at the end of each pass, and whether it goes on."""
 
     enter: Use
@@ -48,11 +48,11 @@ class Loop:
 
 
 @dataclass
-class Loops:
+class OpenRepeats:
     """The repeats of a recording, and the values that they carry from pass to pass."""
 
     carried: list[Value] = field(default_factory=list)
-    found: list[Loop] = field(default_factory=list)
+    found: list[OpenRepeat] = field(default_factory=list)
 
     def place(self, first: int) -> int:
         """Give the carried values slots from `first` on; returns the next free one."""
@@ -68,7 +68,7 @@ class Loops:
         return tuple(Repeat(first, end - first, loop.going.slot, loop.most) for first, end, loop in ranges)
 
 
-class Recording(Protocol):
+class RepeatRecorder(Protocol):
     """What a recorder offers for this."""
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -80,7 +80,7 @@ class Recording(Protocol):
         ...
 
 
-def repeat(recorder: Recording, loops: Loops, body: Body, state: Any, most: int, going: Any) -> Any:
+def repeat(recorder: RepeatRecorder, loops: OpenRepeats, body: Body, state: Any, most: int, going: Any) -> Any:
     """Record a repeat, which becomes one of `loops`."""
     _check_most(most)
     given, structure = flatten((state, _scalar(going)))
@@ -99,7 +99,7 @@ def repeat(recorder: Recording, loops: Loops, body: Body, state: Any, most: int,
     moved = [(new, old) for new, old in zip(chosen, carried, strict=True) if new is not old]
     if moved:
         turn = recorder.copy([new for new, _ in moved], [old for _, old in moved])
-        loops.found.append(Loop(enter, turn, goes, most))
+        loops.found.append(OpenRepeat(enter, turn, goes, most))
     return before
 
 

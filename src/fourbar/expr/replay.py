@@ -1,8 +1,8 @@
 """The blocks of a program as pure functions, and their derivatives.
 
-A `Piece` is what one block does: from the values it loads and the constants of its table to the values it stores. Its
-directional derivative (push) and the transposed one (pull) are differentiated once, then run on the symbols of a new
-recording, where zeros fold away.
+A `BlockFunction` is what one block does: from the values it loads and the constants of its table to the values it
+stores. Its directional derivative (push) and the transposed one (pull) are differentiated once, then run on the symbols
+of a new recording, where zeros fold away.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .standalone import apart
 _MORE_WORK = 1.6  # extra work, relative to what a direction needs, that is accepted to save code
 
 
-class Stage:
+class NodeCode:
     """Nodes to be computed from others that are known: straight-line code over a list of values."""
 
     def __init__(self, roots: Sequence[Any], known: Sequence[Expr]) -> None:
@@ -64,7 +64,7 @@ class Reach(NamedTuple):
     stored: tuple[bool, ...]
 
 
-class Piece:
+class BlockFunction:
     """A block as a function of its loads x and its table c. Compared by identity: it is made once per block."""
 
     def __init__(self, block: Block) -> None:
@@ -95,9 +95,9 @@ class Piece:
         return self._graph.node(op, *(numbered[a] if a.__class__ is int else a for a in operands))
 
     @cached_property
-    def values(self) -> Stage:
+    def values(self) -> NodeCode:
         """x, c -> the stored values."""
-        return Stage(self._roots, self._sources)
+        return NodeCode(self._roots, self._sources)
 
     @cached_property
     def _primal(self) -> list[Expr]:
@@ -105,16 +105,16 @@ class Piece:
         return [node for node in reachable(self._roots) if node.op != "input"]
 
     @cached_property
-    def primal(self) -> Stage:
+    def primal(self) -> NodeCode:
         """x, c -> every intermediate value, and then the stored ones."""
-        return Stage([*self._primal, *self._roots], self._sources)
+        return NodeCode([*self._primal, *self._roots], self._sources)
 
     @cached_property
-    def push(self) -> Stage:
+    def push(self) -> NodeCode:
         """x, c, intermediate values, ẋ -> the rates of the stored values."""
         known = [*self._sources, *self._primal]
         rates = [self._input("dx", i) for i in range(len(self._x))]
-        return Stage(jvp(self._roots, dict(zip(self._x, rates, strict=True))), [*known, *rates])
+        return NodeCode(jvp(self._roots, dict(zip(self._x, rates, strict=True))), [*known, *rates])
 
     def reach(self, moving: Pattern) -> Reach:
         """The work of pushing a direction."""
@@ -147,10 +147,10 @@ class Piece:
         return set(pattern) <= set(larger) and self.reach(larger).size <= _MORE_WORK * self.reach(pattern).size
 
     @cached_property
-    def pull(self) -> Stage:
+    def pull(self) -> NodeCode:
         """x, c, cotangents of the stored values -> those of x."""
         weights = [self._input("w", i) for i in range(len(self._roots))]
-        return Stage(vjp(self._roots, weights, self._x), [*self._sources, *weights])
+        return NodeCode(vjp(self._roots, weights, self._x), [*self._sources, *weights])
 
     @property
     def intermediate(self) -> int:
@@ -158,13 +158,13 @@ class Piece:
         return len(self._primal)
 
 
-def run(piece: Piece, x: tuple[Any, ...], c: tuple[Any, ...]) -> tuple[Any, ...]:
+def run(piece: BlockFunction, x: tuple[Any, ...], c: tuple[Any, ...]) -> tuple[Any, ...]:
     """The values that a block stores."""
     return tuple(piece.values.run([*x, *c]))
 
 
 def pushed(
-    piece: Piece, x: tuple[Any, ...], c: tuple[Any, ...], rates: tuple[tuple[Any, ...], ...]
+    piece: BlockFunction, x: tuple[Any, ...], c: tuple[Any, ...], rates: tuple[tuple[Any, ...], ...]
 ) -> tuple[tuple[Any, ...], tuple[tuple[Any, ...], ...]]:
     """The values that a block stores, and their rates along several directions at once."""
     found = piece.primal.run([*x, *c])
@@ -173,7 +173,7 @@ def pushed(
     return tuple(found[n:]), tuple(tuple(piece.push.run([*known, *dx])) for dx in rates)
 
 
-def primal(piece: Piece, x: tuple[Any, ...], c: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def primal(piece: BlockFunction, x: tuple[Any, ...], c: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The values that a block stores, and all intermediate ones."""
     found = piece.primal.run([*x, *c])
     return tuple(found[piece.intermediate :]), tuple(found[: piece.intermediate])
@@ -181,7 +181,7 @@ def primal(piece: Piece, x: tuple[Any, ...], c: tuple[Any, ...]) -> tuple[tuple[
 
 @apart
 def rates(
-    piece: Piece,
+    piece: BlockFunction,
     moving: Pattern,
     x: tuple[Any, ...],
     c: tuple[Any, ...],
@@ -199,7 +199,7 @@ def rates(
 
 
 def pulled(
-    piece: Piece, x: tuple[Any, ...], c: tuple[Any, ...], weights: tuple[Any, ...], before: tuple[Any, ...]
+    piece: BlockFunction, x: tuple[Any, ...], c: tuple[Any, ...], weights: tuple[Any, ...], before: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """Cotangents of what a block loads, added to those they had before."""
     own = piece.pull.run([*x, *c, *weights])

@@ -17,9 +17,20 @@ import numpy as np
 from .node import Value
 from .program import Block, Call, Program, Store
 from .pytree import flatten, unflatten
-from .repeat import CARRIED, Body, Loops, repeat
+from .repeat import CARRIED, Body, OpenRepeats, repeat
 from .shared_slots import Ports, Records
-from .shared_tasks import TABLE, Shape, Task, Use, find_live, fuse, shape_apart, shape_of_copy, task_code, trace_step
+from .shared_tasks import (
+    TABLE,
+    FusedTask,
+    TracedStep,
+    Use,
+    find_live,
+    fuse,
+    shape_apart,
+    shape_of_copy,
+    task_code,
+    trace_step,
+)
 from .split import split
 from .standalone import Constants, is_apart
 from .unrolled import InputSlots, Presets, block_apart, collect_outputs
@@ -34,9 +45,9 @@ class Shared:
     def __init__(self) -> None:
         self._arguments = InputSlots()
         self._constants = Constants()
-        self._shapes: dict[Any, Shape] = {}
+        self._shapes: dict[Any, TracedStep] = {}
         self._uses: list[Use] = []
-        self._loops = Loops()
+        self._loops = OpenRepeats()
 
     def input(self, name: str, shape: tuple[int, ...]) -> tuple[Value, ...]:
         """Declare an argument; its entries come back flat, row-major."""
@@ -101,7 +112,7 @@ def _values(outputs: Sequence[tuple[str, tuple[int, ...], Sequence[Any]]]) -> It
     return (e for _, _, entries in outputs for e in entries if e.__class__ is Value and e.argument in made)
 
 
-def _blocks(tasks: Sequence[Task], records: Records) -> tuple[tuple[Block, ...], tuple[Call, ...]]:
+def _blocks(tasks: Sequence[FusedTask], records: Records) -> tuple[tuple[Block, ...], tuple[Call, ...]]:
     """One block per code, however its calls lay out their values; and the calls."""
     alike: dict[Any, list[int]] = {}
     for number, task in enumerate(tasks):
@@ -117,14 +128,14 @@ def _blocks(tasks: Sequence[Task], records: Records) -> tuple[tuple[Block, ...],
     return tuple(blocks), tuple(calls[number] for number in range(len(tasks)))
 
 
-def _ports(tasks: Sequence[Task], records: Records) -> tuple[Ports, list[tuple[int, ...]]]:
+def _ports(tasks: Sequence[FusedTask], records: Records) -> tuple[Ports, list[tuple[int, ...]]]:
     """The ports of the block of some tasks, and what they point at in each call."""
     layouts = [records.layout(task) for task in tasks]
     ports = Ports.common(list({layout.places(): layout for layout in layouts}.values()))
     return ports, [ports.bases(layout) for layout in layouts]
 
 
-def _ports_apart(tasks: Sequence[Task]) -> tuple[Ports, list[list[int]]]:
+def _ports_apart(tasks: Sequence[FusedTask]) -> tuple[Ports, list[list[int]]]:
     """The same for a standalone step."""
     size = len(tasks[0].loads) + len(tasks[0].exports)
     values = chain.from_iterable(part for task in tasks for part in (task.loads, task.exports))
@@ -133,7 +144,7 @@ def _ports_apart(tasks: Sequence[Task]) -> tuple[Ports, list[list[int]]]:
     return ports, slots[:, ports.anchors].tolist()
 
 
-def _block_apart(task: Task, ports: Ports) -> Block:
+def _block_apart(task: FusedTask, ports: Ports) -> Block:
     """A block with ports of its own, on those that these calls need."""
     block, place = block_apart(task.members[0][0]), ports.addresses
     code = tuple(("load", *place[x[1]]) if x[0] == "load" else x for x in block.code)
@@ -151,7 +162,7 @@ def _signature(given: list[Any]) -> Iterator[Any]:
             yield leaf + 0.0 if leaf in _FOLDED else TABLE
 
 
-def _block(task: Task, ports: Ports) -> Block:
+def _block(task: FusedTask, ports: Ports) -> Block:
     loads, exports = ports.addresses[: len(task.loads)], ports.addresses[len(task.loads) :]
     code, exported, constants = task_code(task, lambda index: loads[index])
     stores = tuple(Store(*place, number) for place, number in zip(exports, exported, strict=True))

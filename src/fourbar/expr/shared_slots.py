@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from .node import Value
-from .shared_tasks import KEPT, Task
+from .shared_tasks import KEPT, FusedTask
 
 _RESULT = -1  # the role of the caller of the program
 _last_use = attrgetter("last_use")
 
 
 @dataclass(frozen=True)
-class Layout:
+class PortLayout:
     """Where one task finds its loads and puts its exports: (port, offset) each; ports are numbered as they appear."""
 
     bases: tuple[int, ...]
@@ -46,7 +46,7 @@ class Ports:
     addresses: tuple[tuple[int, int], ...]
 
     @staticmethod
-    def common(layouts: Sequence[Layout]) -> Ports:
+    def common(layouts: Sequence[PortLayout]) -> Ports:
         """Values share a port if they lie equally far apart in all layouts: the fewest ports that serve every call."""
         numbers: dict[Any, list[int]] = {}
         given = [layout.places() for layout in layouts]
@@ -73,7 +73,7 @@ class Ports:
         distances = [(found[i], int(slots[0, i] - slots[0, anchors[found[i]]])) for i in range(slots.shape[1])]
         return Ports(tuple(anchors), tuple(distances))
 
-    def bases(self, layout: Layout) -> tuple[int, ...]:
+    def bases(self, layout: PortLayout) -> tuple[int, ...]:
         """What the ports of a call point at."""
         places = layout.places()
         return tuple(layout.bases[places[i][0]] + places[i][1] for i in self.anchors)
@@ -85,7 +85,7 @@ class Records:
     The results of a standalone step are one record, whoever uses them.
     """
 
-    def __init__(self, tasks: Sequence[Task], first_free: int, repeated: Sequence[tuple[int, int]] = ()) -> None:
+    def __init__(self, tasks: Sequence[FusedTask], first_free: int, repeated: Sequence[tuple[int, int]] = ()) -> None:
         self._tasks = tasks
         self._roles = _numbered(task.role for task in tasks)
         self._ends = [task.last for task in tasks]
@@ -180,7 +180,7 @@ class Records:
             records[record][1].append(offset)
         return [(record, 1 + max(offsets), values, offsets) for record, (values, offsets) in records.items()]
 
-    def layout(self, task: Task) -> Layout:
+    def layout(self, task: FusedTask) -> PortLayout:
         """How a task addresses its loads and exports."""
         ports: dict[Any, int] = {}
         bases: list[int] = []
@@ -195,7 +195,7 @@ class Records:
 
         loads = tuple(address(value) for value in task.loads)
         exports = tuple(address(value) for value in task.exports)
-        return Layout(tuple(bases), loads, exports)
+        return PortLayout(tuple(bases), loads, exports)
 
 
 def _numbered(roles: Iterable[Any]) -> list[int]:

@@ -23,7 +23,7 @@ KEPT = 1 << 62  # when a result of the program is used last
 
 
 @dataclass
-class Shape:
+class TracedStep:
     """A step traced once: where each leaf of its result comes from."""
 
     function: Callable[..., Any]
@@ -46,7 +46,7 @@ class Shape:
         return self.results == [("root", i) for i in range(len(self.roots))]
 
 
-def trace_step(function: Callable[..., Any], structure: Any, signature: tuple[Any, ...]) -> Shape:
+def trace_step(function: Callable[..., Any], structure: Any, signature: tuple[Any, ...]) -> TracedStep:
     """The shape of a step, from what each leaf of its arguments is: a constant, one from the table, or a load."""
     graph = Graph()
 
@@ -70,10 +70,10 @@ def trace_step(function: Callable[..., Any], structure: Any, signature: tuple[An
                 roots[leaf] = len(roots)
                 positions.append(position)
             results.append(("root", roots[leaf]))
-    return Shape(function, result_structure, list(roots), positions, results)
+    return TracedStep(function, result_structure, list(roots), positions, results)
 
 
-def shape_apart(function: Callable[..., Any], structure: Any, leaves: int) -> Shape:
+def shape_apart(function: Callable[..., Any], structure: Any, leaves: int) -> TracedStep:
     """The shape of a standalone step: constants, too, are loaded."""
     shape = trace_step(function, structure, tuple(("load", i) for i in range(leaves)))
     shape.apart = True
@@ -81,19 +81,19 @@ def shape_apart(function: Callable[..., Any], structure: Any, leaves: int) -> Sh
     return shape
 
 
-def shape_of_copy(count: int) -> Shape:
+def shape_of_copy(count: int) -> TracedStep:
     """The shape of a step, standing apart, that hands on so many values: x + (-0.0) is x, whatever x is."""
     graph = Graph()
     roots = [graph.node("add", graph.node("load", i), -0.0) for i in range(count)]
     places = list(range(count))
-    return Shape(shape_of_copy, None, roots, places, [("root", i) for i in places], apart=True, reads=places)
+    return TracedStep(shape_of_copy, None, roots, places, [("root", i) for i in places], apart=True, reads=places)
 
 
 @dataclass(slots=True)
 class Use:
     """One recorded call; the arguments of a standalone step are those that it reads."""
 
-    shape: Shape
+    shape: TracedStep
     arguments: list[Any]
     made: list[Value] = field(default_factory=list)
 
@@ -108,7 +108,7 @@ class Needs:
     table: tuple[int, ...]  # argument leaves that are read from the table
 
 
-def _needs(shape: Shape, roots: tuple[int, ...]) -> Needs:
+def _needs(shape: TracedStep, roots: tuple[int, ...]) -> Needs:
     nodes = reachable([shape.roots[r] for r in roots])
     loads = tuple(n.args[0] for n in nodes if n.op == "load")
     return Needs(roots, tuple(nodes), loads, tuple(n.args[0] for n in nodes if n.op == "table"))
@@ -155,7 +155,7 @@ def find_live(recorded: Sequence[Use], kept: Iterable[Value]) -> Live:
 
 
 @dataclass(slots=True)
-class Task:
+class FusedTask:
     """Calls that run as one block: what they load from outside, what they leave behind, their constants.
 
     `code` describes what the block does except for addresses; `role` and `tags` what the results are.
@@ -179,7 +179,7 @@ class Task:
         return tuple(use.arguments[leaf] for use, needs in self.members for leaf in needs.table)
 
 
-def _task(live: Live, first: int, count: int) -> Task:
+def _task(live: Live, first: int, count: int) -> FusedTask:
     members = list(zip(live.uses[first : first + count], live.needs[first : first + count], strict=True))
     last = live.numbers[first + count - 1]
     loads: dict[Value, int] = {}
@@ -202,16 +202,16 @@ def _task(live: Live, first: int, count: int) -> Task:
                 tags.append((member, use.shape.positions[root]))
         code.append((id(use.shape), needs.roots, tuple(links), tuple(stored)))
     role = tuple((use.shape.function, use.shape.structure) for use, _ in members)
-    return Task(members, list(loads), exports, tags, role, tuple(code), last)
+    return FusedTask(members, list(loads), exports, tags, role, tuple(code), last)
 
 
-def _task_apart(use: Use, needs: Needs, number: int) -> Task:
+def _task_apart(use: Use, needs: Needs, number: int) -> FusedTask:
     """A standalone step: it loads and stores whatever its shape does."""
     key = (id(use.shape),)
-    return Task([(use, needs)], use.arguments, use.made, [], key, key, number)
+    return FusedTask([(use, needs)], use.arguments, use.made, [], key, key, number)
 
 
-def _size(tasks: Sequence[Task]) -> int:
+def _size(tasks: Sequence[FusedTask]) -> int:
     """Instructions of all distinct blocks."""
     distinct = {task.code: task for task in tasks}
     return sum(len(needs.nodes) for task in distinct.values() for _, needs in task.members)
@@ -230,9 +230,9 @@ def _runs(live: Live, count: int) -> list[tuple[int, int]]:
     return found
 
 
-def fuse(live: Live) -> list[Task]:
+def fuse(live: Live) -> list[FusedTask]:
     """Tasks of as many calls each as keep the code small."""
-    tasks: list[Task] = []
+    tasks: list[FusedTask] = []
     listed = enumerate(zip(live.uses, live.needs, live.numbers, strict=True))
     alone = {i: _task_apart(use, needs, number) for i, (use, needs, number) in listed if use.shape.apart}
     for count in _FUSED:
@@ -242,7 +242,7 @@ def fuse(live: Live) -> list[Task]:
     return tasks
 
 
-def task_code(task: Task, address: Callable[[int], tuple[int, int]]) -> tuple[list[Instruction], list[int], int]:
+def task_code(task: FusedTask, address: Callable[[int], tuple[int, int]]) -> tuple[list[Instruction], list[int], int]:
     """Instructions of a task, where each export is found in them, and the size of its table.
 
     `address` gives port and offset of a load. A value is read just before its first use.

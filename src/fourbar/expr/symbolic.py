@@ -9,7 +9,7 @@ from typing import Any
 from .node import Expr, Graph
 
 
-class Whole:
+class SymbolicRecorder:
     """Steps are called on expressions; the results are expressions of the arguments, to differentiate or to print."""
 
     def __init__(self, graph: Graph | None = None) -> None:

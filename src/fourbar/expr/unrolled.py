@@ -18,13 +18,13 @@ from .autodiff import reachable
 from .node import Expr, Graph, Value
 from .program import Block, Call, Input, Instruction, Output, Program, Repeat, Store
 from .pytree import flatten, tree_map, unflatten
-from .repeat import Body, Loops, repeat, repeat_numbers
+from .repeat import Body, OpenRepeats, repeat, repeat_numbers
 from .reuse import Reuse
 from .split import split
 from .standalone import Constants, is_apart
 
 if TYPE_CHECKING:
-    from .shared_tasks import Shape, Use
+    from .shared_tasks import TracedStep, Use
 
 _MEMORY = ("load", "table")
 _LONGEST = 2000  # instructions in a block
@@ -129,10 +129,10 @@ class Unrolled:
         self._graphs: list[Graph] = [Graph()]
         self._values: list[dict[Expr, Value]] = [{}]
         self._constants = Constants()
-        self._shapes: dict[Any, Shape] = {}
+        self._shapes: dict[Any, TracedStep] = {}
         self._apart: dict[int, Use] = {}  # by block
         self._begun: set[int] = set()  # blocks that are not to be joined to the one before
-        self._loops = Loops()
+        self._loops = OpenRepeats()
 
     def input(self, name: str, shape: tuple[int, ...]) -> tuple[Value, ...]:
         """Declare an argument; its entries come back flat, row-major."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..algorithms import actuators as laws
-from ..algorithms.actuators import Ends, Law, Slopes
+from ..algorithms.actuators import ActuatorLaw, ActuatorSlopes, Ends
 from ..algorithms.transmission import advanced, driven, driven_length, in_child_axes
 from ..errors import ArgumentError
 from ..mechanism.actuators import Actuator, law_of
@@ -27,10 +27,10 @@ class Pull(NamedTuple):
 
 
 class Gain(NamedTuple):
-    """How an actuator, by number, gives way: its slopes, and its gears by link (0 where a joint bears no more)."""
+    """The gains of an actuator, by number: its slopes, and its gears by link (0 where a joint bears no more)."""
 
     actuator: int
-    slopes: Slopes
+    slopes: ActuatorSlopes
     gears: dict[int, Vec]
 
     @property
@@ -40,7 +40,7 @@ class Gain(NamedTuple):
 
 
 class Gains(NamedTuple):
-    """What actuators add to stiffness K and damping D of all links' joints, for implicit steps.
+    """The contributions of actuators to stiffness K and damping D of all links' joints, for implicit steps.
 
     `stiffness` and `damping` (by link, one entry per velocity) are diagonal: of actuators that move one velocity. The
     others add slope · gearᵀ gear each. A step that is implicit in both solves
@@ -91,7 +91,7 @@ def speeds(c: Context) -> list[Scalar]:
     return found
 
 
-def _states(c: Context) -> Iterator[tuple[Law, Scalar, Scalar, Scalar]]:
+def _states(c: Context) -> Iterator[tuple[ActuatorLaw, Scalar, Scalar, Scalar]]:
     """Law, control, length and velocity of each actuator; zeros for what its law does not ask for."""
     own = [_law(c.model.mechanism.name, actuator) for actuator in c.actuators]
     nothing = [0.0] * len(own)
@@ -101,7 +101,7 @@ def _states(c: Context) -> Iterator[tuple[Law, Scalar, Scalar, Scalar]]:
         yield law, u, x if law.needs_length else 0.0, s if law.needs_velocity else 0.0
 
 
-def _law(robot: str, actuator: Actuator) -> Law:
+def _law(robot: str, actuator: Actuator) -> ActuatorLaw:
     found = law_of(actuator)
     if found is None:
         raise ArgumentError(
@@ -111,7 +111,7 @@ def _law(robot: str, actuator: Actuator) -> Law:
             "its force yourself and give it to actuator_force"
         )
     gain, bias = found
-    return Law(Vec(gain), Vec(bias), _ends(*actuator.control_range), _ends(*actuator.force_range))
+    return ActuatorLaw(Vec(gain), Vec(bias), _ends(*actuator.control_range), _ends(*actuator.force_range))
 
 
 def _ends(lower: float, upper: float) -> Ends:
@@ -184,7 +184,7 @@ def stiffened(before: Vec, gear: Vec, k: Scalar) -> Vec:
     return Vec([a + k * x * x for a, x in zip(before, gear, strict=True)])
 
 
-def gain_rows(c: Context) -> tuple[list[list[Any]], list[Slopes]]:
+def gain_rows(c: Context) -> tuple[list[list[Any]], list[ActuatorSlopes]]:
     """The same gains as rows on the independent velocities, one for each velocity or actuator that has any, and their
     slopes: K = Σ stiffness · rowᵀ row."""
     gains, rows, steep = actuator_gains(c), [], []
@@ -194,7 +194,7 @@ def gain_rows(c: Context) -> tuple[list[list[Any]], list[Slopes]]:
                 row: list[Any] = [0.0] * c.tree.nv
                 row[c.tree.first_v[i] + n] = 1.0
                 rows.append(row)
-                steep.append(Slopes(x, y))
+                steep.append(ActuatorSlopes(x, y))
     for _, slope, gears in gains.coupled:
         row = [0.0] * c.tree.nv
         for i, gear in gears.items():

@@ -94,7 +94,7 @@ def endless_angles(cluster_tree: ClusterTree, q: np.ndarray) -> np.ndarray:
 
 
 def describe_endless_angle(cluster_tree: ClusterTree, argument: str, rows: np.ndarray) -> str:
-    """What is wrong with configurations (n, nq) in which an angle is too large for its sine to mean anything."""
+    """A message about configurations (n, nq) in which an angle is too large for its sine to be meaningful."""
     from ..compile.elementary import LARGEST_ANGLE
 
     for name, x in _angles(cluster_tree, rows):

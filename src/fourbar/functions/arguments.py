@@ -14,7 +14,7 @@ from .model import Model
 
 
 @dataclass(frozen=True)
-class Input(ABC):
+class DeclaredArgument(ABC):
     """An argument as it is declared."""
 
     name: str
@@ -28,7 +28,7 @@ class Input(ABC):
         return Argument(self.name, self.shape(model), optional)
 
 
-class Configuration(Input):
+class ConfigurationArgument(DeclaredArgument):
     """Coordinates (nq). It moves along the group and the loops: its tangent has nv entries."""
 
     def shape(self, model: Model) -> tuple[int, ...]:
@@ -38,14 +38,14 @@ class Configuration(Input):
         return Argument(self.name, self.shape(model), optional, (model.cluster_tree.nv,))
 
 
-class Tangent(Input):
+class Tangent(DeclaredArgument):
     """A number for each independent velocity (nv): velocities, accelerations, forces."""
 
     def shape(self, model: Model) -> tuple[int, ...]:
         return (model.cluster_tree.nv,)
 
 
-class Wrenches(Input):
+class Wrenches(DeclaredArgument):
     """A wrench [moment; force] on each body (n_bodies, 6)."""
 
     def shape(self, model: Model) -> tuple[int, ...]:
@@ -56,21 +56,21 @@ class Wrenches(Input):
         return Argument(self.name, self.shape(model), optional, rows=rows)
 
 
-class ActuatorForces(Input):
+class ActuatorForces(DeclaredArgument):
     """A force of each actuator (n_actuators)."""
 
     def shape(self, model: Model) -> tuple[int, ...]:
         return (len(model.mechanism.actuators),)
 
 
-class Scalar(Input):
+class Scalar(DeclaredArgument):
     """One number."""
 
     def shape(self, model: Model) -> tuple[int, ...]:
         return ()
 
 
-Q, Q0, Q1 = map(Configuration, ("q", "q0", "q1"))
+Q, Q0, Q1 = map(ConfigurationArgument, ("q", "q0", "q1"))
 V, A, TAU = map(Tangent, ("v", "a", "tau"))
 B = Tangent("b")  # a right side of M x = b
 THETA = Tangent("theta")  # in a chart: q = q0 ⊕ θ

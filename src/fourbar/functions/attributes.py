@@ -31,7 +31,7 @@ class MethodAttribute:
 
     @property
     def method(self) -> Method:
-        """What was registered under its name."""
+        """The method registered under its name."""
         return METHODS[self._name]
 
     @property

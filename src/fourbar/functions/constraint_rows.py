@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..algorithms.constrained.rows import ConstraintRows
 from ..constraints import Closure, Condition, Loop
 from ..constraints.closures import closes_directly
-from ..constraints.trace import Varied, trace_rows
+from ..constraints.trace import VariedCondition, trace_rows
 from ..errors import ModelError, unknown
 from ..spatial.linear import Vec
 from ..tree.cluster_tree import GROUND, ClusterTree, Location
@@ -19,7 +19,7 @@ Given = Condition | Loop
 
 
 def title(condition: Given) -> str:
-    """What messages call a constraint: its kind, and what it looks at."""
+    """The name of a constraint in messages: its kind, and the joints or bodies it refers to."""
     places = [*condition.bodies, *condition.joints] if isinstance(condition, Loop) else _looked_at(condition)
     return f"{type(condition).__name__} of {', '.join(map(repr, places))}"
 
@@ -83,7 +83,7 @@ def _held(condition: object) -> Given:
     return condition
 
 
-def _varied(given: Given, changes: Changes) -> Varied:
+def _varied(given: Given, changes: Changes) -> VariedCondition:
     """A constraint as a function of changes of its parameters."""
 
     def at(by: Vec) -> Given:
@@ -92,7 +92,7 @@ def _varied(given: Given, changes: Changes) -> Varied:
             found = with_changed(found, number.field, left)
         return _held(found)
 
-    return Varied(at, sum(number.size for number, _ in changes))
+    return VariedCondition(at, sum(number.size for number, _ in changes))
 
 
 def bundle(cluster_tree: ClusterTree, given: Given, changing: bool = False, changes: Changes = ()) -> ConstraintRows:

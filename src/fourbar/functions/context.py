@@ -1,4 +1,4 @@
-"""What recording an algorithm needs: the model, a recorder, and the arguments by name."""
+"""The context in which an algorithm is recorded: the model, a recorder, and the arguments by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..spatial.vectors import Wrench
 from ..tree.cluster_tree import GROUND, every_body
 from ..tree.clusters import Cluster, split
 from ..tree.spanning_tree import SpanningTree
-from ..tree.states import State, project_forces
+from ..tree.states import ClusterState, project_forces
 from .model import Model
 
 # Above so many traced operations a program takes long to compile when unrolled; its steps then share their code.
@@ -63,7 +63,7 @@ class Context:
         return other
 
     @cached_property
-    def expanded(self) -> list[State]:
+    def expanded(self) -> list[ClusterState]:
         """Each cluster at the given state."""
         q, v = self.by_cluster("q"), self.by_cluster("v") if "v" in self.given else [None] * len(self.clusters)
         given = zip(self.clusters, q, v, strict=True)
@@ -147,7 +147,9 @@ class Context:
                     target.extend(e.project(self.recorder.call, tuple(parts)))
         return found
 
-    def _sparse_columns(self, cluster: Cluster, e: State, row: list[Any], place: dict[int, int]) -> Sequence[Any]:
+    def _sparse_columns(
+        self, cluster: Cluster, e: ClusterState, row: list[Any], place: dict[int, int]
+    ) -> Sequence[Any]:
         """The same of one row and a large cluster, without the links that the row does not speak of.
 
         `place`: which of the links of the cluster each column belongs to.

@@ -32,7 +32,7 @@ def _rate(embedding: Any, q: Any, v: Any) -> Any:
     return embedding.rate(q, v)
 
 
-class Rates(NamedTuple):
+class ResultRates(NamedTuple):
     """Shapes of results by name, and their rates along each of some directions."""
 
     shapes: dict[str, tuple[int, ...]]
@@ -45,13 +45,13 @@ class Forwards(NamedTuple):
     replay: Replay
     rest: Callable[..., Any] | None = None
 
-    def push(self, directions: Sequence[Entries]) -> Rates:
+    def push(self, directions: Sequence[Entries]) -> ResultRates:
         """The rates of the results along directions."""
         values, rates = self.replay.push(directions)
         if self.rest is None:
-            return Rates({y.name: y.shape for y in self.replay.program.outputs}, rates)
+            return ResultRates({y.name: y.shape for y in self.replay.program.outputs}, rates)
         found = self.rest(values, rates)
-        return Rates({name: (len(entries),) for name, entries in found[0].items()}, found)
+        return ResultRates({name: (len(entries),) for name, entries in found[0].items()}, found)
 
 
 class DerivativeRecording(Recording):

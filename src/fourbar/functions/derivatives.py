@@ -43,7 +43,7 @@ class Wrapper:
         return restore, tuple(args)
 
 
-class Change(Wrapper):
+class ParameterDerivative(Wrapper):
     """A derivative along numbers of the robot: their rates are arguments, "d_" before the name."""
 
     recording: ChangeJvp
@@ -190,7 +190,7 @@ def stacked_type(fields: tuple[str, ...]) -> type[Stacked]:
 
 
 def _block(number: int) -> Callable[[Stacked], np.ndarray]:
-    """What cuts out one block."""
+    """A function that extracts one block."""
     return lambda blocks: blocks.array[..., number, :, :]
 
 
@@ -198,8 +198,8 @@ def _stacked(fields: tuple[str, ...], array: np.ndarray) -> Stacked:
     return stacked_type(fields)(array)
 
 
-class Layout:
-    """How the blocks of a Jacobian lie in one array, and what they are called."""
+class JacobianLayout:
+    """The positions of the blocks of a Jacobian in one array, and their names."""
 
     def __init__(self, recording: Jacobian) -> None:
         self._recording = recording
@@ -211,7 +211,7 @@ class Layout:
         return self._recording.result_shapes(present), widths
 
     def stacked(self, present: tuple[str, ...]) -> Any:
-        """What names the blocks if these are matrices of one size (blocks, rows, columns), else None."""
+        """The type with the blocks by name if these are matrices of one size (blocks, rows, columns), else None."""
         shapes, widths = self._shapes(present)
         plain = len(shapes) == 1 and len(shapes[0]) == 1 and all(len(w) == 1 for w in widths)
         return stacked_type(present) if plain and len(self._recording.shape(present, shapes)) == 3 else None
@@ -279,12 +279,12 @@ class Directional(Wrapper):
 
     def __init__(self, recording: Jvp, function: Any = None) -> None:
         super().__init__(recording, make(recording) if function is None else function)
-        self._layout = Layout(recording.of) if isinstance(recording.of, Jacobian) else None
-        self._numbers = _Numbers(recording, ChangeJvp, Change)
+        self._layout = JacobianLayout(recording.of) if isinstance(recording.of, Jacobian) else None
+        self._numbers = _Numbers(recording, ChangeJvp, ParameterDerivative)
         self._names = [a.name for a in recording.of.arguments]
         self._required = sum(not a.optional for a in recording.of.arguments)
 
-    def along(self, parameters: Sequence[str]) -> Change:
+    def along(self, parameters: Sequence[str]) -> ParameterDerivative:
         """The derivative when the named numbers of the robot change too."""
         return self._numbers.along(parameters)
 
@@ -364,7 +364,7 @@ class Pullback(Wrapper):
         return named_tuple("Gradient", (*names, "parameters"))(*found[: len(names)], by_number)
 
 
-class Blocks(Wrapper):
+class NamedJacobian(Wrapper):
     """`f.jacobian(*args)`: all first derivatives, by name: `.q`, `.v`, ..., each (..., *result, width).
 
     Columns for a configuration are along the group (nv of them). Several results: `.a.q`, `.tau.v`, ... `parameters`
@@ -375,7 +375,7 @@ class Blocks(Wrapper):
 
     def __init__(self, recording: Jacobian, function: Any = None) -> None:
         super().__init__(recording, make(recording) if function is None else function)
-        self._layout = Layout(recording)
+        self._layout = JacobianLayout(recording)
         self._required = tuple(a.name for a in recording.arguments if not a.optional)
         self._front: Any = None
         self._numbers = _Numbers(recording, ChangeJacobian, ByNumbers)
@@ -430,8 +430,8 @@ class Blocks(Wrapper):
 WRAPPERS: dict[str, tuple[Any, Any]] = {  # what a user holds, and how its program is written, by kind
     "jvp": (Directional, Jvp),
     "vjp": (Pullback, Vjp),
-    "jacobian": (Blocks, Jacobian),
+    "jacobian": (NamedJacobian, Jacobian),
 }
 DERIVATIVES["jvp"] = lambda of: Directional(Jvp(of))
 DERIVATIVES["vjp"] = lambda of: Pullback(Vjp(of))
-DERIVATIVES["jacobian"] = lambda of: Blocks(Jacobian(of)).fronted()
+DERIVATIVES["jacobian"] = lambda of: NamedJacobian(Jacobian(of)).fronted()

@@ -41,7 +41,7 @@ _EXTRA = ("out", "threads")  # what every function takes besides its arguments
 
 
 def backend() -> str:
-    """What runs programs: "llvm", or "numpy" (the reference interpreter) if FOURBAR_BACKEND says so."""
+    """The backend: "llvm", or "numpy" (the reference interpreter) if FOURBAR_BACKEND says so."""
     asked = os.environ.get("FOURBAR_BACKEND", "llvm")
     if asked not in _BACKENDS:
         raise ValueError(f"FOURBAR_BACKEND={asked!r}: expected one of {', '.join(_BACKENDS)}")
@@ -55,7 +55,7 @@ def operations(program: Program) -> int:
 
 
 def sharing_from(program: Program) -> int:
-    """How many samples a batch has from which on several threads pay."""
+    """The size of a batch from which on several threads pay off."""
     return max(2, _WORTH_SHARING // max(1, operations(program)))
 
 
@@ -143,8 +143,8 @@ class Variant:
 DERIVATIVES: dict[str, Callable[[Recording], Any]] = {}  # by kind, of any recording: `derivatives` fills this in
 
 
-class State:
-    """What a function is, apart from the machine code that speeds up its calls: a recording, and its kernels."""
+class FunctionState:
+    """The state of a function, apart from the machine code of its calls: a recording, and its kernels."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
@@ -161,7 +161,7 @@ class State:
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
-        """What it takes."""
+        """The arguments."""
         return self.recording.arguments
 
     @cached_property
@@ -333,7 +333,7 @@ class PlainFunction:
 
     __slots__ = ("__weakref__", "held")
 
-    def __init__(self, held: tuple[State, None]) -> None:
+    def __init__(self, held: tuple[FunctionState, None]) -> None:
         object.__setattr__(self, "held", held)
 
     __setattr__ = callables.refuse
@@ -350,7 +350,7 @@ def _representation(self: Any) -> str:
 
 
 def true_signature(arguments: Sequence[str], optional: Sequence[str], options: Sequence[Option] = ()) -> Signature:
-    """What a function takes: arrays, options, arrays that may be left out, and where and on how many threads to work.
+    """The signature of a function: arrays, options, arrays that may be left out, `out` and `threads`.
 
     Where there are options, arrays that may be left out go by name.
     """
@@ -432,7 +432,7 @@ def make_method(model: Model, name: str, method: Method, static: Static, rebuild
 
 def make(recording: Recording) -> Any:
     """The callable that a user holds."""
-    state = State(recording)
+    state = FunctionState(recording)
     if state.environment is None:
         return PlainFunction((state, None))
     _function_type()

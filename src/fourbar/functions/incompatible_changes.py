@@ -44,7 +44,7 @@ def _is_symmetric(M: np.ndarray) -> bool:
 
 @dataclass(frozen=True)
 class IncompatibleChange:
-    """How fast rows of the loops of one link open (rows, entries of all changes)."""
+    """The rates at which rows of the loops of one link open (rows, entries of all changes)."""
 
     loops: tuple[str, ...]
     which: tuple[Parameter, ...]
@@ -76,7 +76,7 @@ class IncompatibleChange:
 
 
 def incompatible_changes(model: Model, which: tuple[Parameter, ...]) -> list[IncompatibleChange]:
-    """What the loops of a model cannot follow of changes of its numbers, by link."""
+    """Changes of numbers of a model that its loops cannot follow, by link."""
     found = []
     rng = np.random.default_rng(0)
     for cluster in model.cluster_tree.clusters:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..algorithms import energy, inverse_kinematics
-from ..algorithms.inverse_kinematics import Box, Missed, Pattern, Problem, Search
+from ..algorithms.inverse_kinematics import Missed, NormalEquations, Pattern, Search, StepBounds
 from ..algorithms.kinematics import Reported, along, jacobian_columns, place, place_outward
 from ..joints.euclidean import is_flat
 from ..mechanism.mechanism import Mechanism
@@ -17,7 +17,7 @@ from ..spatial.transform import IDENTITY
 from ..tolerances import BEYOND
 from ..tree.cluster_tree import ClusterTree, Location
 from ..tree.embedding import LoopEmbedding
-from .arguments import Q0, Input
+from .arguments import Q0, DeclaredArgument
 from .context import Context
 from .function import make_method
 from .model import Model
@@ -38,13 +38,13 @@ class Aim(NamedTuple):
 
     @property
     def numbers(self) -> tuple[int, int, int]:
-        """How many numbers describe its goal, its weights, and what it misses."""
+        """Numbers of entries of its goal, its weights and its errors."""
         p, R = int(self.position), int(self.rotation)
         return 3 * p + 9 * R, 3 * p + 3 * R, p + R
 
 
 @dataclass(frozen=True)
-class Numbers(Input):
+class SizedArgument(DeclaredArgument):
     """So many numbers."""
 
     count: int
@@ -125,7 +125,7 @@ class Searcher:
         self.setting = dict(zip(SETTINGS, c.given["setting"], strict=True))
 
     def _missed(self, c: Context) -> list[Missed]:
-        """What all aims miss at a configuration."""
+        """The errors of all aims at a configuration."""
         s, found = c.sweeps(), []
         goal, weight = list(c.given["goal"]), list(c.given["weight"])
         homes = [aim.home for aim in self.aims if aim.home is not None]
@@ -184,14 +184,14 @@ class Searcher:
         return Mat(self._columns(c, rows)), Vec(passed)
 
     def _passed(self, x: Any, wall: Wall) -> Any:
-        """How far a coordinate is above its upper limit, or, negative, below its lower one."""
+        """The excess of a coordinate over its upper limit, or, negative, below its lower one."""
         if wall.lower == -_INFINITE:
             return self.call(inverse_kinematics.above, x, wall.upper)
         if wall.upper == _INFINITE:
             return self.call(inverse_kinematics.below, x, wall.lower)
         return self.call(inverse_kinematics.between, x, wall.lower, wall.upper)
 
-    def problem(self, q: Vec) -> tuple[Problem, Vec]:
+    def problem(self, q: Vec) -> tuple[NormalEquations, Vec]:
         """The normal equations at a configuration, and what is missed there."""
         given = {**self.c.given, "q": tuple(q)}
         c = Context.at(self.c.model, self.c.recorder, given)
@@ -202,8 +202,8 @@ class Searcher:
         )
         return made, Vec([x for own in missed for x in own.report])
 
-    def _bounds(self, q: Vec) -> Box:
-        """How far each velocity with limits may move."""
+    def _bounds(self, q: Vec) -> StepBounds:
+        """The bounds of each velocity with limits."""
         c = Context.at(self.c.model, self.c.recorder, {"q": tuple(q)})
         at = c.coordinates()
         lower, upper = [], []
@@ -213,7 +213,7 @@ class Searcher:
                 none = abs(end) == _INFINITE
                 place = at[x.link][x.entry]
                 found.append(far if none else self.call(inverse_kinematics.room, place, end, x.scale))
-        return Box(Vec(lower), Vec(upper))
+        return StepBounds(Vec(lower), Vec(upper))
 
     def _step(self, search: Search) -> tuple[Vec, Any]:
         """The next step, and what it promises: velocities that meet a bound are held there, the others solved again."""
@@ -278,7 +278,12 @@ def _static(cluster_tree: ClusterTree, aims: tuple[Aim, ...], limits: bool, held
 def compiled_search(mechanism: Mechanism, aims: tuple[Aim, ...], limits: bool, held: tuple[int, ...] = ()) -> Any:
     """The function (q0, goal, weight, setting) -> q, report; with joint limits or without; some velocities held."""
     sizes = [sum(x) for x in zip(*(aim.numbers for aim in aims), strict=True)]
-    inputs = (Q0, Numbers("goal", sizes[0]), Numbers("weight", sizes[1]), Numbers("setting", len(SETTINGS)))
+    inputs = (
+        Q0,
+        SizedArgument("goal", sizes[0]),
+        SizedArgument("weight", sizes[1]),
+        SizedArgument("setting", len(SETTINGS)),
+    )
     options = (Option("aims"), Option("limits", True), Option("held", ()))
     method = Method(search, inputs, ("q", "report"), (), options, doc=search.__doc__ or "")
     static = partial(_static, aims=aims, limits=limits, held=held)

@@ -67,7 +67,7 @@ class Goals(NamedTuple):
 
     @property
     def missed(self) -> int:
-        """How many distances and angles there are."""
+        """Number of distances and angles."""
         return sum(aim.position + aim.rotation for aim in self.aims)
 
 

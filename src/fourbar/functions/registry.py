@@ -10,7 +10,7 @@ from .method_table import SUBJECTS
 
 if TYPE_CHECKING:
     from ..arrays import Argument
-    from .arguments import Input
+    from .arguments import DeclaredArgument
     from .context import Context, Record
     from .model import Model
 
@@ -50,7 +50,7 @@ class Stages(NamedTuple):
     data: Record
     rates: Callable[..., list[dict[str, Sequence[Any]]]]
     apply: Callable[..., bool]
-    unknown: tuple[Input, ...] = ()
+    unknown: tuple[DeclaredArgument, ...] = ()
     solve: Callable[..., Sequence[Sequence[Any]]] = lambda c, **_: ()
 
 
@@ -64,9 +64,9 @@ class Method(NamedTuple):
     """
 
     record: Record
-    inputs: tuple[Input, ...]
+    inputs: tuple[DeclaredArgument, ...]
     results: tuple[str, ...]
-    extra: tuple[Input, ...] = ()
+    extra: tuple[DeclaredArgument, ...] = ()
     options: tuple[Option, ...] = ()
     read: Callable[..., dict[str, Any]] = _no_options
     doc: str = ""
@@ -134,9 +134,9 @@ METHODS = Methods()
 
 
 def method(
-    *inputs: Input,
+    *inputs: DeclaredArgument,
     results: str,
-    optional: Sequence[Input] = (),
+    optional: Sequence[DeclaredArgument] = (),
     options: Sequence[Option] = (),
     read: Callable[..., dict[str, Any]] = _no_options,
     nan: str = "",

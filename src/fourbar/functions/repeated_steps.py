@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..compile.rollout import Request
-from .rollout import ALWAYS, Motion, Now
+from .rollout import ALWAYS, Now, RolloutRun
 
 
 class RepeatedSteps:
@@ -18,7 +18,7 @@ class RepeatedSteps:
     who wants to keep a state copies it.
     """
 
-    def __init__(self, motion: Motion, records: Mapping[str, np.ndarray], every: int, threads: int | None) -> None:
+    def __init__(self, motion: RolloutRun, records: Mapping[str, np.ndarray], every: int, threads: int | None) -> None:
         self.motion, self._records, self._every, self._threads = motion, records, every, threads
         n, batch = motion.n, motion.batch
         shapes = motion.control_shapes

@@ -179,13 +179,13 @@ class Rollout:
         numbers: Mapping[str, Any] | None = None,
         batch: Shape = (),
         made: np.ndarray | None = None,
-    ) -> Motion:
+    ) -> RolloutRun:
         """A motion that is at its beginning; it has at least the leading axes `batch`.
 
         `made` (n), if it is given, are the numbers of steps that its samples have behind them: it begins with the least
         of these, and a sample that is ahead waits for the others.
         """
-        return Motion(self, state, numbers or {}, batch, made)
+        return RolloutRun(self, state, numbers or {}, batch, made)
 
     def runner(self, single: bool, records: tuple[str, ...], separated: bool = False) -> Any:
         """What makes steps, for one sample or for batches, and records these results.
@@ -248,7 +248,7 @@ class Rollout:
         return default_threads() if self.work * n * steps >= _WORTH_SHARING and n > 1 else 1
 
 
-class Motion:
+class RolloutRun:
     """Samples under way. `now` is replaced as a whole: what interrupts a step leaves it as it was before."""
 
     def __init__(
@@ -439,15 +439,15 @@ class Interpreter:
         finite = np.ones(len(status), bool)
         for after in self._roles.state.values():
             finite &= np.isfinite(found[after]).reshape(len(status), -1).all(axis=1)
-        sound = running & finite
+        valid = running & finite
         status[running & ~finite] = DIVERGED
         if self._roles.stop:
-            status[sound & (found[self._roles.stop] > 0.0)] = STOPPED
-        made[sound] += 1.0
+            status[valid & (found[self._roles.stop] > 0.0)] = STOPPED
+        made[valid] += 1.0
         chosen = {}
         for name, after in self._roles.state.items():
             new = found[after]
-            chosen[after] = np.where(sound.reshape(-1, *[1] * (new.ndim - 1)), new, before[name])
+            chosen[after] = np.where(valid.reshape(-1, *[1] * (new.ndim - 1)), new, before[name])
         return chosen
 
 

@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 from .context import Context
 
+OBSERVED = "observed "  # before the names of observations among those of records and results
+
 
 class StepEnd(Protocol):
     """The end of a step.

@@ -18,7 +18,7 @@ from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
 from ..tree.cluster_tree import every_body
-from ..tree.parameter_changes import Varied, changed_bodies, varied_numbers, with_laws, with_varied
+from ..tree.parameter_changes import VariedTree, changed_bodies, varied_numbers, with_laws, with_varied
 from ..tree.parameters import GRAVITY, Parameter, find, numbers, variable
 from ..tree.spanning_tree import SpanningTree
 from .attributes import OptionedMethod
@@ -86,7 +86,7 @@ class VariedContext(Context):
         made._configurations = frozenset({"q"})
         return made
 
-    def _driven(self, found: Varied) -> tuple[Actuator, ...]:
+    def _driven(self, found: VariedTree) -> tuple[Actuator, ...]:
         """The actuators, with the laws that are given."""
         every = list(self._origin.actuators)
         for place, (gain, bias) in zip(with_laws(self._which), found.laws, strict=True):

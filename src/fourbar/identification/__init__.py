@@ -1,6 +1,6 @@
 """Identification: which parameters of a robot its motion determines, and their values."""
 
-from .base import BaseParameters, base_parameters
+from .base_parameters import BaseParameters, base_parameters
 from .estimate import identify
 from .excite import Excitation, exciting_trajectory
 from .fourier import Fourier

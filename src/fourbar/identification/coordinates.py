@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..system.system import System
-from .base import mean_length
-from .pseudo import coordinates, frame_map, pseudo_inertia, reference, symmetric
+from .base_parameters import mean_length
+from .pseudo_inertia import coordinates, frame_map, pseudo_inertia, reference, symmetric
 
 _SIGNED = ("preload",)  # joint parameters that may be negative
 
 
-class Place(NamedTuple):
+class EstimatedBody(NamedTuple):
     """A body that is estimated: its name, and the positions of its ten coordinates."""
 
     body: str
@@ -25,7 +25,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Coordinates:
+class EstimatedCoordinates:
     """`estimated` holds the numbers (m) of the parameters that x (m) represents; `held` says why the others are
     fixed.
     """
@@ -35,7 +35,7 @@ class Coordinates:
     values: np.ndarray  # of all parameters of the given robot
     origin: np.ndarray
     T: np.ndarray
-    bodies: tuple[Place, ...]
+    bodies: tuple[EstimatedBody, ...]
     positive: np.ndarray  # coordinates of joint parameters that must be non-negative
 
     @property
@@ -78,7 +78,7 @@ class Coordinates:
         return wrong + named
 
 
-def make_coordinates(robot: System, columns: tuple[str, ...], sizes: np.ndarray) -> Coordinates:
+def make_coordinates(robot: System, columns: tuple[str, ...], sizes: np.ndarray) -> EstimatedCoordinates:
     """Coordinates around a robot; `sizes` (p) scale the joint parameters that are zero in the robot."""
     names, values = robot.parameter_names(columns), robot.inertial_parameters(columns)
     bodies = robot.mechanism.bodies if "inertia" in columns else ()
@@ -86,7 +86,7 @@ def make_coordinates(robot: System, columns: tuple[str, ...], sizes: np.ndarray)
     joints = np.arange(10 * len(bodies), len(names))
     estimated = np.concatenate([*(np.arange(10 * b, 10 * b + 10) for b in heavy), joints]).astype(int)
     origin, T = values[estimated].copy(), np.zeros((len(estimated), len(estimated)))
-    places = tuple(Place(bodies[b].name, slice(10 * n, 10 * n + 10)) for n, b in enumerate(heavy))
+    places = tuple(EstimatedBody(bodies[b].name, slice(10 * n, 10 * n + 10)) for n, b in enumerate(heavy))
     for place in places:
         C = reference(origin[place.at], mean_length(robot))
         T[place.at, place.at] = frame_map(C)
@@ -96,4 +96,4 @@ def make_coordinates(robot: System, columns: tuple[str, ...], sizes: np.ndarray)
         T[at, at] = values[estimated[at]] or sizes[estimated[at]] or 1.0
     signed = [names[j].rsplit(".", 1)[1] in _SIGNED for j in joints]
     positive = 10 * len(heavy) + np.flatnonzero(~np.array(signed, bool))
-    return Coordinates(names, estimated, values, origin, T, places, positive)
+    return EstimatedCoordinates(names, estimated, values, origin, T, places, positive)

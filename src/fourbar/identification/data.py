@@ -109,7 +109,7 @@ def _check_times(t: np.ndarray, where: str, first: int) -> None:
         )
 
 
-class Part(NamedTuple):
+class UnreadChunk(NamedTuple):
     """Consecutive samples, not read yet: arrays by name, what they are called, and the number of the first sample."""
 
     arrays: dict[str, Any]
@@ -123,7 +123,7 @@ class Reader(NamedTuple):
     needs: str
     unmeasured: np.ndarray
 
-    def __call__(self, part: Part) -> Chunk:
+    def __call__(self, part: UnreadChunk) -> Chunk:
         arrays = dict(part.arrays)
         if len(self.unmeasured):
             arrays["tau"] = np.array(arrays["tau"], float)
@@ -160,7 +160,7 @@ class Chunks:
     def __iter__(self) -> Iterator[Chunk]:
         return map(self.read, self.parts())
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[UnreadChunk]:
         """All chunks before they are read."""
         if self._single is not None:
             yield from self._cut(self._single, "data")
@@ -177,7 +177,7 @@ class Chunks:
     def _starts(self, arrays: dict[str, Any]) -> range:
         return range(0, max(len(arrays["q"]) - self._shared, 0), self._size)
 
-    def _cut(self, arrays: dict[str, Any], where: str) -> Iterator[Part]:
+    def _cut(self, arrays: dict[str, Any], where: str) -> Iterator[UnreadChunk]:
         for first in self._starts(arrays):
             end = first + self._size + self._shared
-            yield Part({name: x[first:end] for name, x in arrays.items()}, where, first)
+            yield UnreadChunk({name: x[first:end] for name, x in arrays.items()}, where, first)

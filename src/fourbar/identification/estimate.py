@@ -13,19 +13,19 @@ from ..arrays import is_lazy
 from ..errors import ArgumentError, IdentificationError, unknown
 from ..system.system import System
 from . import result as status
-from .base import BaseParameters, mean_length, random_triangle, read_kinds, regroup
-from .coordinates import Coordinates, make_coordinates
+from .base_parameters import BaseParameters, mean_length, random_triangle, read_kinds, regroup
+from .coordinates import EstimatedCoordinates, make_coordinates
 from .data import Chunks
+from .equation_rows import FORMS
 from .evidence import Evidence, Progress, gather
 from .in_chunks import gather_lazily
-from .interior import solve_interior
+from .interior_point import solve_interior
+from .least_squares import LeastSquares, estimate_noise, make_problem
+from .random_states import check_robot
 from .result import Identification
-from .rows import FORMS
 from .sdp import solve_sdp
-from .solve import Problem, estimate_noise, make_problem
-from .states import check_robot
 
-_CONSISTENT: dict[str, Callable[[Problem, Coordinates], np.ndarray]] = {
+_CONSISTENT: dict[str, Callable[[LeastSquares, EstimatedCoordinates], np.ndarray]] = {
     "interior-point": solve_interior,
     "sdp": solve_sdp,
 }
@@ -203,7 +203,7 @@ def _typical(evidence: Evidence) -> np.ndarray:
     return np.divide(norms[-1], norms[:-1], out=np.zeros(evidence.width), where=norms[:-1] > 0.0)
 
 
-def _read_noise(noise: Any, evidence: Evidence, c: Coordinates, weight: float) -> np.ndarray:
+def _read_noise(noise: Any, evidence: Evidence, c: EstimatedCoordinates, weight: float) -> np.ndarray:
     if isinstance(noise, str):
         if noise not in ("estimated", "common"):
             raise ArgumentError(f"noise={noise!r}: expected 'estimated', 'common', or standard deviations")
@@ -235,7 +235,7 @@ def _check_enough(evidence: Evidence, base: BaseParameters) -> None:
         )
 
 
-def _check_excited(problem: Problem, base: BaseParameters, c: Coordinates) -> None:
+def _check_excited(problem: LeastSquares, base: BaseParameters, c: EstimatedCoordinates) -> None:
     unseen = problem.unknown(base.combine @ c.T)
     if unseen.any():
         named = [name for name, x in zip(base.combinations, unseen, strict=True) if x]
@@ -247,7 +247,9 @@ def _check_excited(problem: Problem, base: BaseParameters, c: Coordinates) -> No
         )
 
 
-def _statuses(problem: Problem, base: BaseParameters, c: Coordinates) -> tuple[tuple[str, ...], np.ndarray]:
+def _statuses(
+    problem: LeastSquares, base: BaseParameters, c: EstimatedCoordinates
+) -> tuple[tuple[str, ...], np.ndarray]:
     """For all parameters what is known of them, and their standard deviations."""
     statuses = [status.HELD] * len(c.names)
     deviations = np.full(len(c.names), np.nan)
@@ -268,10 +270,10 @@ def _statuses(problem: Problem, base: BaseParameters, c: Coordinates) -> tuple[t
 def _result(
     robot: System,
     kinds: tuple[str, ...],
-    c: Coordinates,
+    c: EstimatedCoordinates,
     base: BaseParameters,
     evidence: Evidence,
-    problem: Problem,
+    problem: LeastSquares,
     noise: np.ndarray,
     solutions: tuple[np.ndarray, np.ndarray],
     consistent: str | None,

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from .data import Chunk
-from .rows import Equations
+from .equation_rows import RowMaker
 from .triangular import Triangle, stack
 
 FAN = 8  # parts that are merged at a time
@@ -55,7 +55,7 @@ class Evidence:
         return sum(self.counts)
 
 
-def evidence_of(equations: Equations, chunk: Chunk, width: int) -> Evidence:
+def evidence_of(equations: RowMaker, chunk: Chunk, width: int) -> Evidence:
     """The information in one chunk."""
     found: list[tuple[int, np.ndarray, np.ndarray, int]] = []
     for kind, columns, values in equations.of(chunk):
@@ -114,7 +114,7 @@ class Gathered:
         return None
 
 
-def gather(equations: Equations, chunks: Iterable[Chunk], width: int, progress: Progress | None = None) -> Evidence:
+def gather(equations: RowMaker, chunks: Iterable[Chunk], width: int, progress: Progress | None = None) -> Evidence:
     """Read all data once, chunk by chunk."""
     if progress is not None and not callable(progress):
         raise ArgumentError(f"progress={progress!r}: expected a function that wraps an iterable, such as tqdm.tqdm")

@@ -19,11 +19,11 @@ from ..linalg import condition
 from ..mechanism.validate import read_rng
 from ..representation import counted, html_table
 from ..system.system import System
-from .axes import Allowed, Axes, find_axes, read_limit
-from .base import mean_length, random_triangle, read_kinds, regroup
+from .base_parameters import mean_length, random_triangle, read_kinds, regroup
 from .coordinates import make_coordinates
+from .excited_axes import Allowed, Axes, find_axes, read_limit
 from .fourier import Fourier
-from .states import check_robot
+from .random_states import check_robot
 
 _MARGIN = 0.99  # fraction of every limit: peaks may lie between samples
 _FINE = 40  # samples per shortest wave where limits are checked

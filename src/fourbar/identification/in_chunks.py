@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..chunks.payloads import Sent, compute_on_one_thread
 from ..chunks.results import compute
-from ..chunks.sent import Sent, compute_on_one_thread
 from ..errors import ArgumentError, needed
-from .data import Chunks, Part, Reader
+from .data import Chunks, Reader, UnreadChunk
+from .equation_rows import RowMaker
 from .evidence import FAN, Evidence, checked, evidence_of, merged
-from .rows import Equations
 
 
 class Work:
     """What is done with a part: read, and turned into evidence."""
 
-    def __init__(self, equations: Equations, read: Reader, width: int) -> None:
+    def __init__(self, equations: RowMaker, read: Reader, width: int) -> None:
         self._equations, self._read, self._width = equations, read, width
 
-    def __call__(self, part: Part) -> Evidence:
+    def __call__(self, part: UnreadChunk) -> Evidence:
         return evidence_of(self._equations, self._read(part), self._width)
 
 
 def _evidence(sent: Sent, names: tuple[str, ...], where: str, first: int, *arrays: Any) -> Evidence:
     """The evidence of a part whose arrays have been computed."""
     compute_on_one_thread()
-    return sent.once(Part(dict(zip(names, arrays, strict=True)), where, first))
+    return sent.once(UnreadChunk(dict(zip(names, arrays, strict=True)), where, first))
 
 
 def _merged(*parts: Evidence) -> Evidence:
     return merged(parts)
 
 
-def gather_lazily(equations: Equations, chunks: Chunks, width: int, progress: Any = None) -> Evidence:
+def gather_lazily(equations: RowMaker, chunks: Chunks, width: int, progress: Any = None) -> Evidence:
     """The evidence of all data, computed in parallel; with the same bits as one chunk after the other."""
     delayed = needed("dask.delayed", "dask").delayed
     if progress not in (None, True, False):

@@ -14,7 +14,7 @@ from ..mechanism.springs import can_hold
 from ..once import cached_property
 from ..representation import counted, html_table
 from ..system.system import System
-from .base import BaseParameters
+from .base_parameters import BaseParameters
 
 IDENTIFIED = "identified"
 COMBINED = "only in combination"

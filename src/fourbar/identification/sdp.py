@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import FourbarError, extra
-from .coordinates import Coordinates
-from .solve import Problem
+from .coordinates import EstimatedCoordinates
+from .least_squares import LeastSquares
 
 EXTRA = extra("identify")
 _MARGIN = 1e-6  # relative to the reference: every pseudo-inertia stays positive definite by this margin
@@ -25,7 +25,7 @@ def _packages() -> tuple[Any, Any]:
     return clarabel, sparse
 
 
-def solve_sdp(problem: Problem, c: Coordinates) -> np.ndarray:
+def solve_sdp(problem: LeastSquares, c: EstimatedCoordinates) -> np.ndarray:
     """The consistent x of least cost: minimise ½ xᵀ H x - fᵀ x with 1 + X ⪰ margin for every body."""
     clarabel, sparse = _packages()
     m, size = len(problem.prior), problem.svd[1].max(initial=1e-300) ** 2

@@ -2,7 +2,7 @@
 
 from .conventions import PEERS, convention
 from .joint_states import Convention
-from .states import Part, StateMap, state_map
+from .states import PeerJoint, StateMap, state_map
 from .twists import (
     force_from_wrench,
     point_velocity,
@@ -17,7 +17,7 @@ from .twists import (
 )
 
 __all__ = [
-    "PEERS", "Convention", "Part", "StateMap", "convention", "force_from_wrench", "point_velocity",
+    "PEERS", "Convention", "PeerJoint", "StateMap", "convention", "force_from_wrench", "point_velocity",
     "pose_from_quaternion", "quaternion_from_pose", "state_map", "swapped", "twist_from_world", "twist_to_world",
     "wrench_from_force", "wrench_from_world", "wrench_to_world",
 ]  # fmt: skip

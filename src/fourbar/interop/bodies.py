@@ -15,7 +15,7 @@ from ..tree.embedding import LoopEmbedding
 from .arrays import entries, read, stacked, stacked_rows
 
 
-class Link(NamedTuple):
+class BodyOnJoint(NamedTuple):
     """A body on its joint: numbers of body and parent (-1: the world), and where the joint's q and v begin.
 
     These are places in the coordinates and velocities of all joints (`robot.expand(q)`). `place` (4 x 4) is the pose of
@@ -31,7 +31,7 @@ class Link(NamedTuple):
     v: slice
 
 
-def links(robot: System) -> Iterator[Link]:
+def links(robot: System) -> Iterator[BodyOnJoint]:
     """All bodies, parents first."""
     number = {b.name: i for i, b in enumerate(robot.mechanism.bodies)} | {WORLD: -1}
     at_q = at_v = 0
@@ -39,7 +39,7 @@ def links(robot: System) -> Iterator[Link]:
         place = np.eye(4)
         place[:3, :3], place[:3, 3] = c.placement.rotation, c.placement.position
         q, v = slice(at_q, at_q + c.joint.nq), slice(at_v, at_v + c.joint.nv)
-        yield Link(i, number[c.parent], c.name, c.joint, place, q, v)
+        yield BodyOnJoint(i, number[c.parent], c.name, c.joint, place, q, v)
         at_q, at_v = q.stop, v.stop
 
 
@@ -52,7 +52,7 @@ def inverse_pose(T: np.ndarray) -> np.ndarray:
     return back
 
 
-def relative_pose(poses: np.ndarray, link: Link) -> np.ndarray:
+def relative_pose(poses: np.ndarray, link: BodyOnJoint) -> np.ndarray:
     """The pose (..., 4, 4) of a body in its parent."""
     own = poses[..., link.body, :, :]
     return own if link.parent < 0 else inverse_pose(poses[..., link.parent, :, :]) @ own

@@ -16,7 +16,7 @@ from .. import joints
 from ..errors import ModelError
 from ..joints import Joint
 from ..system.system import Builder, System
-from . import Part, convention, wrench_from_world, wrench_to_world
+from . import PeerJoint, convention, wrench_from_world, wrench_to_world
 from .joint_states import Convention
 from .peer import RobotPeer, in_series, placed
 
@@ -228,7 +228,7 @@ class Peer(RobotPeer):
             stored = _convention(j)
             if stored.nv:
                 body = _name(model, j.child_body())
-                parts.append(Part(body, stored, q, v, j.position_start(), j.velocity_start()))
+                parts.append(PeerJoint(body, stored, q, v, j.position_start(), j.velocity_start()))
             q, v = q + stored.nq, v + stored.nv
         super().__init__("drake", model, robot, parts)
         self.joints = tuple(ordered)  # Drake's bodies in our order

@@ -16,8 +16,8 @@ from .arrays import read, stacked
 from .bodies import inverse_pose, links, relative_pose, rows_of, tied_groups
 from .joint_coordinates import joint_coordinates
 from .rotations import read_rotation
-from .turns import with_turns
 from .velocities import velocities_by_joint
+from .whole_turns import with_turns
 
 
 class MaximalState(NamedTuple):

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..io.closing import report_loops, straightened
+from ..io.loop_repair import report_loops, straightened
 from ..io.mjcf.convert import convert, model_name
-from ..io.mjcf.lines import Lines
-from ..io.mjcf.names import Names
+from ..io.mjcf.lines import ElementLines
+from ..io.mjcf.names import MjcfNames
 from ..io.report import Reading, Report
 from ..io.source import Options
 from ..system.system import System
-from . import Part, convention, pose_from_quaternion, swapped, wrench_from_world, wrench_to_world
+from . import PeerJoint, convention, pose_from_quaternion, swapped, wrench_from_world, wrench_to_world
 from .arrays import read
 from .peer import RobotPeer
 
@@ -61,7 +61,7 @@ def from_mujoco(model: Any, *, strict: bool = False, waive: tuple[str, ...] = ()
     ('hinge',)
     """
     reading = Reading(model_name(model), strict, waive)
-    lines = Lines(reading.file)
+    lines = ElementLines(reading.file)
     mechanism = straightened(convert(model, lines, reading), Options(), reading)
     report_loops(mechanism, reading, lines.of_ours)
     return System(mechanism), reading.close()
@@ -93,12 +93,12 @@ class Peer(RobotPeer):
 
     def __init__(self, model: Any, robot: System | None = None) -> None:
         robot = from_mujoco(model)[0] if robot is None else robot
-        names = Names(model)
+        names = MjcfNames(model)
         number, parts, q, v = {name: j for j, name in enumerate(names.joints)}, [], 0, 0
         for c in robot.model.cluster_tree.moving:
             j = number[c.name]
             at = int(model.jnt_qposadr[j]), int(model.jnt_dofadr[j])
-            parts.append(Part(c.name, convention("mujoco", c.joint), q, v, *at))
+            parts.append(PeerJoint(c.name, convention("mujoco", c.joint), q, v, *at))
             q, v = q + c.joint.nq, v + c.joint.nv
         super().__init__("mujoco", model, robot, parts)
         self.bodies = [robot.names.bodies.index(name) for name in list(names.bodies)[1:]]  # its bodies among ours

@@ -15,7 +15,7 @@ from ..errors import ArgumentError
 from ..joints import Composite, Joint
 from ..spatial.transform import IDENTITY, Transform
 from ..system.system import System
-from . import Part, StateMap
+from . import PeerJoint, StateMap
 from .bodies import reduced_velocities
 from .maximal import reduced_coordinates
 
@@ -38,7 +38,7 @@ class RobotPeer:
     q may be left out where the peer's velocities are ours in another order and there are no loops.
     """
 
-    def __init__(self, peer: str, model: Any, robot: System, parts: Sequence[Part]) -> None:
+    def __init__(self, peer: str, model: Any, robot: System, parts: Sequence[PeerJoint]) -> None:
         self.model = model
         self.robot = robot
         self.states = StateMap(peer, parts)

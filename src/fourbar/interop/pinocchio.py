@@ -15,7 +15,7 @@ from .. import joints
 from ..errors import ModelError
 from ..joints.base import Joint
 from ..system.system import Builder, System, restored
-from . import Convention, Part, convention, swapped
+from . import Convention, PeerJoint, convention, swapped
 from .joint_states import InSeries
 from .peer import RobotPeer, in_series, placed
 
@@ -156,7 +156,7 @@ class Peer(RobotPeer):
         for i in range(1, model.njoints):
             joint = model.joints[i]
             stored = _convention(joint, model.names[i])
-            parts.append(Part(model.names[i], stored, q, joint.idx_v, joint.idx_q, joint.idx_v))
+            parts.append(PeerJoint(model.names[i], stored, q, joint.idx_v, joint.idx_q, joint.idx_v))
             q += stored.nq
         super().__init__("pinocchio", model, from_pinocchio(model, name), parts)
         self.data = model.createData()

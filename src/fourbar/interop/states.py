@@ -15,7 +15,7 @@ from .conventions import convention
 from .joint_states import Convention
 
 
-class Part(NamedTuple):
+class PeerJoint(NamedTuple):
     """A joint: how it is stored, and where its numbers begin in our q and v and in the peer's."""
 
     name: str
@@ -50,7 +50,7 @@ class StateMap:
     ----------
     peer : str
         The library: 'pinocchio', 'mujoco' or 'drake'.
-    parts : sequence of Part
+    parts : sequence of PeerJoint
         How each joint is stored, and where; `state_map` makes them.
 
     Examples
@@ -61,7 +61,7 @@ class StateMap:
     array([1. , 0.5])
     """
 
-    def __init__(self, peer: str, parts: Sequence[Part]) -> None:
+    def __init__(self, peer: str, parts: Sequence[PeerJoint]) -> None:
         self.peer = peer
         self.parts = tuple(parts)
         self.nq = sum(p.convention.nq for p in parts)
@@ -298,11 +298,11 @@ class StateMap:
             )
         return None
 
-    def _own(self, p: Part, q: np.ndarray | None) -> np.ndarray:
+    def _own(self, p: PeerJoint, q: np.ndarray | None) -> np.ndarray:
         """The part of q that belongs to a joint; nothing where it is not needed."""
         return np.zeros(p.convention.nq) if q is None else _cut(q, p.q, p.convention.nq)
 
-    def _mapped(self, of: Callable[[Part], np.ndarray], x: np.ndarray, to_peer: bool) -> np.ndarray:
+    def _mapped(self, of: Callable[[PeerJoint], np.ndarray], x: np.ndarray, to_peer: bool) -> np.ndarray:
         pieces = [(p.peer_v if to_peer else p.v, of(p)) for p in self.parts]
         return _filled(self.nv, pieces, x.shape[:-1])
 
@@ -352,7 +352,7 @@ def state_map(
     peer_q, peer_v = (
         dict(zip(order, _starts([getattr(by_name[x], n) for x in order]), strict=True)) for n in ("peer_nq", "nv")
     )
-    return StateMap(peer, [Part(n, by_name[n], q[n], v[n], peer_q[n], peer_v[n]) for n in names])
+    return StateMap(peer, [PeerJoint(n, by_name[n], q[n], v[n], peer_q[n], peer_v[n]) for n in names])
 
 
 def _starts(sizes: Sequence[int]) -> list[int]:

@@ -112,9 +112,9 @@ def find_format(name: str, data: bytes | None = None, chosen: str | None = None)
             raise ArgumentError(f"{name}: {other}")
         known = ", ".join(f"{f.name} ({' '.join(f.endings)})" for f in FORMATS.values())
         ended = f"its name ends in {ending!r}" if ending else "its name has no ending"
-        seen = f"its root element is <{root[:60]}>" if root else ended
+        reason = f"its root element is <{root[:60]}>" if root else ended
         raise ArgumentError(
-            f"{name}: cannot tell the format of this file, {seen}; choose it with format= (--format, for a file to "
-            f"write --to): {known}"
+            f"{name}: cannot determine the format of this file, {reason}; choose it with format= (--format, for a file "
+            f"to write --to): {known}"
         )
     return found

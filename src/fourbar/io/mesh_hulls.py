@@ -13,12 +13,11 @@ import math
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import ArgumentError, ModelError, extra
-from ..mechanism.geometry import Geometry
+from ..mechanism.geometry import Geometry, Hull
 
 MOST_POINTS = 32
 _LARGEST = 256 * 2**20  # bytes of a file
@@ -28,13 +27,6 @@ _REACHED = 1e-3  # of the size of a mesh: nearer than that it is reached
 _BY_TRIMESH = (".ply", ".off", ".glb", ".gltf", ".dae", ".3mf")
 _STL_HEAD, _STL_FACE = 84, 50
 _NUMBER = rb"[-+0-9.eEinfa]+"
-
-
-class Hull(NamedTuple):
-    """Corners (n, 3) of a hull inside that of a mesh, and how far the mesh reaches beyond it, in m."""
-
-    points: np.ndarray
-    beyond: float
 
 
 def hull_of(shape: Geometry, most: int = MOST_POINTS) -> Hull:

@@ -12,7 +12,7 @@ _PACKAGES = ("package", "model")
 
 
 @dataclass(frozen=True)
-class Found:
+class MeshPath:
     """The result for an address: a path, or the reason why there is none."""
 
     path: str = ""
@@ -37,23 +37,23 @@ class Meshes:
         self._folders = tuple(absolute(f) for f in folders)
         self._roots = tuple(absolute(f) for f in roots)
         self._base = None if base is None else absolute(base)
-        self._known: dict[str, Found] = {}
+        self._known: dict[str, MeshPath] = {}
 
-    def find(self, address: str) -> Found:
+    def find(self, address: str) -> MeshPath:
         """The file that an address names."""
         if address not in self._known:
             self._known[address] = self._find(address)
         return self._known[address]
 
-    def _find(self, address: str) -> Found:
+    def _find(self, address: str) -> MeshPath:
         scheme, separator, rest = address.partition("://")
         if not separator:
             return self._plain(address)
         if scheme in _PACKAGES:
             return self._in_package(unquote(rest))
-        return self._plain(unquote(rest)) if scheme == "file" else Found(problem="remote")
+        return self._plain(unquote(rest)) if scheme == "file" else MeshPath(problem="remote")
 
-    def _in_package(self, rest: str) -> Found:
+    def _in_package(self, rest: str) -> MeshPath:
         """package://name/path: in a listed folder that contains `name`, or that is `name`; in the file's own package.
 
         That is a folder around the file that has this name, and a package.xml as packages of ROS do.
@@ -68,7 +68,7 @@ class Meshes:
         above = [] if self._base is None else [self._base, *self._base.parents]
         return [f for f in above if _is_package(f)]
 
-    def _plain(self, name: str) -> Found:
+    def _plain(self, name: str) -> MeshPath:
         """A path: from the folder of the file, or from a listed one."""
         roots = [*([] if self._base is None else [self._base]), *self._folders]
         if PurePosixPath(name).is_absolute() or Path(name).is_absolute():
@@ -78,7 +78,7 @@ class Meshes:
             tries += [(root, self._base / name) for root in (*self._folders, *self._roots)]
         return self._first(tries)
 
-    def _first(self, tries: Sequence[tuple[Path, Path]]) -> Found:
+    def _first(self, tries: Sequence[tuple[Path, Path]]) -> MeshPath:
         """The first file that exists among those inside their folder."""
         outside = bool(tries)
         for root, path in tries:
@@ -86,8 +86,8 @@ class Meshes:
             if clean.is_relative_to(root):
                 outside = False
                 if self._is_there(clean):
-                    return Found(str(clean))
-        return Found(problem="outside" if outside else "missing")
+                    return MeshPath(str(clean))
+        return MeshPath(problem="outside" if outside else "missing")
 
     def _is_there(self, path: Path) -> bool:
         try:

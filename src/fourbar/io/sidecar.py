@@ -14,7 +14,7 @@ from ..constraints import Closure, Coupling, Gear
 from ..errors import ArgumentError
 from ..joints import Joint, Universal
 from ..joints.registry import about, tagged
-from ..mechanism.builder import Builder
+from ..mechanism.builder import MechanismBuilder
 from ..mechanism.validate import read_placement
 from .report import Reading
 from .source import Options, read_source
@@ -23,14 +23,14 @@ from .tables import Table, read_table
 _ZERO = [0.0, 0.0, 0.0]
 
 
-def add_sidecar(builder: Builder, path: str | Path, options: Options) -> Reading:
+def add_sidecar(builder: MechanismBuilder, path: str | Path, options: Options) -> Reading:
     """Add the content of a side-car file to a robot; returns its findings."""
     if not isinstance(path, str | Path):
         raise ArgumentError(f"sidecar={path!r}: expected the name of a file")
     source = read_source(path)
     reading = options.reading(source)
     table = read_table(source, reading)
-    readers: dict[str, Callable[[Builder, Table], None]] = {
+    readers: dict[str, Callable[[MechanismBuilder, Table], None]] = {
         "frames": _frame,
         "motors": _motor,
         "loops": _loop,
@@ -67,7 +67,7 @@ def _axis(entry: Table, key: str = "axis", default: Any = "z") -> Any:
     return value if isinstance(value, str) else entry.numbers(key, (3,))
 
 
-def _loop(builder: Builder, entry: Table) -> None:
+def _loop(builder: MechanismBuilder, entry: Table) -> None:
     """{name, type, predecessor, successor, position1, rpy1, position2, rpy2, axis, independent}."""
     name, kind, known = entry.word("name"), entry.word("type"), tagged("urdf+")
     if kind == "universal":
@@ -85,19 +85,19 @@ def _loop(builder: Builder, entry: Table) -> None:
     builder.loop(closure, name=name, independent=entry.words("independent", []))
 
 
-def _gear(builder: Builder, entry: Table) -> None:
+def _gear(builder: MechanismBuilder, entry: Table) -> None:
     """{name, driver, driven, ratio, offset}: q_driven = ratio · q_driver + offset."""
     gear = Gear(entry.word("driver"), entry.word("driven"), entry.number("ratio"), entry.number("offset", 0.0))
     builder.loop(gear, name=entry.word("name", None))
 
 
-def _coupling(builder: Builder, entry: Table) -> None:
+def _coupling(builder: MechanismBuilder, entry: Table) -> None:
     """{name, factors = {joint = factor}, offset, independent}: Σ factor · q = offset."""
     coupling = Coupling(entry.factors("factors"), entry.number("offset", 0.0))
     builder.loop(coupling, name=entry.word("name", None), independent=entry.words("independent", []))
 
 
-def _motor(builder: Builder, entry: Table) -> None:
+def _motor(builder: MechanismBuilder, entry: Table) -> None:
     """{name, parent, drives, ratio, axis, position, rpy, mass, com, inertia}: a rotor as a body."""
     builder.motor(
         entry.word("name"), drives=entry.word("drives"), ratio=entry.number("ratio"), parent=entry.word("parent"),
@@ -106,6 +106,6 @@ def _motor(builder: Builder, entry: Table) -> None:
     )  # fmt: skip
 
 
-def _frame(builder: Builder, entry: Table) -> None:
+def _frame(builder: MechanismBuilder, entry: Table) -> None:
     """{name, body, position, rpy}: a named placement on a body."""
     builder.frame(entry.word("name"), entry.word("body"), **_pose(entry))

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import ArgumentError, unknown
 from ..joints import Free
-from ..mechanism.builder import Builder
+from ..mechanism.builder import MechanismBuilder
 from ..mechanism.mechanism import WORLD, Mechanism
 from .element import Element, report_leftovers
 from .report import Reading
@@ -28,7 +28,7 @@ _OTHERS: dict[str, str] = dict.fromkeys(
 Pair = frozenset[str]
 
 
-def add_srdf(builder: Builder, path: Any, options: Options) -> Reading:
+def add_srdf(builder: MechanismBuilder, path: Any, options: Options) -> Reading:
     """Add what an SRDF file says to a robot; returns its findings."""
     if not isinstance(path, str | Path):
         raise ArgumentError(f"srdf={path!r}: expected the name of a file")

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from ..errors import ArgumentError, ModelError
 from ..joints.serialize import shown
-from .documents import Lines, read_json, read_toml, read_yaml
+from .documents import DocumentLines, read_json, read_toml, read_yaml
 from .documents.lines import Path, labelled
 from .numbers import NotANumber, read_number
 from .report import ParseError, Place, Reading
@@ -22,7 +22,7 @@ _REQUIRED = object()
 class Table:
     """A mapping of a file; `at` is its path, such as ("motors", 2)."""
 
-    def __init__(self, content: dict[str, Any], at: Path, reading: Reading, lines: Lines) -> None:
+    def __init__(self, content: dict[str, Any], at: Path, reading: Reading, lines: DocumentLines) -> None:
         self._content = content
         self._read: set[str] = set()
         self._at, self._lines = at, lines

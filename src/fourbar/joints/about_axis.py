@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..expr import atan2, cos, sin
 from ..spatial.linear import Mat, Scalar, Vec
-from ..spatial.rotation import Turn
+from ..spatial.rotation import RotationZ
 from ..spatial.subspace import Subspace
 from ..spatial.transform import Transform
 from .axis import Axis, rotation_from_z, unit_axis
@@ -56,9 +56,9 @@ class AxisJoint(Joint):
         """S of T'."""
 
 
-def turn(angle: Scalar) -> Turn:
+def turn(angle: Scalar) -> RotationZ:
     """Rotation about z by an angle."""
-    return Turn(cos(angle), sin(angle))
+    return RotationZ(cos(angle), sin(angle))
 
 
 def angle_about_z(R: Mat) -> Scalar:

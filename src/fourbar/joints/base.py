@@ -1,4 +1,4 @@
-"""What a joint is. To add one: subclass `Joint` in a file of this folder, and register it in `registry.py`."""
+"""The base of all joints. To add one: subclass `Joint` in a file of this folder, and register it in `registry.py`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..spatial.vectors import Twist
 from .rates import derived_subspace_rate
 
 if TYPE_CHECKING:
-    from .held import RotationRows
-    from .image import Mirrored
     from .mirror import Mirror
+    from .mirror_image import Mirrored
+    from .rotation_rows import RotationRows
 
 
 class Joint(ABC):
@@ -114,7 +114,7 @@ class Joint(ABC):
         """The mirror image, and how coordinates and velocities turn into those of the image."""
         raise ModelError(
             f"how a joint of type {type(self).__name__} is mirrored is not known; give its class a method "
-            "mirrored(mirror) that returns a fourbar.joints.image.Mirrored"
+            "mirrored(mirror) that returns a fourbar.joints.mirror_image.Mirrored"
         )
 
     def in_series(self) -> Sequence[Joint | Transform] | None:

@@ -16,8 +16,8 @@ from ..spatial.subspace import Columns, Selection, Subspace
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
 from .base import Joint
-from .image import Mirrored, blocks
 from .independence import require_independent
+from .mirror_image import Mirrored, blocks
 
 if TYPE_CHECKING:
     from .mirror import Mirror

@@ -16,8 +16,8 @@ from ..spatial.subspace import Columns, Subspace
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
 from .euclidean import FlatJoint, uniform
-from .image import Mirrored, diagonal
 from .independence import require_independent
+from .mirror_image import Mirrored, diagonal
 
 if TYPE_CHECKING:
     from .mirror import Mirror

@@ -1,4 +1,4 @@
-"""What joints with additive coordinates, q̇ = v, have in common."""
+"""Joints with additive coordinates, q̇ = v."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.transform import Transform
 from .base import Joint
 from .composite import Composite, SeriesJoint
-from .held import RotationRows
-from .image import Mirrored, diagonal
 from .lie import Spherical
+from .mirror_image import Mirrored, diagonal
 from .one_axis import Revolute
+from .rotation_rows import RotationRows
 
 if TYPE_CHECKING:
     from .mirror import Mirror

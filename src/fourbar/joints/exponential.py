@@ -17,10 +17,10 @@ from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
 from .base import Joint
 from .euclidean import FlatJoint
-from .held import RotationRows
-from .image import Mirrored
 from .lie import Spherical
+from .mirror_image import Mirrored
 from .one_axis import Revolute
+from .rotation_rows import RotationRows
 
 if TYPE_CHECKING:
     from .mirror import Mirror

@@ -11,8 +11,8 @@ from ..spatial.subspace import Selection, Subspace
 from ..spatial.transform import IDENTITY, Transform
 from .base import Joint
 from .euclidean import FlatJoint
-from .held import RotationRows
-from .image import Mirrored
+from .mirror_image import Mirrored
+from .rotation_rows import RotationRows
 
 if TYPE_CHECKING:
     from .mirror import Mirror

@@ -24,9 +24,9 @@ from .about_axis import AxisJoint, angle_about_z, turn
 from .axis import Axis, rotation_from_z
 from .base import Joint
 from .euclidean import uniform
-from .held import RotationRows
-from .image import ONE, Mirrored, blocks, diagonal
+from .mirror_image import ONE, Mirrored, blocks, diagonal
 from .one_axis import Prismatic, Revolute
+from .rotation_rows import RotationRows
 
 if TYPE_CHECKING:
     from .mirror import Mirror

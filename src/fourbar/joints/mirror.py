@@ -15,7 +15,7 @@ from ..once import cached_property
 from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.transform import Transform
 from .axis import Axis, Direction, rotation_from_z, unit_axis
-from .image import Mirrored, Rows
+from .mirror_image import Mirrored, Rows
 
 if TYPE_CHECKING:
     from .base import Joint

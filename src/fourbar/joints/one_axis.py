@@ -16,8 +16,8 @@ from ..spatial.transform import Transform
 from .about_axis import AxisJoint, angle_about_z, turn
 from .base import Joint
 from .euclidean import FlatJoint
-from .held import RotationRows
-from .image import ONE, Mirrored, diagonal
+from .mirror_image import ONE, Mirrored, diagonal
+from .rotation_rows import RotationRows
 
 if TYPE_CHECKING:
     from .mirror import Mirror
@@ -173,7 +173,7 @@ class Helical(AxisJoint, FlatJoint):
         return [p[0], p[1], *rows.about_z(R), *self._thread(R, p[2], rows)]
 
     def _thread(self, R: Mat, z: Scalar, rows: RotationRows) -> list[Scalar]:
-        """A screw turns by z / pitch, whole turns included: so much tells the pose."""
+        """A screw turns by z / pitch, whole turns included: the pose determines both."""
         if self.pitch == 0.0:
             return [z]
         turned = z * (1.0 / self.pitch)

@@ -55,7 +55,7 @@ def tagged(form: str) -> dict[str, type[Joint]]:
 
 
 def tag_of(kind: type[Joint], form: str) -> str | None:
-    """What a file format calls a joint type; None where it has no word for it."""
+    """The name of a joint type in a file format; None if it has none."""
     return next((word for word, known in tagged(form).items() if known is kind), None)
 
 

@@ -13,9 +13,9 @@ from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import Transform
 from .axis import Axis, unit_axis
 from .composite import SeriesJoint
-from .held import RotationRows
-from .image import Mirrored, diagonal
+from .mirror_image import Mirrored, diagonal
 from .one_axis import Revolute
+from .rotation_rows import RotationRows
 
 if TYPE_CHECKING:
     from .mirror import Mirror

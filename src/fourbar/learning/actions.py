@@ -1,4 +1,4 @@
-"""What actions do: numbers between -1 and 1, one for each joint that is driven, become joint forces."""
+"""Actions of a task: numbers between -1 and 1, one for each joint that is driven, become joint forces."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from ..errors import ArgumentError
 from ..sim.read_arguments import check_actuators
 from ..system.system import System
-from .layout import Driven, driven
+from .layout import DrivenJoints, driven
 
 
-class Drive(ABC):
+class ActionDrive(ABC):
     """Actions of a robot: commands from actions and states. `held`: from actions alone.
 
     `kind` says what a batch of worlds takes them for: "tau", joint forces, or "u", controls of actuators.
@@ -23,16 +23,18 @@ class Drive(ABC):
     held = False
     kind = "tau"
 
-    def __init__(self, robot: System, names: tuple[str, ...], commands: int, joints: Driven | None = None) -> None:
+    def __init__(
+        self, robot: System, names: tuple[str, ...], commands: int, joints: DrivenJoints | None = None
+    ) -> None:
         self.robot, self.names, self.commands, self._joints = robot, names, commands, joints
 
     @property
     def size(self) -> int:
-        """How many numbers an action has."""
+        """Number of entries of an action."""
         return len(self.names)
 
     @property
-    def joints(self) -> Driven:
+    def joints(self) -> DrivenJoints:
         """The joints whose positions and velocities are shown: those driven, or all that have one coordinate."""
         if self._joints is None:
             self._joints = driven("worlds", self.robot, None)
@@ -43,10 +45,10 @@ class Drive(ABC):
         """Commands (n, commands) of actions (n, size), at states (n, nq), (n, nv)."""
 
 
-class JointDrive(Drive):
+class JointDrive(ActionDrive):
     """Actions that become forces of joints."""
 
-    def __init__(self, robot: System, joints: Driven) -> None:
+    def __init__(self, robot: System, joints: DrivenJoints) -> None:
         super().__init__(robot, joints.names, robot.nv, joints)
 
     def command(self, action: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -61,11 +63,11 @@ class JointDrive(Drive):
 
 
 class Action(ABC):
-    """What a task takes as its actions."""
+    """The kind of actions of a task."""
 
     @abstractmethod
-    def on(self, robot: System) -> Drive:
-        """The same for the joints of a robot."""
+    def on(self, robot: System) -> ActionDrive:
+        """The actions of a robot with these settings."""
 
 
 def _per_joint(owner: str, name: str, given: Any, names: tuple[str, ...], least: float = 0.0) -> np.ndarray:
@@ -83,7 +85,7 @@ def _per_joint(owner: str, name: str, given: Any, names: tuple[str, ...], least:
     return array
 
 
-def _bounds(owner: str, limit: Any, joints: Driven) -> tuple[np.ndarray, np.ndarray]:
+def _bounds(owner: str, limit: Any, joints: DrivenJoints) -> tuple[np.ndarray, np.ndarray]:
     """The smallest and largest forces: those given, else those of the model."""
     if limit is None:
         return joints.low, joints.high
@@ -110,8 +112,8 @@ class Forces(Action):
     def __init__(self, limit: Any = None, joints: Sequence[str] | None = None) -> None:
         self.limit, self.joints = limit, joints
 
-    def on(self, robot: System) -> Drive:
-        """The same for the joints of a robot."""
+    def on(self, robot: System) -> ActionDrive:
+        """The actions of a robot with these settings."""
         joints = driven("Forces", robot, self.joints)
         low, high = _bounds("Forces", self.limit, joints)
         for name, *ends in zip(joints.names, low, high, strict=True):
@@ -123,7 +125,7 @@ class Forces(Action):
 class _ForceDrive(JointDrive):
     held = True
 
-    def __init__(self, robot: System, joints: Driven, low: np.ndarray, high: np.ndarray) -> None:
+    def __init__(self, robot: System, joints: DrivenJoints, low: np.ndarray, high: np.ndarray) -> None:
         super().__init__(robot, joints)
         self._centre, self._half = 0.5 * (low + high), 0.5 * (high - low)
 
@@ -170,8 +172,8 @@ class Targets(Action):
         self.stiffness, self.damping, self.around, self.scale = stiffness, damping, around, scale
         self.limit, self.joints = limit, joints
 
-    def on(self, robot: System) -> Drive:
-        """The same for the joints of a robot."""
+    def on(self, robot: System) -> ActionDrive:
+        """The actions of a robot with these settings."""
         joints = driven("Targets", robot, self.joints)
         numbers = [_per_joint("Targets", x, getattr(self, x), joints.names) for x in ("stiffness", "damping", "scale")]
         around = np.asarray(robot.neutral() if self.around is None else self.around, float)
@@ -184,7 +186,7 @@ class _TargetDrive(JointDrive):
     def __init__(
         self,
         robot: System,
-        joints: Driven,
+        joints: DrivenJoints,
         around: np.ndarray,
         numbers: list[np.ndarray],
         bounds: tuple[np.ndarray, np.ndarray],
@@ -222,11 +224,11 @@ class Controls(Action):
     def __init__(self, around: Any = None, scale: Any = None) -> None:
         self.around, self.scale = around, scale
 
-    def on(self, robot: System) -> Drive:
-        """The same for the actuators of a robot."""
+    def on(self, robot: System) -> ActionDrive:
+        """The actions of a robot with these settings."""
         names = robot.names.actuators
         if not names:
-            raise ArgumentError(f"Controls: robot {robot.name!r} has no actuators; take Targets or Forces")
+            raise ArgumentError(f"Controls: robot {robot.name!r} has no actuators; use Targets or Forces")
         check_actuators(robot)
         low, high = np.array([x.control_range for x in robot.mechanism.actuators], float).T
         for name, *ends in zip(names, low, high, strict=True):
@@ -240,7 +242,7 @@ class Controls(Action):
         )  # fmt: skip
 
 
-class _ControlDrive(Drive):
+class _ControlDrive(ActionDrive):
     held, kind = True, "u"
 
     def __init__(self, robot: System, names: tuple[str, ...], around: np.ndarray, scale: np.ndarray) -> None:

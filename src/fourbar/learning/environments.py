@@ -44,7 +44,7 @@ def _read_actions(actions: Any, shape: tuple[int, ...], names: Sequence[str]) ->
 
 
 def _spread(info: Mapping[str, np.ndarray], ids: np.ndarray, n: int) -> dict[str, Any]:
-    """What is known of some worlds as arrays for all, each with a mask that says of which."""
+    """Arrays of some worlds as arrays of all, each with a mask of the worlds that have entries."""
     found: dict[str, Any] = {}
     for name, x in info.items():
         found[name], found[f"_{name}"] = np.zeros((n, *x.shape[1:]), x.dtype), np.zeros(n, bool)
@@ -110,7 +110,7 @@ class VectorEnv(gym.vector.VectorEnv):
         self.action_space = gym.vector.utils.batch_space(self.single_action_space, self.num_envs)
         self._seeds: list[int] | None = None
         self._ended = np.zeros(self.num_envs, bool)
-        self._seen: np.ndarray | None = None
+        self._observations: np.ndarray | None = None
 
     @property
     def np_random(self) -> tuple[np.random.Generator, ...]:
@@ -147,8 +147,8 @@ class VectorEnv(gym.vector.VectorEnv):
             raise ArgumentError(
                 f"reset: options[{_MASK!r}]={mask!r}: expected an array of {self.num_envs} booleans, at least one True"
             )
-        if self._seen is None and not mask.all():
-            raise ResetNeeded("reset: all worlds have to be reset once, before some of them can be")
+        if self._observations is None and not mask.all():
+            raise ResetNeeded("reset: reset all worlds once before resetting some of them")
         return np.flatnonzero(mask)
 
     def reset(
@@ -172,13 +172,13 @@ class VectorEnv(gym.vector.VectorEnv):
         ids = self._masked(options)
         self._sow(seed, ids)
         rest = {name: x for name, x in (options or {}).items() if name != _MASK}
-        seen = self._begun(ids, rest)
-        if self._seen is None or len(ids) == self.num_envs:
-            self._seen = seen
+        observations = self._begun(ids, rest)
+        if self._observations is None or len(ids) == self.num_envs:
+            self._observations = observations
         else:
-            self._seen[ids] = seen
+            self._observations[ids] = observations
         self._ended[ids] = False
-        return self._seen.copy(), {}
+        return self._observations.copy(), {}
 
     def _begun(self, ids: np.ndarray, options: Mapping[str, Any] | None = None) -> np.ndarray:
         """New episodes of some worlds, and what is observed of them."""
@@ -199,7 +199,7 @@ class VectorEnv(gym.vector.VectorEnv):
         tuple
             Observations, rewards, terminated, truncated (a row for each world) and info.
         """
-        if self._seen is None:
+        if self._observations is None:
             raise ResetNeeded("step: call reset first")
         actions = _read_actions(actions, self.action_space.shape, self.task.drive.names)
         if self._mode is AutoresetMode.NEXT_STEP and self._ended.any():
@@ -210,11 +210,14 @@ class VectorEnv(gym.vector.VectorEnv):
             raise ResetNeeded(f"step: the episodes of worlds {worlds} have ended; call {call}")
         self._episodes.advance(actions)
         judged = self._episodes.judged()
-        self._seen, info = self._episodes.observed(), _spread(judged.info, np.arange(self.num_envs), self.num_envs)
+        self._observations, info = (
+            self._episodes.observed(),
+            _spread(judged.info, np.arange(self.num_envs), self.num_envs),
+        )
         self._ended = judged.terminated | judged.truncated
         if self._mode is AutoresetMode.SAME_STEP and self._ended.any():
             info = self._same_step(judged)
-        return self._seen.copy(), judged.reward, judged.terminated, judged.truncated, info
+        return self._observations.copy(), judged.reward, judged.terminated, judged.truncated, info
 
     def _next_step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """A step in which the worlds that have ended begin anew, and the others move."""
@@ -226,20 +229,20 @@ class VectorEnv(gym.vector.VectorEnv):
             judged = self._episodes.judged(moving)
             reward[moving], terminated[moving], truncated[moving] = judged[:3]
             info = _spread(judged.info, moving, n)
-        self._seen, self._ended = self._episodes.observed(), terminated | truncated
-        return self._seen.copy(), reward, terminated, truncated, info
+        self._observations, self._ended = self._episodes.observed(), terminated | truncated
+        return self._observations.copy(), reward, terminated, truncated, info
 
     def _same_step(self, judged: Judged) -> dict[str, Any]:
         """Begin anew where episodes have ended; the info of the step, with the last observations."""
         n, ended, on = self.num_envs, np.flatnonzero(self._ended), np.flatnonzero(~self._ended)
-        assert self._seen is not None
+        assert self._observations is not None
         last = np.full(n, None, object)
         for i in ended:
-            last[i] = self._seen[i].copy()
+            last[i] = self._observations[i].copy()
         info = {"final_obs": last, "_final_obs": self._ended.copy()}
         info["final_info"] = _spread({name: x[ended] for name, x in judged.info.items()}, ended, n)
         info["_final_info"] = self._ended.copy()
-        self._seen[ended] = self._begun(ended)
+        self._observations[ended] = self._begun(ended)
         self._ended = np.zeros(n, bool)
         return info | (_spread({name: x[on] for name, x in judged.info.items()}, on, n) if len(on) else {})
 

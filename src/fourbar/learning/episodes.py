@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError
-from ..sim.numbers import nominal_numbers
+from ..sim.given_numbers import nominal_numbers
 from .task import Task
 from .worlds import Worlds
 
 
 class Judged(NamedTuple):
-    """What a step was worth, and what became of each world."""
+    """Rewards of a step, and whether each world terminated or was truncated."""
 
     reward: np.ndarray
     terminated: np.ndarray
@@ -56,7 +56,7 @@ class Episodes:
         return nominal_numbers(scene.robot.mechanism, names, scene.grounds)
 
     def _width(self) -> int:
-        """How many numbers an observation has: asked once, of worlds that begin."""
+        """Number of entries of an observation, found once, at the start."""
         self.start()
         found = _numbers(self.task.observe(Worlds(self)))
         if found.ndim != 2 or len(found) != self.n or not found.shape[1]:
@@ -102,7 +102,7 @@ class Episodes:
         return self._checked("observe", self.task.observe(worlds), (len(worlds), self.width), ids).copy()
 
     def judged(self, ids: np.ndarray | None = None) -> Judged:
-        """What the step was worth that was just made."""
+        """The rewards and ends of the last step."""
         worlds = Worlds(self, ids)
         n = len(worlds)
         reward = self._checked("reward", self.task.reward(worlds), (n,), ids).copy()
@@ -114,7 +114,7 @@ class Episodes:
         return Judged(reward, ended | worlds.diverged, worlds.steps >= self.task.steps, info | self._info(worlds))
 
     def _info(self, worlds: Worlds) -> dict[str, np.ndarray]:
-        """What the task has to say of a step."""
+        """The info of the task about a step."""
         given = self.task.info(worlds)
         if not isinstance(given, Mapping):
             raise ArgumentError(f"info(worlds) must return a dictionary of arrays, got {type(given).__name__}")
@@ -128,7 +128,7 @@ class Episodes:
         return found
 
     def _checked(self, name: str, found: Any, shape: tuple[int, ...], ids: np.ndarray | None) -> np.ndarray:
-        """What a function of the task returned, of the right shape and finite."""
+        """The checked result of a function of the task: of the right shape, and finite."""
         array = _numbers(found)
         if array.shape != shape:
             got = f"shape {array.shape}" if array.ndim else repr(found)

@@ -1,4 +1,4 @@
-"""Which coordinates and velocities of a robot are those of its free base, and which those of joints that are driven."""
+"""The layout of q and v of a robot: entries of its floating base, and of the joints that are driven."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SMALL = 1e-4  # rad, m: how far a joint is moved to see how its coordinate foll
 
 
 @dataclass(frozen=True)
-class Base:
+class FloatingBase:
     """The first free joint that carries a body on the world: the entries of its position, quaternion and velocities.
 
     `placement` is where the joint sits in the world, `down` the direction of gravity in its axes.
@@ -66,7 +66,7 @@ def _free(robot: System) -> PlacedJoint | None:
     return None
 
 
-def _base(robot: System) -> Base | None:
+def _base(robot: System) -> FloatingBase | None:
     joint = _free(robot)
     if joint is None:
         return None
@@ -74,29 +74,31 @@ def _base(robot: System) -> Base | None:
     v = [robot.names.velocities.index(x) for x in velocity_names(joint.name, joint.joint)]
     down = np.asarray(joint.placement.rotation).T @ np.asarray(robot.gravity)
     size = float(np.linalg.norm(down))
-    return Base(np.array(q[:3]), np.array(q[3:]), np.array(v), down / size if size else down, joint.placement)
+    return FloatingBase(np.array(q[:3]), np.array(q[3:]), np.array(v), down / size if size else down, joint.placement)
 
 
 @dataclass(frozen=True)
-class Layout:
+class StateLayout:
     """The base, if there is one, and the entries of q and v that are not the base's."""
 
-    base: Base | None
+    base: FloatingBase | None
     other_q: np.ndarray
     other_v: np.ndarray
 
     @staticmethod
-    def of(robot: System) -> Layout:
+    def of(robot: System) -> StateLayout:
         """That of a robot."""
         base = _base(robot)
         if base is None:
-            return Layout(None, np.arange(robot.nq), np.arange(robot.nv))
+            return StateLayout(None, np.arange(robot.nq), np.arange(robot.nv))
         own = np.concatenate([base.position, base.quaternion])
-        return Layout(base, np.setdiff1d(np.arange(robot.nq), own), np.setdiff1d(np.arange(robot.nv), base.velocity))
+        return StateLayout(
+            base, np.setdiff1d(np.arange(robot.nq), own), np.setdiff1d(np.arange(robot.nv), base.velocity)
+        )
 
 
 @dataclass(frozen=True)
-class Driven:
+class DrivenJoints:
     """Joints that actions drive: their names, entries of q and v, and the largest forces (infinite if not known).
 
     `ratio` is the rate of the coordinate in q per unit of v; tau is ratio times the force along the coordinate. A loop
@@ -122,7 +124,7 @@ def _drivable(robot: System) -> dict[str, PlacedJoint]:
     return {j.name: j for j in joints if j.name in both and j.joint.nv == 1 and is_flat(j.joint)}
 
 
-def driven(owner: str, robot: System, names: Any) -> Driven:
+def driven(owner: str, robot: System, names: Any) -> DrivenJoints:
     """The joints of some names, or all that have one coordinate."""
     known = _drivable(robot)
     if isinstance(names, str):
@@ -138,7 +140,7 @@ def driven(owner: str, robot: System, names: Any) -> Driven:
     units, ratio = _units(robot, chosen, q, v)
     high = np.array([(*known[name].max_force, np.inf)[0] for name in chosen])
     low = np.array([(*known[name].min_force, -bound)[0] for name, bound in zip(chosen, high, strict=True)])
-    return Driven(chosen, _entries(q), _entries(v), ratio, low * units / ratio, high * units / ratio)
+    return DrivenJoints(chosen, _entries(q), _entries(v), ratio, low * units / ratio, high * units / ratio)
 
 
 def _entries(numbers: np.ndarray) -> Entries:

@@ -11,7 +11,7 @@ from ..errors import ArgumentError
 from ..sim.read_arguments import check_times, read_period
 from ..sim.scene import Scene
 from .actions import Action
-from .layout import Layout
+from .layout import StateLayout
 from .worlds import Worlds
 
 Function = Callable[[Worlds], Any]
@@ -34,7 +34,7 @@ def _nothing(worlds: Worlds) -> dict[str, Any]:
 
 
 def _read_draw(name: str, how: Any) -> Function:
-    """How a number is drawn for each world: a function, or uniformly between two numbers."""
+    """The distribution of a number over worlds: a function, or uniform between two numbers."""
     if callable(how):
         return how
     try:
@@ -146,7 +146,7 @@ class Task:
         if not fastest > 0.0:
             raise ArgumentError(f"Task: fastest={fastest!r}: expected a velocity, positive")
         self.fastest = float(fastest)
-        self.drive, self.layout = action.on(scene.robot), Layout.of(scene.robot)
+        self.drive, self.layout = action.on(scene.robot), StateLayout.of(scene.robot)
 
     def _read_duration(self, duration: float | None) -> float:
         """After how many actions an episode is truncated."""

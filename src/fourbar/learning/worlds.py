@@ -12,7 +12,7 @@ from .random_numbers import Draws
 if TYPE_CHECKING:
     from ..system.system import System
     from .episodes import Episodes
-    from .layout import Base
+    from .layout import FloatingBase
 
 
 class Worlds:
@@ -48,7 +48,7 @@ class Worlds:
         return f"<fourbar worlds: {len(self)} of {self._all.n}>"
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """What the task remembers under a name of its `memory`."""
+        """An array of the task's `memory`, by name."""
         return self._rows(self._remembered(name))
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -92,7 +92,7 @@ class Worlds:
 
     @property
     def steps(self) -> np.ndarray:
-        """How many actions the episode has had (n)."""
+        """Number of actions of the episode so far (n)."""
         return self._rows(self._all.steps)
 
     @property
@@ -144,10 +144,10 @@ class Worlds:
         """Velocities (n, size) of the joints that are driven."""
         return self._all.drive.joints.velocities(self.v)
 
-    def _base(self, name: str) -> Base:
+    def _base(self, name: str) -> FloatingBase:
         base = self._all.task.layout.base
         if base is None:
-            raise ArgumentError(f"worlds.{name}: robot {self.robot.name!r} has no base that moves freely")
+            raise ArgumentError(f"worlds.{name}: robot {self.robot.name!r} has no floating base")
         return base
 
     @property
@@ -166,7 +166,7 @@ class Worlds:
         return self._base("gravity").gravity(self.q)
 
     def proprioception(self) -> np.ndarray:
-        """What a robot feels of itself, (n, numbers): the default observation.
+        """Proprioception, (n, numbers): the default observation.
 
         Direction of gravity (3) and velocities (6) in the axes of the base, if there is one; all other coordinates and
         velocities; the last action.

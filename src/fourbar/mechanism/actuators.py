@@ -119,7 +119,7 @@ def _three(values: tuple[float, ...]) -> tuple[float, float, float]:
 
 
 def law_form(actuator: Actuator) -> str:
-    """What its law is: that of a 'motor', of a 'position' or 'velocity' servo, another 'affine' one, or '' for none."""
+    """The kind of its law: of a 'motor', of a 'position' or 'velocity' servo, another 'affine' one, or '' for none."""
     found = law_of(actuator)
     if found is None or actuator.kind == "motor":
         return "" if found is None else "motor"

@@ -43,7 +43,7 @@ def _read_joint(what: str, joint: Any) -> Joint:
     return Fixed() if joint is None else joint
 
 
-class Builder(ActuatorBuilder, ContactBuilder):
+class MechanismBuilder(ActuatorBuilder, ContactBuilder):
     """Collects bodies, joints, frames, loops, actuators and what may touch, by name.
 
     Parameters

@@ -1,4 +1,4 @@
-"""How shapes meet: their surfaces, and rules of contact by name. Frozen data; nothing here computes forces."""
+"""Contact data: surfaces of shapes, and rules of contact by name. Frozen data; nothing here computes forces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _is_number(x: object) -> bool:
 
 @dataclass(frozen=True)
 class Surface:
-    """How a shape meets others. None: nothing is said.
+    """The surface of a shape in contacts. None: not given.
 
     friction: coefficient of sliding, `friction2` in the second direction where it is another one; torsion and rolling:
     torque per normal force, in m; restitution from 0 to 1; stiffness (N/m) and damping (N s/m) of compliant contact.
@@ -99,7 +99,7 @@ class ContactPair:
 
 @dataclass(frozen=True)
 class ContactRules:
-    """Which shapes meet besides or despite their groups, by name, and what a file says of its simulation.
+    """Pairs of shapes that may touch besides or despite their groups, by name, and options of a file for simulation.
 
     excluded: pairs of bodies whose shapes do not meet. with_parents: whether shapes of a body and of the one that
     carries it meet. enabled: False where a file switches contacts off. cone, impratio (ratio of the impedances of
@@ -134,7 +134,7 @@ class ContactRules:
         return replace(self, pairs=pairs, excluded=tuple((new(a), new(b)) for a, b in self.excluded))
 
     def among(self, bodies: Collection[str]) -> ContactRules:
-        """What is left of them where only these bodies are left."""
+        """The rules that remain if only these bodies are left."""
         pairs = tuple(x for x in self.pairs if set(x.bodies) <= set(bodies))
         return replace(self, pairs=pairs, excluded=tuple(x for x in self.excluded if set(x) <= set(bodies)))
 

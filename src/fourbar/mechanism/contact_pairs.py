@@ -1,4 +1,4 @@
-"""Which shapes of a mechanism may touch which: by their groups, without neighbours, as MuJoCo chooses them.
+"""Pairs of shapes of a mechanism that may touch: by their groups, without neighbours, as MuJoCo chooses them.
 
 Bodies that are fixed to each other are one; shapes of one never touch. Shapes of a body and of the one that carries it
 do not either, unless that one is fixed to the world, or the rules say so. Excluded pairs of bodies do not; pairs of
@@ -44,10 +44,10 @@ def body_shapes(mechanism: Mechanism) -> list[BodyShape]:
 
 def contact_candidates(mechanism: Mechanism) -> list[MayTouch]:
     """The pairs of shapes that may touch; none if contacts are switched off."""
-    return list(_candidates(mechanism, _Bodies(mechanism)))
+    return list(_candidates(mechanism, _Carriers(mechanism)))
 
 
-def _candidates(mechanism: Mechanism, bodies: _Bodies) -> Iterator[MayTouch]:
+def _candidates(mechanism: Mechanism, bodies: _Carriers) -> Iterator[MayTouch]:
     rules = mechanism.contacts
     if not rules.enabled:
         return
@@ -72,7 +72,7 @@ def touches_world(mechanism: Mechanism) -> bool:
 
     What carries joints that move, as the base of an arm does, is a part of the robot and not of the world.
     """
-    bodies = _Bodies(mechanism)
+    bodies = _Carriers(mechanism)
     bases = _bases(mechanism, bodies)
 
     def of_world(x: BodyShape) -> bool:
@@ -84,7 +84,7 @@ def touches_world(mechanism: Mechanism) -> bool:
     return any(of_world(a) and bodies.rigid[b.body] != WORLD for a, b in pairs)
 
 
-def _bases(mechanism: Mechanism, bodies: _Bodies) -> set[str]:
+def _bases(mechanism: Mechanism, bodies: _Carriers) -> set[str]:
     """The bodies that are fixed to the world and to something on which joints move."""
     root = {WORLD: WORLD}  # of a fixed body the first one below the world
     for c in mechanism.joints:
@@ -103,19 +103,19 @@ def _named(shapes: list[BodyShape], pairs: tuple[ContactPair, ...]) -> Iterator[
             yield MayTouch(by_name[pair.first], by_name[pair.second], pair)
 
 
-class _Bodies:
-    """What is rigid, and who carries whom."""
+class _Carriers:
+    """Rigidly connected bodies, and the body that carries each."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.rigid = {WORLD: WORLD}  # of the bodies that are fixed to each other the first
         self._carrier: dict[str, str] = {WORLD: WORLD}  # of such a first body that which carries it
         for c in mechanism.joints:
             self.rigid[c.child] = c.child if c.joint.nv else self.rigid[c.parent]
-        matter = {self.rigid[b.name] for b in mechanism.bodies if b.mass or b.geometry or any(map(any, b.inertia))}
+        solid = {self.rigid[b.name] for b in mechanism.bodies if b.mass or b.geometry or any(map(any, b.inertia))}
         for c in mechanism.joints:
             if c.joint.nv:  # what has neither mass nor shapes is a part of a joint
                 parent = self.rigid[c.parent]
-                self._carrier[c.child] = parent if parent in (*matter, WORLD) else self._carrier[parent]
+                self._carrier[c.child] = parent if parent in (*solid, WORLD) else self._carrier[parent]
 
     def may_meet(self, a: str, b: str, with_parents: bool) -> bool:
         """Whether shapes of two bodies may meet."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -89,3 +89,10 @@ class Geometry:
     def friction(self) -> float | None:
         """Its coefficient of sliding friction, None where nothing is said."""
         return self.surface.friction
+
+
+class Hull(NamedTuple):
+    """Corners (n, 3) of a hull inside that of a mesh, and how far the mesh reaches beyond it, in m."""
+
+    points: np.ndarray
+    beyond: float

@@ -1,4 +1,4 @@
-"""What the parts of a mechanism name is there: checks of a mechanism as a whole, before it is made."""
+"""Checks that everything that the parts of a mechanism refer to exists, before it is made."""
 
 from __future__ import annotations
 

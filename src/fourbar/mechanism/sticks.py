@@ -19,7 +19,7 @@ def held_points(m: Mechanism) -> Iterator[list[tuple[str, np.ndarray]]]:
 
 
 def tip(m: Mechanism) -> tuple[str, str, np.ndarray]:
-    """What the path of a robot is drawn of: a name, a body and a point of it.
+    """The tip whose path is drawn: a name, a body and a point of it.
 
     It is at the far end of the longest chain, of the last one if several are as long: the last frame there, else the
     body there that is fixed farthest away, else the centre of mass of the last link, whose origin may lie on a hinge.

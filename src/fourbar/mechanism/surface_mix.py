@@ -17,7 +17,7 @@ _LEAST = 1e-15  # weights below it are none
 
 
 def contact_surface(touching: MayTouch) -> Surface:
-    """How two shapes meet: as the pair says, else by their surfaces."""
+    """The surface of a contact: that of the pair, else mixed from those of the two shapes."""
     if touching.pair is not None:
         return touching.pair.surface
     return mixed(touching.first.shape.surface, touching.second.shape.surface)

@@ -1,4 +1,4 @@
-"""What is drawn of a motion: lines by unit and limb, with their limits."""
+"""The lines of a picture of a motion, by unit and limb, with their limits."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def limbs(cluster_tree: ClusterTree) -> dict[str, str]:
 
 
 def _distinct(limbs: Sequence[Sequence[str]]) -> list[str]:
-    """What limbs are called, by the names of their joints: how all of one begin, and where several limbs begin alike,
+    """Names of limbs from those of their joints: how all of one begin, and where several limbs begin alike,
     such as a left leg and a left arm, how its first two do, else as the first."""
     called = [""] * len(limbs)
     for naming in (_beginning, lambda own: _beginning(own[:2]), lambda own: own[0]):
@@ -77,7 +77,7 @@ def _distinct(limbs: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _beginning(names: Sequence[str]) -> str:
-    """How several names begin, without digits; empty if they do not begin alike."""
+    """The common beginning of several names, without digits; empty if there is none."""
     alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
     common = "".join(letters[0] for letters in alike).rstrip("_-. 0123456789")
     return common if len(names) > 1 and len(common) > 1 else ""
@@ -172,7 +172,7 @@ def panels(title: str, lines: Sequence[Line], most: int = TOGETHER) -> list[Pane
 
 
 def _others(lines: Sequence[Line]) -> str:
-    """What lines of several limbs are called."""
+    """The title of lines of several limbs."""
     names = list(dict.fromkeys(line.limb for line in lines))
     return ", ".join(names) if len(names) <= 3 else f"{names[0]}, {names[1]} and others"
 

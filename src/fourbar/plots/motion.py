@@ -20,7 +20,7 @@ _CROWDED = 3  # lines from which on only such limits are drawn
 _WIDE, _HIGH = 5.6, 2.1  # of a panel, in inches
 
 
-class Motion(NamedTuple):
+class PlottedMotion(NamedTuple):
     """One sample of a motion: times (n), q (n, nq), v (n, nv); forces (n, nv), energy lost (n), contacts, if known."""
 
     robot: Any
@@ -32,13 +32,13 @@ class Motion(NamedTuple):
     contacts: Mapping[str, np.ndarray] | None = None  # the size of each contact's force (n), by name
 
 
-def plot_motion(motion: Motion, what: Sequence[str] | None, joints: Sequence[str] | None, title: str) -> Any:
+def plot_motion(motion: PlottedMotion, what: Sequence[str] | None, joints: Sequence[str] | None, title: str) -> Any:
     """A figure of a motion: the parts asked for, or those that there is something to show of."""
     chosen = _chosen(motion, what)
     motion = _thinned(motion)
     listed: list[Panel] = [panel for part in chosen for panel in _PANELS[part](motion, joints)]
     if not listed:
-        raise ArgumentError("plot: nothing is left to draw; ask for other parts or joints")
+        raise ArgumentError("plot: nothing to draw; choose other parts or joints")
     columns = 1 if len(listed) <= 3 else 2 if len(listed) <= 10 else 3
     rows = -(-len(listed) // columns)
     short = too_long(line.name for panel in listed for line in panel.lines)
@@ -54,7 +54,7 @@ def plot_motion(motion: Motion, what: Sequence[str] | None, joints: Sequence[str
     return figure
 
 
-def _chosen(motion: Motion, what: Sequence[str] | None) -> list[str]:
+def _chosen(motion: PlottedMotion, what: Sequence[str] | None) -> list[str]:
     """The parts to draw."""
     there = {
         COORDINATES: True,
@@ -75,8 +75,8 @@ def _chosen(motion: Motion, what: Sequence[str] | None) -> list[str]:
     return asked
 
 
-def _thinned(motion: Motion) -> Motion:
-    """The same with no more points than can be seen."""
+def _thinned(motion: PlottedMotion) -> PlottedMotion:
+    """The motion with no more points than a picture can show."""
     step = -(-len(motion.t) // _MOST_POINTS)
     if step == 1:
         return motion
@@ -99,10 +99,10 @@ def _of(lines: list[Line], joints: Sequence[str] | None) -> list[Line]:
 
 def coordinate_panels(robot: Any, t: np.ndarray, q: np.ndarray) -> list[Panel]:
     """The panels of the coordinates (n, nq) of a robot."""
-    return _coordinates(Motion(robot, t, q, q), None)
+    return _coordinates(PlottedMotion(robot, t, q, q), None)
 
 
-def _coordinates(motion: Motion, joints: Sequence[str] | None) -> list[Panel]:
+def _coordinates(motion: PlottedMotion, joints: Sequence[str] | None) -> list[Panel]:
     lines = coordinate_lines(motion.robot, motion.q)
     everything = [*motion.robot.names.coordinates] if joints is not None else []
     if joints is not None and len(lines) < len(everything):
@@ -114,26 +114,26 @@ def _coordinates(motion: Motion, joints: Sequence[str] | None) -> list[Panel]:
     return found
 
 
-def _dependent(motion: Motion, there: set[str]) -> list[Line]:
+def _dependent(motion: PlottedMotion, there: set[str]) -> list[Line]:
     """Coordinates that are left out of large pictures, for who asks for them by name."""
     robot, limits = motion.robot, motion.robot.limits
     both = zip(robot.names.coordinates, motion.q.T, limits.lower, limits.upper, strict=True)
     return [Line(name, "rad, m", name, x, float(a), float(b)) for name, x, a, b in both if name not in there]
 
 
-def _velocities(motion: Motion, joints: Sequence[str] | None) -> list[Panel]:
+def _velocities(motion: PlottedMotion, joints: Sequence[str] | None) -> list[Panel]:
     lines = velocity_lines(motion.robot, motion.v, ("rad/s", "m/s"), motion.robot.limits.velocity)
     return largest("velocities", _of(lines, joints))
 
 
-def _torques(motion: Motion, joints: Sequence[str] | None) -> list[Panel]:
+def _torques(motion: PlottedMotion, joints: Sequence[str] | None) -> list[Panel]:
     assert motion.torque is not None
     lines = velocity_lines(motion.robot, motion.torque, ("N m", "N"), motion.robot.limits.effort)
     moved = [line for line in lines if line.size > 0.0] or lines
     return largest("joint forces", _of(moved if joints is None else lines, joints))
 
 
-def energies(motion: Motion) -> dict[str, np.ndarray]:
+def energies(motion: PlottedMotion) -> dict[str, np.ndarray]:
     """Kinetic and potential energy; that of springs and what damping took, where there is some; and their sum."""
     robot = motion.robot
     found = {"kinetic": robot.kinetic_energy(motion.q, motion.v), "potential": robot.potential_energy(motion.q)}
@@ -145,18 +145,18 @@ def energies(motion: Motion) -> dict[str, np.ndarray]:
     return {**found, "sum": np.sum([*found.values()], axis=0)}
 
 
-def _energy(motion: Motion, joints: Sequence[str] | None) -> list[Panel]:
+def _energy(motion: PlottedMotion, joints: Sequence[str] | None) -> list[Panel]:
     lines = [Line(name, "J", name, x) for name, x in energies(motion).items()]
     return [Panel("energy (potential: since the start)", "J", tuple(lines))]
 
 
-def _contacts(motion: Motion, joints: Sequence[str] | None) -> list[Panel]:
+def _contacts(motion: PlottedMotion, joints: Sequence[str] | None) -> list[Panel]:
     assert motion.contacts is not None
     lines = [Line(name, "N", name, x) for name, x in motion.contacts.items()]
     return largest("contact forces", [line for line in lines if line.size > 0.0] or lines)
 
 
-_PANELS: dict[str, Callable[[Motion, Sequence[str] | None], list[Panel]]] = {
+_PANELS: dict[str, Callable[[PlottedMotion, Sequence[str] | None], list[Panel]]] = {
     COORDINATES: _coordinates,
     VELOCITIES: _velocities,
     TORQUES: _torques,

@@ -1,4 +1,4 @@
-"""What all pictures have in common. matplotlib is imported when the first one is drawn."""
+"""The style of all pictures. matplotlib is imported when the first one is drawn."""
 
 from __future__ import annotations
 

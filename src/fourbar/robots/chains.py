@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..system.system import System
-from .facts import Rotors, build_facts
+from .robot_data import Rotors, build_facts
 
 _AXES = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 Row = dict[str, Any]

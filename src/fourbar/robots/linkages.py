@@ -7,7 +7,7 @@ from math import acos, cos, pi
 from ..constraints import Closure
 from ..joints import Prismatic, Revolute
 from ..system.system import Builder, System
-from .facts import build_facts, read_facts
+from .robot_data import build_facts, read_facts
 from .shapes import rod
 
 DOWN = (0.0, -9.81, 0.0)  # the plane is x-y, and y points up

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..system.system import System
-from .facts import Rotors, build_facts, check_choice, read_facts
+from .robot_data import Rotors, build_facts, check_choice, read_facts
 
 
 def mini_cheetah(rotors: Rotors = "exact", version: str = "latest") -> System:

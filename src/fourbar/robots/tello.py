@@ -7,7 +7,7 @@ from typing import Any
 
 from ..expr import cos, sin
 from ..system.system import System
-from .facts import Rotors, build_facts, merged_facts, read_facts
+from .robot_data import Rotors, build_facts, merged_facts, read_facts
 
 RATIO = 6.0  # of the gearbox of each rotor of a differential
 

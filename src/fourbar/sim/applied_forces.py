@@ -1,4 +1,4 @@
-"""Which forces act on a robot in a simulation; a warning names those of its model that do not."""
+"""The forces that act on a robot in a simulation, and warnings about those of its model that do not."""
 
 from __future__ import annotations
 

@@ -9,12 +9,13 @@ import numpy as np
 
 from ..arrays import Argument, to_array
 from ..contact.candidates import OneOf, reported_gaps
-from ..contact.step_rollout import SEEN, Taken
+from ..contact.step_rollout import Taken
 from ..errors import ArgumentError, CoordinateError, unknown
 from ..functions.nan_reasons import zero_quaternion
 from ..functions.rollout import GIVEN, NONE
+from ..functions.step_end import OBSERVED
+from .given_numbers import nominal, read_numbers
 from .in_place_worlds import InPlaceWorlds
-from .numbers import nominal, read_numbers
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators, is_positive
 from .too_fast import too_fast
@@ -22,7 +23,7 @@ from .too_fast import too_fast
 if TYPE_CHECKING:
     from .scene import Scene
 
-_LIVE = 5  # arrays that carry a world from step to step
+_STATE = 5  # arrays that carry a world from step to step
 _ARRAYS = ("q", "v", "impulse", "residual", "_count", "gap", "force", "friction")
 
 
@@ -82,7 +83,9 @@ class Batch:
         try:
             return np.broadcast_to(x, (self.n, *shape)).copy()
         except ValueError:
-            raise ArgumentError(f"batch: {name!r} of shape {x.shape} does not fit {self.n} worlds") from None
+            raise ArgumentError(
+                f"batch: {name!r} must have shape {shape} or {(self.n, *shape)}, got {x.shape}"
+            ) from None
 
     def _numbers(self, which: Any) -> dict[str, np.ndarray]:
         """The numbers of the robot of some worlds, by the names of arguments."""
@@ -119,23 +122,23 @@ class Batch:
             standing = self._standing[u is not None] = self._placed(u is not None, self._settled())
         self._drive(standing, self.n, tau, u)
         moves_on = standing.advance(steps, threads)
-        self._warn()
+        self._report_gaps()
         if not moves_on:
-            self._lose(np.flatnonzero(standing.status))
+            self._mark_diverged(np.flatnonzero(standing.status))
 
-    def _warn(self) -> None:
-        """Say that points that are not there do not touch."""
+    def _report_gaps(self) -> None:
+        """Report an infinite gap where there is no contact point."""
         if self._may_be_apart:
             self.gap[...] = reported_gaps(self.gap)
 
     def _arrays(self) -> tuple[np.ndarray, ...]:
-        """All that a step reads and writes: what lives, what is told, numbers."""
-        live = (self.q, self.v, self.impulse, self.residual, self._count)
-        told = (self.gap, self.force, *self.observations.values())
-        return (*live, *told, self.friction, *self.numbers.values())
+        """All that a step reads and writes: state, reports, numbers."""
+        state = (self.q, self.v, self.impulse, self.residual, self._count)
+        reported = (self.gap, self.force, *self.observations.values())
+        return (*state, *reported, self.friction, *self.numbers.values())
 
     def _settled(self) -> tuple[np.ndarray, ...]:
-        """The same, such that machine code can write there, also where a user has put other arrays in their place."""
+        """These arrays in a form that machine code can write, also where a user has put others in their place."""
         for some, shapes in ((vars(self), self._shapes), (self.numbers, self._number_shapes)):
             for name, shape in shapes.items():
                 some[name] = np.require(some[name], float, ["A", "W"])
@@ -144,17 +147,17 @@ class Batch:
         return self._arrays()
 
     def _placed(self, driven: bool, arrays: Sequence[np.ndarray]) -> InPlaceWorlds:
-        """Worlds that live in some arrays, with actuators that act or not."""
+        """Worlds in given arrays, with actuators that act or not."""
         if driven:
             check_actuators(self.scene.robot)
         else:
             check_driven(self._observed, self.scene.robot.mechanism)
         u = GIVEN if driven else NONE
         rollout = self.scene.rolled(Taken(GIVEN, u, True, self._parameters, self._observed, self._terrain))
-        names = ["gap", "force", *(SEEN + name for name in self.observations)]
-        end = _LIVE + len(names)
-        told = dict(zip(names, arrays[_LIVE:end], strict=True))
-        return InPlaceWorlds(rollout, self.dt, arrays[:_LIVE], told, arrays[end:])
+        names = ["gap", "force", *(OBSERVED + name for name in self.observations)]
+        end = _STATE + len(names)
+        reported = dict(zip(names, arrays[_STATE:end], strict=True))
+        return InPlaceWorlds(rollout, self.dt, arrays[:_STATE], reported, arrays[end:])
 
     def _drive(self, standing: InPlaceWorlds, n: int, tau: Any, u: Any, which: Any = None) -> None:
         """Hold controls of n worlds, or of those among them that move."""
@@ -177,11 +180,11 @@ class Batch:
         moves_on = standing.advance(steps, threads)
         for mine, x in zip(arrays, standing.written, strict=False):
             mine[going] = x
-        self._warn()
+        self._report_gaps()
         if not moves_on:
-            self._lose(going[standing.status != 0.0])
+            self._mark_diverged(going[standing.status != 0.0])
 
-    def _lose(self, lost: np.ndarray) -> None:
+    def _mark_diverged(self, lost: np.ndarray) -> None:
         """Mark worlds that have diverged."""
         self.diverged[lost] = True
         self.residual[lost], self.gap[lost], self.force[lost] = np.inf, np.nan, 0.0
@@ -208,7 +211,7 @@ class Batch:
             array[which] = 0
         self.gap[which] = np.nan
         if self.observations and len(self.q[which]):
-            for name, x in self._watch.see(self.q[which], self.v[which], self._numbers(which)).items():
+            for name, x in self._watch.observe(self.q[which], self.v[which], self._numbers(which)).items():
                 self.observations[name][which] = x
 
     def change(self, name: str, values: Any, ids: Any = None) -> None:
@@ -245,7 +248,7 @@ class Batch:
             return np.zeros(0, int)
         if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or chosen.min() < 0 or chosen.max() >= self.n:
             raise ArgumentError(
-                f"{verb}: ids={ids!r}: expected numbers of worlds, 0 to {self.n - 1}, or a mask of {self.n}"
+                f"{verb}: ids={ids!r}: expected indices of worlds, 0 to {self.n - 1}, or a mask of {self.n} booleans"
             )
         if verb == "step" and np.bincount(chosen).max() > 1:
             raise ArgumentError(f"step: ids={ids!r}: a world is named twice; steps= makes several steps")

@@ -49,7 +49,7 @@ def _loops(robot: System, q: np.ndarray) -> Iterator[tuple[Cluster, LoopEmbeddin
 
 
 def _hold(K: np.ndarray, dependent: tuple[int, ...]) -> np.ndarray:
-    """How well the independent velocities determine the others, from 0 to 1; K (n, rows, columns)."""
+    """The conditioning of the dependent velocities, from 0 to 1; K (n, rows, columns)."""
     whole = smallest(K)
     return np.divide(smallest(K[..., dependent]), whole, out=np.ones_like(whole), where=whole > 0.0)
 
@@ -115,8 +115,8 @@ class Charts:
         self.now = self.robot
         self.moving = any(True for _ in _implicit(self.robot))
 
-    def seen(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """The robot's own velocities of a motion."""
+    def to_robot_velocities(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Velocities w in the current coordinates as those of the robot."""
         return w if self.now is self.robot else _converted(self.now, self.robot, q, w)
 
     def checked(self, q: np.ndarray, tau: Any, name: str = "torque", size: int | None = None) -> np.ndarray:
@@ -131,7 +131,7 @@ class Charts:
         tau = self.checked(q, tau)
         if self.now is self.robot:
             return tau
-        PE = self.seen(q[..., None, :], np.eye(self.now.nv))  # a row for each of w
+        PE = self.to_robot_velocities(q[..., None, :], np.eye(self.now.nv))  # a row for each of w
         return np.einsum("...ij,...j->...i", PE, tau)
 
     def looked_at(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -187,7 +187,7 @@ class Charts:
 
 
 def noted(sizes: np.ndarray, usual: np.ndarray | None) -> np.ndarray:
-    """What is usual after an examination, which found sizes (..., n)."""
+    """The reference sizes after an examination, which found sizes (..., n)."""
     known = sizes if usual is None else np.fmax(sizes, usual)
     return np.fmax(known, _SMALL * known.max(axis=-1, keepdims=True))
 

@@ -15,12 +15,12 @@ import numpy as np
 from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
 from ..errors import CoordinateError
 from ..functions.repeated_steps import RepeatedSteps
-from ..functions.rollout import ALWAYS, Motion, Rollout
+from ..functions.rollout import ALWAYS, Rollout, RolloutRun
 from ..system.system import System
 from .applied_forces import Acting
 from .charts import POOR, Charts, noted
-from .runge_kutta import State, Trajectory, diverged, step
-from .step import Followed, Law, rollout_of
+from .runge_kutta import SimulatedState, Trajectory, diverged, step
+from .step import Followed, ForceLaw, rollout_of
 
 _MOST_KEPT = 8  # rollouts with traced functions that a robot keeps
 
@@ -33,7 +33,7 @@ class Chart(NamedTuple):
     loops: list[int]
 
 
-def kept_chart(owner: Any, key: tuple[System, Law], make: Callable[[], Chart]) -> Chart:
+def kept_chart(owner: Any, key: tuple[System, ForceLaw], make: Callable[[], Chart]) -> Chart:
     """The steps of a robot in some velocities; they stay with their owner, and so do the last traced ones."""
     kept = vars(owner).setdefault("_rollouts", {})
     if key not in kept:
@@ -59,11 +59,11 @@ class Samples(NamedTuple):
     held_u: np.ndarray
 
     def copied(self) -> Samples:
-        """The same in arrays of their own."""
+        """Copies of the samples."""
         return Samples(*(x.copy() for x in self))
 
 
-class Rows(NamedTuple):
+class ControlRows(NamedTuple):
     """Controls that are given: (n, rows, size) each, a row for `hold` steps."""
 
     given: list[np.ndarray]
@@ -78,7 +78,7 @@ class CompiledStepper:
     """A simulation under way. `now` and `steps` are replaced together when a part of it is done."""
 
     def __init__(
-        self, robot: System, law: Law, start: State, dt: float, steps: int, every: int, acting: Acting,
+        self, robot: System, law: ForceLaw, start: SimulatedState, dt: float, steps: int, every: int, acting: Acting,
         numbers: Mapping[str, np.ndarray] | None = None,
     ) -> None:  # fmt: skip
         self.robot, self.law, self.acting = robot, law, acting
@@ -95,7 +95,7 @@ class CompiledStepper:
                       "lost": np.empty((rows, self.n))}  # fmt: skip
         sizes = {"tau": robot.nv, "u": robot.nu}
         self._rows |= {f"held_{name}": np.empty((rows, self.n, sizes[name])) for name in law.asked}
-        self._start_lost = diverged(State(q, v, None))
+        self._start_lost = diverged(SimulatedState(q, v, None))
         loops = self._charts[0].loops
         ones = np.ones(self.n)
         self._now = (Samples(
@@ -103,7 +103,7 @@ class CompiledStepper:
             np.where(self._start_lost, float(DIVERGED), float(RUNNING)), 0.0 * ones, np.zeros((self.n, robot.nv)),
             np.zeros((self.n, robot.nu)),
         ), 0)  # fmt: skip
-        self._motion: Motion | None = None
+        self._motion: RolloutRun | None = None
         self._repeats: RepeatedSteps | None = None
         self.held: dict[str, np.ndarray] = {}  # traced controls at the recorded times
         if loops:
@@ -138,14 +138,14 @@ class CompiledStepper:
         """Whether no sample moves any more."""
         return not (self.now.status == RUNNING).any()
 
-    def seen(self) -> State:
+    def states(self) -> SimulatedState:
         """The states as the user knows them, (..., nq) and (..., nv)."""
         s = self.now
-        v = self._seen(s, slice(None), s.q, s.v)
+        v = self._robot_velocities(s, slice(None), s.q, s.v)
         q, v = (x.reshape(*self.batch, x.shape[-1]) for x in (s.q, v))
-        return State(q, v, s.lost.reshape(self.batch))
+        return SimulatedState(q, v, s.lost.reshape(self.batch))
 
-    def _seen(self, s: Samples, ids: Any, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def _robot_velocities(self, s: Samples, ids: Any, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Velocities (n, ..., nv) of some samples in the robot's own."""
         found, which = w.copy(), s.chart[ids]
         if len(self._charts) == 1 and self._charts[0].followed.now is self.robot:
@@ -153,7 +153,7 @@ class CompiledStepper:
         for k in np.unique(which):
             now = self._charts[k].followed.now
             if now is not self.robot:
-                found[which == k] = self._charts_at(now).seen(q[which == k], w[which == k])
+                found[which == k] = self._charts_at(now).to_robot_velocities(q[which == k], w[which == k])
         return found
 
     def _charts_at(self, now: System) -> Charts:
@@ -163,7 +163,7 @@ class CompiledStepper:
 
     # Advancing.
 
-    def advance(self, count: int, rows: Rows, threads: int | None) -> None:
+    def advance(self, count: int, rows: ControlRows, threads: int | None) -> None:
         """Make some steps with forces that are given, none of them longer than the rows last."""
         s, end = self.now, self.steps + count
         if len(self._charts) == 1:
@@ -187,7 +187,7 @@ class CompiledStepper:
         numbers = {"dt": self.dt} | ({"usual": s.usual[ids]} if chart.loops else {})
         return state, numbers | {name: x[ids] for name, x in self._numbers.items()}
 
-    def _together(self, s: Samples, end: int, rows: Rows, threads: int | None) -> Samples:
+    def _together(self, s: Samples, end: int, rows: ControlRows, threads: int | None) -> Samples:
         """All samples in one chart: they stay in place, and records go where they belong."""
         chart = self._charts[0]
         motion = self._motion
@@ -210,21 +210,21 @@ class CompiledStepper:
         """Where the records of steps go, (n, rows, ...)."""
         return {name: x[1:].swapaxes(0, 1) for name, x in self._rows.items()}
 
-    def _repeated_steps(self, motion: Motion, threads: int | None) -> RepeatedSteps:
+    def _repeated_steps(self, motion: RolloutRun, threads: int | None) -> RepeatedSteps:
         """The steps of a motion with controls that are held for a call."""
         if self._repeats is None or self._repeats.motion is not motion:
             self._repeats = RepeatedSteps(motion, self._into(), self.every, threads)
         return self._repeats
 
     def _advanced(
-        self, motion: Motion, end: int, rows: Rows, ids: Any, into: Mapping[str, np.ndarray], first_record: int,
-        threads: int | None,
+        self, motion: RolloutRun, end: int, rows: ControlRows, ids: Any, into: Mapping[str, np.ndarray],
+        first_record: int, threads: int | None,
     ) -> None:  # fmt: skip
         given = [x[ids] for x in rows.given]
         motion.advance(end - motion.now.steps, given, into, hold=rows.hold, every=self.every, first_record=first_record,
                        threads=threads)  # fmt: skip
 
-    def _some(self, s: Samples, k: int, ids: np.ndarray, end: int, rows: Rows, threads: int | None) -> None:
+    def _some(self, s: Samples, k: int, ids: np.ndarray, end: int, rows: ControlRows, threads: int | None) -> None:
         """Some samples in one chart, which may have come to different steps."""
         if not len(ids):
             return
@@ -245,7 +245,7 @@ class CompiledStepper:
         which, row = np.nonzero((at > behind[:, None]) & (at <= motion.now.made[:, None]))
         fresh = {name: x[which, row] for name, x in into.items()}
         if chart.followed.now is not self.robot and len(which):
-            fresh["v"] = self._charts_at(chart.followed.now).seen(fresh["q"], fresh["v"])
+            fresh["v"] = self._charts_at(chart.followed.now).to_robot_velocities(fresh["q"], fresh["v"])
         for name, x in self._rows.items():
             x[number[row], ids[which]] = fresh[name]
 
@@ -278,7 +278,7 @@ class CompiledStepper:
         self._motion = None
         return len(self._charts) - 1
 
-    def _switched(self, s: Samples, end: int, rows: Rows, threads: int | None) -> Samples:
+    def _switched(self, s: Samples, end: int, rows: ControlRows, threads: int | None) -> Samples:
         """The samples after those that stopped, or diverged, have been given other velocities and caught up."""
         while True:
             stopped = s.status == STOPPED
@@ -318,7 +318,7 @@ class CompiledStepper:
         found = {name: x[:end] for name, x in self._rows.items()}
         if steps % self.every:
             found["q"][-1], found["lost"][-1] = s.q, s.lost
-            found["v"][-1] = self._seen(s, slice(None), s.q, s.v)
+            found["v"][-1] = self._robot_velocities(s, slice(None), s.q, s.v)
             for name in ("held_tau", "held_u"):
                 if name in found:
                     found[name][-1] = getattr(s, name)
@@ -357,13 +357,13 @@ class CompiledStepper:
                 ids = np.flatnonzero(gone & (s.made == made))
                 which: Any = ids if self.batch else int(ids[0])
                 now = self._charts[k].followed.now
-                self._explained(State(s.q[which], s.v[which], 0.0), now, made * self.dt, force, ids)
+                self._explained(SimulatedState(s.q[which], s.v[which], 0.0), now, made * self.dt, force, ids)
 
-    def _explained(self, state: State, now: System, t: float, force: Any, ids: np.ndarray) -> None:
+    def _explained(self, state: SimulatedState, now: System, t: float, force: Any, ids: np.ndarray) -> None:
         charts = self._charts_at(now)
 
         def asked(t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-            return charts.force(q, force(t, q, charts.seen(q, w), ids))
+            return charts.force(q, force(t, q, charts.to_robot_velocities(q, w), ids))
 
         try:
             step(now, t, state, self.dt, asked, self.acting)

@@ -18,12 +18,12 @@ from ..errors import ArgumentError
 from ..linalg import apply, inverse_in_units, transposed
 from ..mechanism.actuators import Actuator, Drive
 from ..system.constrained.actuated import Actuated
-from ..system.constrained.dense import least_force
+from ..system.constrained.dense_solvers import least_force
 from ..system.constrained.robot import Constrained
 from ..system.system import System
 from .constrained_step import CLOSED, NEWTON
 from .read_arguments import check_closed, on_copies
-from .runge_kutta import Follower, State, Torque, step
+from .runge_kutta import Follower, SimulatedState, Torque, step
 
 _MET = 1e-6  # how far a start may be from the constraints
 _UNIT_TIME = np.array(1.0)
@@ -52,7 +52,7 @@ class Kept(NamedTuple):
 
     @staticmethod
     def of(robot: Any) -> Kept:
-        """What is no robot stays as it is."""
+        """From the robot of a simulation; anything that is not constrained or actuated is kept as it is."""
         if isinstance(robot, Actuated):
             return Kept(_in_motors(robot))
         return Kept(robot.system, robot, robot._model.conditions) if isinstance(robot, Constrained) else Kept(robot)
@@ -81,7 +81,7 @@ def in_drives(robot: Actuated, torque: Any, control: Any, u: Any) -> tuple[Syste
         return made, None, control
     if not callable(torque) or hasattr(torque, "function"):
         raise ArgumentError(
-            "simulate: of an actuated robot torque= is a function of arrays; give traced forces as control="
+            "simulate: an actuated robot takes torque= as a function of arrays; give traced forces as control="
         )
     asked: Any = on_copies(torque)
     return made, lambda t, q, v: made.actuator_force(q, asked(t, q, v)), control
@@ -103,21 +103,21 @@ class ConstrainedFollower(Follower):
         total = tau + self._held.system.passive_forces(q, v) if self._passive else tau
         return self._held.forward_dynamics(q, v, total)[0]
 
-    def step(self, t: float, now: State, dt: float) -> State:
+    def step(self, t: float, now: SimulatedState, dt: float) -> SimulatedState:
         """The next state, on the constraints."""
         after = step(self.charts.robot, t, now, dt, self._force, self.acting)
-        sound = np.isfinite(after.q).all(axis=-1) & np.isfinite(after.v).all(axis=-1)
-        if not sound.any():
+        valid = np.isfinite(after.q).all(axis=-1) & np.isfinite(after.v).all(axis=-1)
+        if not valid.any():
             return after
         if after.q.ndim == 1:
             return after._replace(**dict(zip(("q", "v"), self._met(after.q, after.v), strict=True)))
-        q, v = self._met_where(sound, after, now)
+        q, v = self._met_where(valid, after, now)
         return after._replace(q=q, v=v)
 
-    def _met_where(self, sound: Any, after: State, now: State) -> tuple[np.ndarray, np.ndarray]:
-        """The states of a batch after a step from `now`, on the constraints in the samples that are `sound`."""
+    def _met_where(self, valid: Any, after: SimulatedState, now: SimulatedState) -> tuple[np.ndarray, np.ndarray]:
+        """The states of a batch after a step from `now`, on the constraints in the samples that are `valid`."""
         q, v = after.q.copy(), after.v.copy()
-        q[sound], v[sound] = self._met(q[sound], v[sound])
+        q[valid], v[valid] = self._met(q[valid], v[valid])
         return q, v
 
     def _inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
@@ -140,7 +140,7 @@ class ConstrainedFollower(Follower):
 
 
 class VaryingFollower(ConstrainedFollower):
-    """The same with parameters that differ from sample to sample: dense problems, solved by singular values.
+    """A follower with parameters that differ from sample to sample: dense problems, solved by singular values.
 
     `robots` has the functions of the robot with these parameters. Where rows contradict each other, there is no motion:
     NaN.
@@ -161,13 +161,13 @@ class VaryingFollower(ConstrainedFollower):
         return free + self._answer(q, missing + apply(held.jacobian(q), free - nominal))
 
     def _answer(self, q: np.ndarray, missing: np.ndarray) -> np.ndarray:
-        """What the least forces along the rows do that make up for what is missing there: M⁻¹ Aᵀ λ."""
+        """The correction M⁻¹ Aᵀ λ by the least forces λ along the rows that remove what is missing there."""
         A, inverse = self._held.jacobian(q), self._inverse_mass_matrix(q)
-        sound: Any = np.isfinite(inverse).all(axis=(-2, -1)) & np.isfinite(missing).all(axis=-1)
-        finite = np.where(sound[..., None, None], inverse, np.eye(inverse.shape[-1]))
-        Y = transposed(np.linalg.cholesky(finite)) @ np.where(sound[..., None, None], transposed(A), 0.0)
-        force, gap = least_force(Y, np.where(sound[..., None], missing, 0.0), self._held.quiet_rows)
-        solved = sound & (gap <= self._held._tolerance)
+        valid: Any = np.isfinite(inverse).all(axis=(-2, -1)) & np.isfinite(missing).all(axis=-1)
+        finite = np.where(valid[..., None, None], inverse, np.eye(inverse.shape[-1]))
+        Y = transposed(np.linalg.cholesky(finite)) @ np.where(valid[..., None, None], transposed(A), 0.0)
+        force, gap = least_force(Y, np.where(valid[..., None], missing, 0.0), self._held.quiet_rows)
+        solved = valid & (gap <= self._held._tolerance)
         return apply(inverse @ transposed(A), np.where(solved[..., None], force, np.nan))
 
     def _inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
@@ -176,9 +176,9 @@ class VaryingFollower(ConstrainedFollower):
     def _kept(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return v + self._answer(q, self._held.rate(q, v))
 
-    def _met_where(self, sound: Any, after: State, now: State) -> tuple[np.ndarray, np.ndarray]:
+    def _met_where(self, valid: Any, after: SimulatedState, now: SimulatedState) -> tuple[np.ndarray, np.ndarray]:
         """The same of all samples at once, since parameters are those of all: others are where they were meanwhile."""
-        which = sound[..., None]
+        which = valid[..., None]
         met = self._met(np.where(which, after.q, now.q), np.where(which, after.v, now.v))
         return np.where(which, met[0], after.q), np.where(which, met[1], after.v)
 

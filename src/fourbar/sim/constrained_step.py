@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..algorithms.constrained.dynamics import Forward, Still
-from ..algorithms.constrained.multipliers import Chosen
+from ..algorithms.constrained.dynamics import ForwardDynamics, Still
+from ..algorithms.constrained.multipliers import IndependentRows
 from ..algorithms.energy import add
 from ..expr import maximum, select
 from ..functions.context import Context
 from ..functions.registry import flat
 from ..functions.rollout import Rollout
 from ..spatial.linear import Vec
-from ..system.constrained.records import given_state, nothing_prescribed, wanted
-from ..system.constrained.resolve import LOOSE, WEAK
+from ..system.constrained.method_recordings import given_state, nothing_prescribed, wanted
+from ..system.constrained.redundant_samples import LOOSE, WEAK
 from ..system.constrained.robot import Constrained
-from .step import Followed, Law, RungeKutta, Stage, assembled, integrated
+from .step import Followed, ForceLaw, RungeKutta, RungeKuttaStage, assembled, integrated
 
 CLOSED = 1e-12  # how far open a loop may stay, in units of its rows
 NEWTON = 5  # steps at most that close it: two are usual
@@ -32,7 +32,7 @@ _INFINITE = float("inf")
 class Trust(NamedTuple):
     """The rows that stand for all, and how far rows may contradict each other."""
 
-    chosen: Chosen
+    chosen: IndependentRows
     tolerance: float
 
 
@@ -47,7 +47,7 @@ def _larger(a: Any, b: Any) -> Any:
 
 
 def _widest(*phi: Vec) -> Any:
-    """How far the rows are open beyond what is left."""
+    """The largest gap of a row, less the tolerance."""
     worst: Any = 0.0
     for x in (x for own in phi for x in own):
         worst = maximum(worst, maximum(x, -x))
@@ -62,10 +62,10 @@ def _marked(lost: Any, stop: Any) -> Any:
     return select(stop > 0.0, _INFINITE, lost)
 
 
-class ConstrainedStage(Stage):
+class ConstrainedStage(RungeKuttaStage):
     """One pass of a step of a robot with constraints."""
 
-    def __init__(self, held: Constrained, law: Law) -> None:
+    def __init__(self, held: Constrained, law: ForceLaw) -> None:
         super().__init__(Followed(held.system, held.system), law)
         self.model = held._model
         self.trust = Trust(held.choose("forward_dynamics", {}), held._tolerance)
@@ -73,7 +73,7 @@ class ConstrainedStage(Stage):
 
     def _solved(self, c: Context, tau: list[Any]) -> list[Any]:
         m: Any = self.model
-        forward = Forward(
+        forward = ForwardDynamics(
             c.equations(m.touched), c.clusters, c.expanded, m.bundles, given_state(c), tau, c.F_ext(), c.gravity
         )  # fmt: skip
         force, self._health = forward.rowed.multipliers(forward.missing(wanted(c)), self.trust.chosen)
@@ -128,7 +128,7 @@ class ConstrainedRungeKutta(RungeKutta):
         return Met(call(_where_open, gap, Vec(now.q), q), Vec(kept), stop), gap
 
 
-def constrained_rollout(held: Constrained, law: Law) -> Rollout:
+def constrained_rollout(held: Constrained, law: ForceLaw) -> Rollout:
     """The steps of a robot with constraints, ready to run."""
     key = None if law.is_traced else ("held", held._recipe[1:], law)
     step = ConstrainedRungeKutta(ConstrainedStage(held, law))

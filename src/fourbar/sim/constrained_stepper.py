@@ -15,19 +15,19 @@ from ..compile.rollout_loop import DIVERGED, RUNNING
 from ..system.constrained.robot import Constrained
 from ..system.system import System
 from .applied_forces import Acting
-from .compiled_stepper import Chart, CompiledStepper, Rows, Samples, kept_chart
+from .compiled_stepper import Chart, CompiledStepper, ControlRows, Samples, kept_chart
 from .constrained import follower_of
 from .constrained_step import constrained_rollout
-from .runge_kutta import State, diverged
-from .step import Followed, Law
+from .runge_kutta import SimulatedState, diverged
+from .step import Followed, ForceLaw
 
 
 class ConstrainedStepper(CompiledStepper):
     """A simulation under way of a robot with constraints."""
 
     def __init__(
-        self, held: Constrained, law: Law, start: State, dt: float, steps: int, every: int, acting: Acting,
-        numbers: Mapping[str, np.ndarray] | None = None,
+        self, held: Constrained, law: ForceLaw, start: SimulatedState, dt: float, steps: int, every: int,
+        acting: Acting, numbers: Mapping[str, np.ndarray] | None = None,
     ) -> None:  # fmt: skip
         self._held = held
         super().__init__(held.system, law, start, dt, steps, every, acting, numbers)
@@ -38,13 +38,13 @@ class ConstrainedStepper(CompiledStepper):
 
         return kept_chart(self._held, (now, self.law), make)
 
-    def advance(self, count: int, rows: Rows, threads: int | None) -> None:
+    def advance(self, count: int, rows: ControlRows, threads: int | None) -> None:
         """Make some steps with forces that are given, none of them longer than the rows last."""
         end = self.steps + count
         super().advance(count, rows, threads)
         self._now = (self._repeated(self.now, end, rows, threads), end)
 
-    def _repeated(self, s: Samples, end: int, rows: Rows, threads: int | None) -> Samples:
+    def _repeated(self, s: Samples, end: int, rows: ControlRows, threads: int | None) -> Samples:
         """The samples after those whose step gave no state have made it another way, and caught up."""
         while True:
             failed = (s.status == DIVERGED) & ~self._start_lost & (self._retried != s.made)
@@ -57,11 +57,11 @@ class ConstrainedStepper(CompiledStepper):
             late = failed & (s.status == RUNNING) & (s.made < end)
             self._some(s, 0, np.flatnonzero(late), end, rows, threads)
 
-    def _step_anew(self, s: Samples, ids: np.ndarray, made: int, rows: Rows) -> None:
+    def _step_anew(self, s: Samples, ids: np.ndarray, made: int, rows: ControlRows) -> None:
         """One step of some samples by `ConstrainedFollower`; those that have no state after it stay as they are."""
         self._retried[ids] = made
         which: Any = ids if self.batch else int(ids[0])  # of one sample, errors are raised
-        now = State(s.q[which], s.v[which], s.lost[which])
+        now = SimulatedState(s.q[which], s.v[which], s.lost[which])
         held = self._controls(s, ids, made, rows, now)
         robots = self._robots(which)
 
@@ -72,12 +72,12 @@ class ConstrainedStepper(CompiledStepper):
 
         follower = follower_of(self._held, robots, force, self.law.passive)
         after = follower.step(made * self.dt, now, self.dt)
-        sound = np.atleast_1d(~diverged(after))
-        done = ids[sound]
+        valid = np.atleast_1d(~diverged(after))
+        done = ids[valid]
         found = {"q": after.q, "v": after.v, "lost": np.asarray(after.lost)}
         found |= {f"held_{name}": held[name] for name in self.law.asked}
         for name, x in found.items():
-            fresh = x.reshape(len(ids), *getattr(s, name).shape[1:])[sound]
+            fresh = x.reshape(len(ids), *getattr(s, name).shape[1:])[valid]
             getattr(s, name)[done] = fresh
             if (made + 1) % self.every == 0:
                 self._rows[name][(made + 1) // self.every, done] = fresh
@@ -91,7 +91,9 @@ class ConstrainedStepper(CompiledStepper):
             **{name: x[which] for name, x in self._numbers.items()}
         )
 
-    def _controls(self, s: Samples, ids: np.ndarray, made: int, rows: Rows, now: State) -> dict[str, np.ndarray]:
+    def _controls(
+        self, s: Samples, ids: np.ndarray, made: int, rows: ControlRows, now: SimulatedState
+    ) -> dict[str, np.ndarray]:
         """The controls of a step of some samples, by name."""
         shape, found = now.v.shape[:-1], {}
         for name, x in zip(self.law.given, rows.given, strict=True):
@@ -101,6 +103,6 @@ class ConstrainedStepper(CompiledStepper):
             found[name] = traced(made * self.dt, now.q, now.v) if begins else getattr(s, f"held_{name}")[ids]
         return {name: x.reshape(*shape, -1) for name, x in found.items()}
 
-    def _explained(self, state: State, now: System, t: float, force: Any, ids: np.ndarray) -> None:
+    def _explained(self, state: SimulatedState, now: System, t: float, force: Any, ids: np.ndarray) -> None:
         """Look at the forces once more; the step was repeated already, and said why it failed."""
         force(t, state.q, state.v, ids)

@@ -10,12 +10,12 @@ import numpy as np
 
 from ..arrays import is_lazy
 from ..contact.candidates import reported_gaps
-from ..contact.step_rollout import SEEN
 from ..errors import ArgumentError, warn
 from ..functions.repeated_steps import RepeatedSteps
-from ..functions.rollout import ALWAYS, Motion, Rolled
+from ..functions.rollout import ALWAYS, Rolled, RolloutRun
+from ..functions.step_end import OBSERVED
 from ..representation import counted
-from ..viewer.recording import Recording
+from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import SimulationWarning
 from .not_finite import NotFinite
 from .read_arguments import check_progress
@@ -44,15 +44,15 @@ class Stepped(NamedTuple):
     force: np.ndarray
 
     @staticmethod
-    def of(q: np.ndarray, v: np.ndarray, impulse: np.ndarray, told: np.ndarray, n: int) -> Stepped:
-        """From what a step tells of n contacts: residual, gaps, forces."""
-        force = told[..., 1 + n :].reshape(*told.shape[:-1], n, 3)
-        return Stepped(q, v, impulse, told[..., 0], reported_gaps(told[..., 1 : 1 + n]), force)
+    def of(q: np.ndarray, v: np.ndarray, impulse: np.ndarray, report: np.ndarray, n: int) -> Stepped:
+        """From the report of a step with n contacts: residual, gaps, forces."""
+        force = report[..., 1 + n :].reshape(*report.shape[:-1], n, 3)
+        return Stepped(q, v, impulse, report[..., 0], reported_gaps(report[..., 1 : 1 + n]), force)
 
 
 @dataclass(frozen=True)
 class Contacts:
-    """What touched: by recorded time, sample and contact (in the order of `names`).
+    """The contacts of a motion: by recorded time, sample and contact (in the order of `names`).
 
     gap: the distance (m), negative inside, at the start of the step that ends at the time; infinite for points of two
     shapes that are not there, such as those of faces where edges cross. force: on the first of the
@@ -122,32 +122,32 @@ class ContactRun(Recorded, Plotted):
         return f"<fourbar ContactRun: {counted(len(self.t), 'state')} {span}, q {self.q.shape}, {solved}>"
 
     @property
-    def recording(self) -> Recording:
-        """What of it is shown.
+    def recording(self) -> RecordedMotion:
+        """The motion as it is shown.
 
         Returns
         -------
-        Recording
+        RecordedMotion
             The robot, its configurations over time, what it stands on, and the forces of contacts.
 
         Raises
         ------
         ArgumentError
-            If it is not known which robot moved, and where.
+            If the run has no scene.
         """
         if self.scene is None:
-            raise ArgumentError("it is not known what moved, and where; give it: replace(run, scene=scene)")
+            raise ArgumentError("this run has no scene to show it in; add it with replace(run, scene=scene)")
         forces = self.contacts.force
         points = self.scene.contact_points(self.q) if forces.shape[-2] else np.zeros(forces.shape)
         scene = self.scene
         more = {"terrains": tuple(scene.terrains), "touching": scene.added, "points": points, "forces": forces}
-        return Recording.of(scene.robot, self.t, self.q, **more)
+        return RecordedMotion.of(scene.robot, self.t, self.q, **more)
 
     def _arrays(self) -> dict[str, np.ndarray]:
         return super()._arrays() | {"gap": self.contacts.gap, "force": self.contacts.force}
 
 
-class Request(NamedTuple):
+class MotionRequest(NamedTuple):
     """What a motion is asked for; `controls` by name: "tau", "u"."""
 
     controls: dict[str, Any]
@@ -162,19 +162,19 @@ class Request(NamedTuple):
     threads: int | None
 
 
-class Run:
+class RunningContacts:
     """A motion under way, in machine code; its records have time as the first axis."""
 
     def __init__(
-        self, scene: Scene, motion: Motion, dt: float, steps: int, every: int, seen: dict[str, np.ndarray],
+        self, scene: Scene, motion: RolloutRun, dt: float, steps: int, every: int, observed: dict[str, np.ndarray],
         threads: int | None = None,
     ) -> None:  # fmt: skip
         if not isinstance(every, int | np.integer) or isinstance(every, bool) or every < 1:
             raise ArgumentError(f"every={every!r}: expected a whole number of steps, at least 1")
         self.scene, self.motion, self.dt, self.steps, self.every = scene, motion, dt, steps, int(every)
-        self._start, self._seen, self._threads = motion.state, seen, threads
+        self._start, self._observed, self._threads = motion.state, observed, threads
         known = (*motion.recordable, *RECORDS)
-        names = (*RECORDS, *(x for x in known if x in ("acting", "kept") or x.startswith(SEEN)))
+        names = (*RECORDS, *(x for x in known if x in ("acting", "kept") or x.startswith(OBSERVED)))
         self._rows = motion.room(names, steps // self.every, time_first=True)
         self._tail = motion.room(names, 1, time_first=True)
         self._whole = steps - steps % self.every  # the steps whose records go into rows
@@ -202,7 +202,7 @@ class Run:
         return self.motion.now.steps * self.dt
 
     def finished(self, name: str) -> ContactRun:
-        """What was recorded; warnings say what went wrong."""
+        """The recorded motion; warnings say what went wrong."""
         done = self.motion.now.steps
         rolled = self.motion.rolled(self._rows, self.every)
         batch = self.motion.batch
@@ -229,7 +229,7 @@ class Run:
             first["kept"] = np.zeros(records["kept"].shape[1:])
         if "acting" in records:
             first["acting"] = np.full(records["acting"].shape[1:], np.nan)
-        first |= {SEEN + x: np.broadcast_to(y, records[SEEN + x].shape[1:]) for x, y in self._seen.items()}
+        first |= {OBSERVED + x: np.broadcast_to(y, records[OBSERVED + x].shape[1:]) for x, y in self._observed.items()}
         whole = {name: np.concatenate([x[None], records[name]]) for name, x in first.items()}
         gap, force = reported_gaps(whole["gap"]), whole["force"]
         contacts = Contacts(self.scene.contacts, gap, force, (force != 0.0).any(axis=-1))
@@ -243,7 +243,7 @@ class Run:
         by_law = Residuals(*np.moveaxis(whole["residuals"], -1, 0))
         return ContactRun(
             t, whole["q"], whole["v"], contacts, whole["residual"], whole["worst"], good, rolled.diverged, last, by_law,
-            self.scene, whole.get("acting"), {x: whole[SEEN + x] for x in self._seen}, whole.get("kept"), fast,
+            self.scene, whole.get("acting"), {x: whole[OBSERVED + x] for x in self._observed}, whole.get("kept"), fast,
         )  # fmt: skip
 
     def _warn(self, name: str, rolled: Rolled) -> None:
@@ -276,7 +276,7 @@ class Driver:
     `controls` are arrays (..., rows, size) and functions (t, q, v), by name: "tau" of joint forces, "u" of actuators.
     """
 
-    def __init__(self, run: Run, controls: dict[str, Any], period: int) -> None:
+    def __init__(self, run: RunningContacts, controls: dict[str, Any], period: int) -> None:
         self.run, self.period = run, period
         self._asks = {name: x for name, x in controls.items() if callable(x)}
         self._given = {name: x for name, x in controls.items() if not callable(x)}

@@ -10,17 +10,17 @@ import numpy as np
 
 from ..arrays import Argument, is_lazy
 from ..chunks.apply import Result, apply
-from ..chunks.sent import Sent
+from ..chunks.payloads import Sent
 from ..errors import ArgumentError
+from ..functions.step_end import OBSERVED
 from ..system.system import System
-from .numbers import NOWHERE, Grounds, which_numbers
+from .given_numbers import NOWHERE, Grounds, which_numbers
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators
 from .step import Traced
 
 Read = Callable[[Any], tuple[Any, ...]]
 CONTROLS = ("control", "u")
-SEEN = "seen "  # before the names of observations, among those of results
 
 
 def any_lazy(*given: Any) -> bool:
@@ -28,7 +28,7 @@ def any_lazy(*given: Any) -> bool:
     return any(is_lazy(x) or (isinstance(x, Mapping) and any_lazy(*x.values())) for x in given)
 
 
-class Chunk:
+class ChunkRollout:
     """Runs a rollout of some samples, `roll(**arrays, **options)`, and reads the arrays of its result.
 
     Controls that are functions of Python may keep state: each chunk has copies of its own.
@@ -58,7 +58,7 @@ def _flat(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with mappings again."""
+    """The arguments with their mappings restored."""
     found: dict[str, Any] = {}
     for name, x in flat.items():
         outer, _, inner = name.partition(":")
@@ -96,13 +96,13 @@ def rolled_lazily(
         else:
             controls[which] = sent
     arguments = [Argument(x, shapes[x]) for x in arrays]
-    run = Chunk(roll, read, {**options, **more}, controls)
+    run = ChunkRollout(roll, read, {**options, **more}, controls)
     found = apply(name, run, arrays, arguments, results)
     return dict(zip((x.name for x in results), found, strict=True))
 
 
 class Lazy(NamedTuple):
-    """What rollouts of a robot are given beside states, where some of it is dask arrays, and what they record.
+    """The arguments of rollouts beside states, some of which are dask arrays, and what is recorded.
 
     `given` and `cores` are those of `rolled_lazily`; `observed` are the shapes of observations by name.
     """
@@ -139,8 +139,8 @@ class Lazy(NamedTuple):
         return cls(dict(given), cores, {name: x.shape(model) for name, x in observed})
 
     def observations(self, found: dict[str, Any]) -> dict[str, Any]:
-        """Those among results, taken out of them."""
-        return {name: found.pop(f"{SEEN}{name}") for name in self.observed}
+        """The observations, removed from the results."""
+        return {name: found.pop(f"{OBSERVED}{name}") for name in self.observed}
 
 
 def control_core(name: str, control: Any, rows: int, size: int) -> tuple[int, ...]:

@@ -17,26 +17,25 @@ _STATE = ["q", "v", "impulse", "worst", "late", "count"]
 class InPlaceWorlds:
     """n worlds of a scene in arrays (n, ...) of the caller, in which steps are made.
 
-    `live` are q, v, impulses, the largest residual of a call, and counts of steps; `told` what the last step is to
-    tell, by name, besides (these together are `written`); `numbers` friction and parameters. `controls` (n, size) by
-    name are held. After `advance`, `status` says what became of each world: 0 if it moves on, else it has its last
-    finite state.
+    `state` are q, v, impulses, the largest residual of a call, and counts of steps; `reported`, by name, what else the
+    last step writes (together they are `written`); `numbers` friction and parameters. `controls` (n, size) by name are
+    held. After `advance`, `status` is 0 for each world that moves on; any other has kept its last finite state.
     """
 
     def __init__(
         self,
         rollout: Rollout,
         dt: float,
-        live: Sequence[np.ndarray],
-        told: dict[str, np.ndarray],
+        state: Sequence[np.ndarray],
+        reported: dict[str, np.ndarray],
         numbers: Sequence[np.ndarray],
     ) -> None:
         step = rollout.step
         if list(step.state) != _STATE:
-            raise ValueError(f"{step.name}: worlds have no state {list(step.state)}")
-        q, v, impulse, worst, count = live
+            raise ValueError(f"{step.name}: expected a step with the state {_STATE}, got {list(step.state)}")
+        q, v, impulse, worst, count = state
         n = len(q)
-        self._rollout, self._n, self.written = rollout, n, (*live, *told.values())
+        self._rollout, self._n, self.written = rollout, n, (*state, *reported.values())
         self._held = (*self.written, *numbers)
         never, nothing = np.full(n, -1.0), np.zeros(n)
         rows = {name: np.zeros((n, 1, *shape)) for name, shape in step.controls.items()}
@@ -44,27 +43,27 @@ class InPlaceWorlds:
         self.status = np.zeros(n)
         brought = [q, v, impulse, nothing, never, count, np.full(n, dt), *numbers, nothing, nothing]
         taken = [q, v, impulse, worst, np.empty(n), count, self.status, np.empty(n)]
-        self._arrays = (brought, [*rows.values()], taken, [x[:, None] for x in told.values()])
-        self._runner = rollout.runner(n == 1, tuple(told))
-        self._request = _asked(1)
+        self._arrays = (brought, [*rows.values()], taken, [x[:, None] for x in reported.values()])
+        self._runner = rollout.runner(n == 1, tuple(reported))
+        self._request = _request(1)
         placed = getattr(self._runner, "placed", None)
         self._placed: Any = None if placed is None else placed(*self._arrays)
 
     def holds(self, arrays: tuple[np.ndarray, ...]) -> bool:
-        """Whether it is about these arrays: live, told, numbers."""
+        """Whether it is about these arrays: state, reports, numbers."""
         return all(map(is_, arrays, self._held))
 
     def advance(self, steps: int, threads: int | None) -> bool:
         """Make steps with `controls` (n, size) that are held; whether all worlds move on."""
         count = self._rollout.threads_for(self._n, steps, threads)
         if steps != self._request.steps:
-            self._request = _asked(steps)
+            self._request = _request(steps)
         if self._placed is not None:
             self._placed.run(self._request, count)
         else:
             self._runner.run(self._request, *self._arrays, count)
-        return not self.status.dot(self.status)  # which looks at all of them sooner than `any` does
+        return not self.status.dot(self.status)  # faster than `any`
 
 
-def _asked(steps: int) -> Request:
+def _request(steps: int) -> Request:
     return Request(steps, 0, ALWAYS, steps, 0)

@@ -14,8 +14,8 @@ class NotFinite:
     def look(self, name: str, t: float, x: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """x (..., size) at time t and state q, v (..., nq and nv), returned as it is."""
         if not np.isfinite(x).all():
-            sound = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
-            if np.any(sound & ~np.isfinite(x).all(axis=-1)):
+            valid = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
+            if np.any(valid & ~np.isfinite(x).all(axis=-1)):
                 self._note(name, t)
         return x
 
@@ -31,7 +31,7 @@ class NotFinite:
             self._first = (t, name)
 
     def reason(self) -> str | None:
-        """What was not finite, and when; None where all was."""
+        """A message about what was not finite, and when; None if everything was finite."""
         if self._first is None:
             return None
         return f"{self._first[1]} was NaN or infinite at t = {self._first[0]:.6g} s, where q and v were finite"

@@ -79,10 +79,10 @@ class Imu:
         linear = OfMethod("acceleration", (frame,)).write(end)[3:]
         c = end.moving
         T = METHODS["pose"].record(c, **METHODS["pose"].read_options(c.model.cluster_tree, frame=self.frame))[0][2]
-        return [*spin, *c.recorder.call(_felt, Vec(T), Vec(linear), Vec(c.gravity))]
+        return [*spin, *c.recorder.call(_specific_force, Vec(T), Vec(linear), Vec(c.gravity))]
 
 
-def _felt(T: Vec, linear: Vec, gravity: Vec) -> Vec:
+def _specific_force(T: Vec, linear: Vec, gravity: Vec) -> Vec:
     """Acceleration less gravity, in the axes of a frame."""
     force = linear - gravity
     return Vec([T[k] * force[0] + T[4 + k] * force[1] + T[8 + k] * force[2] for k in range(3)])
@@ -460,7 +460,7 @@ def read_observations(observe: Any, subject: Any) -> tuple[tuple[str, Observatio
         x = OfFunction(given) if isinstance(given, Traced) else given
         if not isinstance(name, str) or not hasattr(x, "write"):
             raise ArgumentError(
-                f"observe: {name!r}: {given!r} is no observation; expected one of fb.observe, such as "
+                f"observe: {name!r}: {given!r} is not an observation; expected one of fb.observe, such as "
                 "fb.observe.pose('hand'), or fb.traced(function) of (t, q, v)"
             )
         x.shape(subject)
@@ -473,6 +473,6 @@ def check_driven(observed: Iterable[tuple[str, Observation]], mechanism: Mechani
     for name, x in observed:
         if isinstance(x, OfActuators) or (isinstance(x, OfMethod) and "u" in METHODS[x.name].arguments):
             raise ArgumentError(
-                f"observe: {name!r} looks at the actuators of {mechanism.name!r}, which have no controls; "
-                "give these as u="
+                f"observe: {name!r} observes the actuators of {mechanism.name!r}, which have no controls here; "
+                "give them as u="
             )

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Argument, batch_shape, to_array
 from ..errors import ArgumentError
 from ..system.system import System
-from ..tree.closed import are_closed
+from ..tree.closed_positions import are_closed
 from .step import Traced
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it

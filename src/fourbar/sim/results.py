@@ -1,4 +1,4 @@
-"""What all results of a simulation can do: show themselves, and be written to a file."""
+"""What all results of a simulation share: they can be shown, and written to a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..representation import html_table
 from ..system.load import loads
 from ..system.system import System
 from ..viewer.export import write
-from ..viewer.recording import Recording
+from ..viewer.recorded_motion import RecordedMotion
 from ..viewer.standalone_page import notebook
 from ..viewer.triangles import merged, shaded
 from .applied_forces import SimulationWarning
@@ -39,18 +39,18 @@ class Recorded(ABC):
 
     @property
     @abstractmethod
-    def recording(self) -> Recording:
-        """What of it is shown.
+    def recording(self) -> RecordedMotion:
+        """The motion as it is shown.
 
         Returns
         -------
-        Recording
+        RecordedMotion
             The robot and its configurations over time.
 
         Raises
         ------
         ArgumentError
-            If it is not known which robot moved.
+            If the motion has no robot.
         """
 
     def save(self, path: str | Path, **options: Any) -> Path:
@@ -76,7 +76,7 @@ class Recorded(ABC):
         Raises
         ------
         ArgumentError
-            If the ending is not known, the file cannot be written, or it is not known which robot moved.
+            If the ending is not known, the file cannot be written, or the motion has no robot.
 
         Examples
         --------
@@ -134,7 +134,7 @@ def save_arrays(path: Path, kind: str, arrays: Mapping[str, np.ndarray], robot: 
         text, _ = FORMATS["json"].write(mechanism, path.name)
         more |= {_ROBOT: np.array(text), _FOLDERS: np.array(json.dumps(folders))}
     except FourbarError as error:
-        warn(f"save: {path.name} holds the motion, but not the robot, which load(..., robot=) will need: {error}",
+        warn(f"save: {path.name} holds the motion but not the robot; give robot= when loading it: {error}",
              SimulationWarning)  # fmt: skip
     with path.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays, **more)
@@ -161,7 +161,7 @@ def _findable(mechanism: Mechanism) -> tuple[Mechanism, list[str]]:
 def load_arrays(
     path: str | Path, robot: System | None = None, folders: Any = ()
 ) -> tuple[str, dict[str, np.ndarray], System]:
-    """What was saved: its kind, its arrays, and the robot (the one that is given, where it has its size)."""
+    """A saved motion: its kind, its arrays, and the robot (the given one, if it has the right size)."""
     path = Path(path)
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -169,10 +169,10 @@ def load_arrays(
     except OSError as error:
         raise ArgumentError(f"{path.name} cannot be read as a recording (.npz): {error}") from None
     except (ValueError, KeyError, BadZipFile):
-        raise ArgumentError(f"{path.name} is no recording that run.save('x.npz') wrote, or it is damaged") from None
+        raise ArgumentError(f"{path.name} is not a recording written by run.save('x.npz'), or it is damaged") from None
     if robot is None:
         if _ROBOT not in held:
-            raise ArgumentError(f"{path.name} does not say which robot moved; give robot=")
+            raise ArgumentError(f"{path.name} has no robot; give robot=")
         known = [*folders, *(x for x in json.loads(str(held[_FOLDERS])) if Path(x).is_dir())]
         robot = loads(str(held[_ROBOT]), format="json", name=path.name, folders=known)
     arrays = {k: x for k, x in held.items() if k not in (_ROBOT, _FOLDERS, _KIND, _VERSION)}
@@ -187,11 +187,11 @@ def loaded_observations(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarra
     return {name.removeprefix(_OBSERVED): x for name, x in arrays.items() if name.startswith(_OBSERVED)}
 
 
-def load_recording(path: str | Path, robot: System | None = None, folders: Any = ()) -> Recording:
+def load_recording(path: str | Path, robot: System | None = None, folders: Any = ()) -> RecordedMotion:
     """What is shown of any motion that was saved to a .npz file."""
     kind, x, robot = load_arrays(path, robot, folders)
     if kind == "Rollouts":
-        return Recording.of(robot, x["t"], np.moveaxis(x["q"], -2, 0))
+        return RecordedMotion.of(robot, x["t"], np.moveaxis(x["q"], -2, 0))
     more: dict[str, Any] = {}
     if x.get(POINTS, np.zeros(0)).size:
         more = {"points": x[POINTS], "forces": x[FORCES]}
@@ -199,17 +199,17 @@ def load_recording(path: str | Path, robot: System | None = None, folders: Any =
         more["ground"] = (shaded(x[VERTICES], x[FACES]),)
     if TOUCHING in x:
         more["touching"] = tuple(Shape(*given) for given in json.loads(str(x[TOUCHING])))
-    return Recording.of(robot, x["t"], x["q"], **more)
+    return RecordedMotion.of(robot, x["t"], x["q"], **more)
 
 
-def shown_arrays(recording: Recording) -> dict[str, np.ndarray]:
-    """What a file needs to show contacts and ground, besides the motion."""
+def shown_arrays(recording: RecordedMotion) -> dict[str, np.ndarray]:
+    """The arrays that a file needs to show contacts and ground, besides the motion."""
     found = {POINTS: recording.points, FORCES: recording.forces}
     surfaces = recording.surfaces()
     if surfaces:
         whole = merged(surfaces)
         found |= {VERTICES: whole.vertices, FACES: whole.faces}
     if recording.touching:
-        told = [(x.frame, x.kind, x.size, x.position, x.rotation) for x in recording.touching]
-        found[TOUCHING] = np.array(json.dumps(told))
+        touching = [(x.frame, x.kind, x.size, x.position, x.rotation) for x in recording.touching]
+        found[TOUCHING] = np.array(json.dumps(touching))
     return found

@@ -11,16 +11,17 @@ import numpy as np
 from ..arrays import is_lazy
 from ..chunks.apply import Result
 from ..errors import ArgumentError, warn
+from ..functions.step_end import OBSERVED
 from ..representation import counted
 from ..system.system import System
-from ..viewer.recording import Recording
+from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import SimulationWarning, warn_of_contacts
-from .in_chunks import SEEN, Lazy, any_lazy, rolled_lazily
+from .in_chunks import Lazy, any_lazy, rolled_lazily
 from .read_arguments import check_times, read_counts, read_period, read_steps
 from .results import Recorded
 from .run_plots import Plotted
 from .runge_kutta import Trajectory
-from .simulated_robot import Request, Simulation, reached
+from .simulated_robot import Simulation, SimulationRequest, reached
 
 
 @dataclass(frozen=True)
@@ -74,20 +75,20 @@ class Rollouts(Recorded, Plotted):
         return f"<fourbar Rollouts: {counted(len(self.t), 'time')}, q {self.q.shape}, v {self.v.shape}{lost}>"
 
     @property
-    def recording(self) -> Recording:
-        """What of it is shown.
+    def recording(self) -> RecordedMotion:
+        """The motion as it is shown.
 
         Returns
         -------
-        Recording
+        RecordedMotion
             The robot and its configurations over time, each sample in a world of its own.
 
         Raises
         ------
         ArgumentError
-            If it is not known which robot moved.
+            If the motion has no robot.
         """
-        return Recording.of(self.robot, self.t, np.moveaxis(self.q, -2, 0))
+        return RecordedMotion.of(self.robot, self.t, np.moveaxis(self.q, -2, 0))
 
 
 def rollout(
@@ -174,7 +175,7 @@ def rollout(
         given = {"q": q, "v": v, "control": control, "u": u, "numbers": numbers}
         return _lazy(robot, given, dt=float(dt), steps=steps, period=period, every=int(every), passive=passive,
                      observe=observe, threads=threads)  # fmt: skip
-    asked = Simulation(Request(
+    asked = Simulation(SimulationRequest(
         robot, q, v, float(dt), steps, None, control, u, period, int(every), bool(passive), numbers, observe,
         threads,
     ))  # fmt: skip
@@ -185,7 +186,7 @@ def rollout(
     except KeyboardInterrupt:
         wanted = round(run.t / asked.dt)
         warn(f"rollout: interrupted at t = {run.t:.6g} s; what follows is NaN", SimulationWarning)
-    return _shaped(asked, run, asked.seen(run, run.trajectory), wanted)
+    return _shaped(asked, run, asked.observed_trajectory(run, run.trajectory), wanted)
 
 
 def _shaped(asked: Simulation, run: Any, found: Trajectory, wanted: int) -> Rollouts:
@@ -203,13 +204,13 @@ def _shaped(asked: Simulation, run: Any, found: Trajectory, wanted: int) -> Roll
 
     made, times = run.made, np.arange(1, count + 1) * (asked.every * asked.dt)
     q, v, lost = (shaped(x) for x in (found.q, found.v, found.lost))
-    seen = {name: shaped(x) for name, x in found.observations.items()}
+    observed = {name: shaped(x) for name, x in found.observations.items()}
     u = None if found.u is None else shaped(found.u)
-    return Rollouts(times, q, v, lost, made, made < wanted, asked.robot, u, seen)
+    return Rollouts(times, q, v, lost, made, made < wanted, asked.robot, u, observed)
 
 
 def _lazy(robot: System, given: dict[str, Any], *, dt: float, steps: int, every: int, **options: Any) -> Rollouts:
-    """The same of dask arrays."""
+    """A rollout of dask arrays."""
     if not isinstance(robot, System):
         raise ArgumentError(
             f"rollout of dask arrays takes a robot, such as fb.load(...) returns, got {robot!r}; one that is "
@@ -221,12 +222,12 @@ def _lazy(robot: System, given: dict[str, Any], *, dt: float, steps: int, every:
         Result("q", (rows, nq)), Result("v", (rows, nv)), Result("lost", (rows,)), Result("steps", (), int),
         Result("diverged", (), bool),
         *(() if given["u"] is None else (Result("u", (rows, robot.nu)),)),
-        *(Result(f"{SEEN}{name}", (rows, *shape)) for name, shape in lazy.observed.items()),
+        *(Result(f"{OBSERVED}{name}", (rows, *shape)) for name, shape in lazy.observed.items()),
     ]  # fmt: skip
     found = rolled_lazily("rollout", partial(rollout, robot), _read, lazy.given, lazy.cores, results,
                           {"dt": dt, "steps": steps, "every": every, **options})  # fmt: skip
-    seen = lazy.observations(found)
-    return Rollouts(np.arange(1, rows + 1) * (every * dt), **found, robot=robot, observations=seen)
+    observed = lazy.observations(found)
+    return Rollouts(np.arange(1, rows + 1) * (every * dt), **found, robot=robot, observations=observed)
 
 
 def _read(runs: Rollouts) -> tuple[np.ndarray, ...]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import ArgumentError
-from ..plots.motion import Motion, plot_motion
+from ..plots.motion import PlottedMotion, plot_motion
 
 
 class Plotted:
@@ -60,7 +60,7 @@ class Plotted:
         Raises
         ------
         ArgumentError
-            If matplotlib is not installed, or it is not known which robot moved.
+            If matplotlib is not installed, or the motion has no robot.
 
         See Also
         --------
@@ -75,17 +75,17 @@ class Plotted:
         """
         robot = self._mover
         if robot is None:
-            raise ArgumentError("plot: it is not known which robot moved; give it: replace(motion, robot=robot)")
+            raise ArgumentError("plot: this motion has no robot; add it with replace(motion, robot=robot)")
         batch = self.q.shape[1:-1] if self._time_first else self.q.shape[:-2]
         at = _place(sample, batch)
         title = robot.name + (f", sample {sample} of {int(np.prod(batch))}" if batch else "")
         q, v = self._one(self.q, at), self._one(self.v, at)
         lost, forces = getattr(self, "lost", None), _forces(torque, self.t, q, v)
         known = None if lost is None else self._one(lost, at)
-        return plot_motion(Motion(robot, self.t, q, v, forces, known, self._pressed(at)), what, joints, title)
+        return plot_motion(PlottedMotion(robot, self.t, q, v, forces, known, self._pressed(at)), what, joints, title)
 
     def _pressed(self, at: tuple[int, ...]) -> Mapping[str, np.ndarray] | None:
-        """How strongly each contact presses over time, if there are any."""
+        """The normal force of each contact over time, if there are any."""
         contacts = getattr(self, "contacts", None)
         if contacts is None or not contacts.names:
             return None

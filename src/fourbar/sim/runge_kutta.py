@@ -16,14 +16,14 @@ import numpy as np
 from ..errors import ArgumentError, CoordinateError, SingularError, warn
 from ..representation import counted
 from ..system.system import System
-from ..viewer.recording import Recording
+from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import Acting, SimulationWarning, with_passive
 from .charts import Charts, chart_rate
 from .not_finite import NotFinite
 from .results import Recorded, load_arrays, loaded_observations
 from .run_plots import Plotted
-from .stage import StageFunction
-from .step import Followed, Law, Traced
+from .stage_function import StageFunction
+from .step import Followed, ForceLaw, Traced
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
@@ -72,20 +72,20 @@ class Trajectory(Recorded, Plotted):
         return f"<fourbar Trajectory: {counted(len(self.t), 'state')} {span}, q {self.q.shape}, v {self.v.shape}>"
 
     @property
-    def recording(self) -> Recording:
-        """What of it is shown.
+    def recording(self) -> RecordedMotion:
+        """The motion as it is shown.
 
         Returns
         -------
-        Recording
+        RecordedMotion
             The robot and its configurations over time.
 
         Raises
         ------
         ArgumentError
-            If it is not known which robot moved.
+            If the motion has no robot.
         """
-        return Recording.of(self.robot, self.t, self.q)
+        return RecordedMotion.of(self.robot, self.t, self.q)
 
     @staticmethod
     def load(path: str | Path, robot: System | None = None, folders: Iterable[str | Path] = ()) -> Trajectory:
@@ -108,7 +108,7 @@ class Trajectory(Recorded, Plotted):
         Raises
         ------
         ArgumentError
-            If the file is no such motion, or does not say which robot moved.
+            If the file is not such a motion, or has no robot.
 
         Examples
         --------
@@ -126,7 +126,7 @@ class Trajectory(Recorded, Plotted):
         return Trajectory(x["t"], x["q"], x["v"], x["lost"], robot, x.get("u"), loaded_observations(x))
 
 
-class State(NamedTuple):
+class SimulatedState(NamedTuple):
     """Configuration, velocity, and dissipated energy."""
 
     q: np.ndarray
@@ -134,7 +134,7 @@ class State(NamedTuple):
     lost: Any
 
 
-class Rates(NamedTuple):
+class StateRates(NamedTuple):
     """The rate of a state: in the chart of the step, the acceleration, and the dissipated power."""
 
     theta: np.ndarray
@@ -144,12 +144,12 @@ class Rates(NamedTuple):
 
 def _rates(
     robot: System, t: float, q0: np.ndarray, theta: np.ndarray, v: np.ndarray, torque: Torque, acting: Acting
-) -> Rates:
+) -> StateRates:
     q = robot.integrate(q0, theta, _UNIT_TIME)
-    return Rates(chart_rate(robot, q0, q, theta, v), *acting(robot, q, v, torque(t, q, v)))
+    return StateRates(chart_rate(robot, q0, q, theta, v), *acting(robot, q, v, torque(t, q, v)))
 
 
-def step(robot: System, t: float, now: State, dt: float, torque: Torque, acting: Acting) -> State:
+def step(robot: System, t: float, now: SimulatedState, dt: float, torque: Torque, acting: Acting) -> SimulatedState:
     """One step of length dt from a state at time t."""
     q, v, lost = now
     k1 = _rates(robot, t, q, np.zeros_like(v), v, torque, acting)
@@ -157,7 +157,7 @@ def step(robot: System, t: float, now: State, dt: float, torque: Torque, acting:
     k3 = _rates(robot, t + dt / 2, q, dt / 2 * k2.theta, v + dt / 2 * k2.a, torque, acting)
     k4 = _rates(robot, t + dt, q, dt * k3.theta, v + dt * k3.a, torque, acting)
     theta, change, power = (dt / 6 * (a + 2 * (b + c) + d) for a, b, c, d in zip(k1, k2, k3, k4, strict=True))
-    return State(robot.integrate(q, theta, _UNIT_TIME), v + change, lost + power)
+    return SimulatedState(robot.integrate(q, theta, _UNIT_TIME), v + change, lost + power)
 
 
 class Follower:
@@ -171,7 +171,7 @@ class Follower:
         self.not_finite = NotFinite()
         self._stages: dict[int, tuple[System, StageFunction | None]] = {}  # by identity: to hash a robot takes long
 
-    def step(self, t: float, now: State, dt: float) -> State:
+    def step(self, t: float, now: SimulatedState, dt: float) -> SimulatedState:
         """The next state; velocities are those in use."""
         now = now._replace(v=self.charts.looked_at(now.q, now.v))
         try:
@@ -182,11 +182,11 @@ class Follower:
                 raise
             return self._followed(t, now._replace(v=changed), dt)
 
-    def _followed(self, t: float, now: State, dt: float) -> State:
+    def _followed(self, t: float, now: SimulatedState, dt: float) -> SimulatedState:
         stage = self._stage()
         if stage is not None:
             q, v, lost = stage.step(t, now.q, now.v, np.array(dt), self._asked)
-            after = State(q, v, now.lost + lost)
+            after = SimulatedState(q, v, now.lost + lost)
             if not diverged(after).any() or not (diverged(after) & ~diverged(now)).any():
                 return after
         return step(self.charts.now, t, now, dt, self._force, self.acting)
@@ -197,7 +197,7 @@ class Follower:
         if id(now) not in self._stages:
             shared = now.model.cluster_tree.has_shared_joints
             followed = Followed(self.charts.robot, now)
-            stage = None if shared else StageFunction(followed, Law(self.acting is with_passive))
+            stage = None if shared else StageFunction(followed, ForceLaw(self.acting is with_passive))
             self._stages[id(now)] = (now, stage)
         return self._stages[id(now)][1]
 
@@ -205,21 +205,21 @@ class Follower:
         """The user's forces."""
         if self.torque is None:
             return np.zeros(self.charts.robot.nv)
-        v = self.charts.seen(q, w)
+        v = self.charts.to_robot_velocities(q, w)
         return self.not_finite.look("torque", t, self.charts.checked(q, self.torque(t, q, v)), q, v)
 
     def _force(self, t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         return self.charts.force(q, self._asked(t, q, w))
 
 
-def diverged(state: State) -> np.ndarray:
+def diverged(state: SimulatedState) -> np.ndarray:
     """The samples (...) that are not finite."""
     if np.isfinite(state.q).all() and np.isfinite(state.v).all():  # which is found sooner than for each sample
         return np.zeros(state.q.shape[:-1], bool)
     return np.asarray(~(np.isfinite(state.q).all(axis=-1) & np.isfinite(state.v).all(axis=-1)))
 
 
-class Controls:
+class ControlSchedule:
     """Joint forces "tau" and controls "u" of actuators by name, held for `period` steps each: arrays (..., rows, size)
     with a row for each period, or functions (t, q, v). Every so many steps are `recorded`, and the last one is.
     """
@@ -265,7 +265,7 @@ class Controls:
 class HeldControls:
     """Controls as forces that are held for a period, with those of a function of time and state besides, if any."""
 
-    def __init__(self, controls: Controls, torque: Torque | None) -> None:
+    def __init__(self, controls: ControlSchedule, torque: Torque | None) -> None:
         self._controls, self._torque = controls, torque
         self._now: dict[str, np.ndarray] = {}
 
@@ -288,11 +288,17 @@ class HeldControls:
         return tau if "u" not in self._now else tau + self._controls.robot.control_force(q, v, self._now["u"])
 
 
-class Run:
+class PythonRun:
     """A running simulation with forces asked from Python: its state, and what was recorded, beginning with `given`."""
 
     def __init__(
-        self, follower: Follower, start: State, dt: float, every: int, given: State, not_finite: NotFinite
+        self,
+        follower: Follower,
+        start: SimulatedState,
+        dt: float,
+        every: int,
+        given: SimulatedState,
+        not_finite: NotFinite,
     ) -> None:
         self._not_finite = not_finite
         self._follower, self._now, self._dt, self._every = follower, start, dt, every
@@ -317,7 +323,7 @@ class Run:
         """Make a step, and record it if that is due; False where no finite sample is left."""
         follower, now = self._follower, self._now
         if isinstance(follower.torque, HeldControls):
-            follower.torque.begin(self._steps, self.t, now.q, follower.charts.seen(now.q, now.v))
+            follower.torque.begin(self._steps, self.t, now.q, follower.charts.to_robot_velocities(now.q, now.v))
         try:
             after = follower.step(self.t, now, self._dt)
         except CoordinateError:  # those at the start are valid
@@ -335,7 +341,9 @@ class Run:
     def _record(self) -> None:
         if self._times[-1] != self.t:
             self._times.append(self.t)
-            self._states.append(self._now._replace(v=self._follower.charts.seen(self._now.q, self._now.v)))
+            self._states.append(
+                self._now._replace(v=self._follower.charts.to_robot_velocities(self._now.q, self._now.v))
+            )
 
     @property
     def trajectory(self) -> Trajectory:

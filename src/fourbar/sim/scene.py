@@ -12,9 +12,9 @@ import numpy as np
 from ..arrays import Argument, batch_shape, refuse_lazy, to_array
 from ..contact import selection
 from ..contact.candidates import Spec
+from ..contact.contact_points import compiled_points
 from ..contact.laws import Law, Rigid
 from ..contact.model import ContactModel, compiled_step, rows
-from ..contact.points import compiled_points
 from ..contact.step_rollout import Force, Taken, contact_rollout
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, CoordinateError, unknown, warn
@@ -26,15 +26,15 @@ from ..system.system import System
 from .applied_forces import SimulationWarning
 from .batch import Batch
 from .constrained import Kept
-from .contact_run import ContactRun, Driver, Request, Run, Stepped, asked
+from .contact_run import ContactRun, Driver, MotionRequest, RunningContacts, Stepped, asked
+from .given_numbers import NOTHING, GivenNumbers, Grounds, check_friction, read_numbers
 from .in_chunks import any_lazy
-from .numbers import NOTHING, Grounds, Numbers, check_friction, read_numbers
 from .observe import check_driven, read_observations
-from .observers import Observer, kept_observer
 from .read_arguments import check_actuators, check_step, check_times, read_control, read_counts, read_period, read_steps
+from .scene_start import added, check_parts, home, home_poses, lifted, read_points, warn_of_selection
 from .scenes_in_chunks import rollout_lazily
-from .shapes import added, check_parts, home, home_poses, lifted, read_points, tell_chosen
 from .simulations import USE_ROLLOUT, Progress, Staged
+from .state_observer import Observer, kept_observer
 from .step import Commands, Traced
 
 
@@ -120,18 +120,22 @@ class Scene(Staged):
             raise ArgumentError(f"iterations={iterations!r}: expected a whole number, at least 1")
         tree, acting = self.robot.model.cluster_tree, asked.on(self.robot.model, self.robot.neutral())
         hulls = partial(hull_of, most=read_points(mesh_points))
-        wanted = selection.Asked(terrains, contacts, pairs, grounded, acting, hulls, partial(home_poses, self.robot))
+        wanted = selection.ContactRequest(
+            terrains, contacts, pairs, grounded, acting, hulls, partial(home_poses, self.robot)
+        )
         found = selection.what_touches(self.robot.mechanism, tree, wanted)
         self.terrains, self.added, self.reach = found.terrains, added(contacts), found.reach
         joints, unkept = selection.joint_rows(tree, bool(limits), bool(joint_friction), acting)
         if self.kept.conditions and acting.is_soft:
-            raise ArgumentError("Scene: MuJoCo's law cannot keep constraints of a robot; use Rigid() or Compliant(...)")
+            raise ArgumentError(
+                "Scene: MuJoCo's law cannot enforce constraints of a robot; use Rigid() or Compliant(...)"
+            )
         more = {"rounds": int(iterations), "soft": acting.is_soft, "kept": self.kept.conditions}
         self.spec = Spec(found.candidates, joints, float(bounce_above), float(tolerance), **more)
         self.grounds = Grounds(found.terrain_names, found.terrains, self.spec)  # whose numbers may differ
         if unkept_by_law := acting.unkept(found.candidates):
             warn(f"Scene: {unkept_by_law}", SimulationWarning)
-        tell_chosen(found, unkept)
+        warn_of_selection(found, unkept)
         if terrains and contacts is None and not (found.candidates or found.left):
             warn(f"Scene: {self.robot.name!r} has no shapes that touch the terrain, and moves through it; say what "
                  "touches with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
@@ -142,7 +146,7 @@ class Scene(Staged):
         return f"<fourbar scene of {self.robot.name!r}: {len(self.contacts)} contacts, {len(self.spec.joints)} joints>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied and pickled: all but machine code, which is found or made anew when it is needed."""
+        """What is copied and pickled: all but machine code, which is found or made again when needed."""
         return {name: x for name, x in vars(self).items() if not isinstance(vars(Scene).get(name), cached_property)}
 
     @property
@@ -170,7 +174,7 @@ class Scene(Staged):
 
     @property
     def n_impulses(self) -> int:
-        """How many impulses a step finds: of all contacts, then of joints with limits or dry friction."""
+        """Number of impulses of a step: of all contacts, then of joints with limits or dry friction."""
         return rows(self.model)
 
     @cached_property
@@ -180,7 +184,7 @@ class Scene(Staged):
 
     @cached_property
     def _functions(self) -> dict[Any, Any]:
-        """The same with parameters as arguments, by these."""
+        """Compiled steps with parameters as arguments, by these parameters."""
         return {(): self.function}
 
     @cached_property
@@ -223,9 +227,9 @@ class Scene(Staged):
         function = self._functions[given.every]
         some = {"friction": friction, "u": u, "threads": threads}
         more = {name: x for name, x in some.items() if x is not None}
-        q, v, impulse, told = function(q, v, tau, dt, impulse, *given.values.values(), **more)
+        q, v, impulse, report = function(q, v, tau, dt, impulse, *given.values.values(), **more)
         self._stepped = q
-        return Stepped.of(q, v, impulse, told, len(self.spec.candidates))
+        return Stepped.of(q, v, impulse, report, len(self.spec.candidates))
 
     def start(self, q: Any = None) -> np.ndarray:
         """A configuration in which the robot stands: q with all that moves freely lifted, or lowered, until it touches.
@@ -286,12 +290,14 @@ class Scene(Staged):
         return kept_observer(self._observers, Observer, self.model, *given)
 
     def rolled(self, taken: Taken) -> Any:
-        """Rollouts that take and tell something."""
+        """Rollouts with given inputs and observations."""
         if taken not in self._rollouts:
             self._rollouts[taken] = contact_rollout(self.robot.mechanism, self.spec, taken)
         return self._rollouts[taken]
 
-    def _started(self, q: Any, v: Any, dt: float, taken: Taken, friction: Any, numbers: Numbers, batch: Any) -> Any:
+    def _started(
+        self, q: Any, v: Any, dt: float, taken: Taken, friction: Any, numbers: GivenNumbers, batch: Any
+    ) -> Any:
         """A motion at its beginning."""
         rollout = self.rolled(taken)
         q, v = self.read_state(q, v)
@@ -300,7 +306,7 @@ class Scene(Staged):
         given = {"dt": dt, **({} if friction is None else {"friction": friction}), **numbers.values}
         return rollout.start(state, given, batch)
 
-    def _made(self, name: str, q: Any, v: Any, wanted: Request) -> ContactRun:
+    def _made(self, name: str, q: Any, v: Any, wanted: MotionRequest) -> ContactRun:
         """A motion, made in one go."""
         check_friction(name, wanted.friction)
         acting = {x: y for x, y in wanted.controls.items() if y is not None}
@@ -320,8 +326,8 @@ class Scene(Staged):
         shapes = [x.shape[:-2] for x in outside.values() if isinstance(x, np.ndarray)]
         batch = np.broadcast_shapes(*shapes) if shapes else ()
         motion = self._started(q, v, wanted.dt, taken, wanted.friction, numbers, batch)
-        seen = self.observer(numbers.which, observed).see(motion.part("q"), motion.part("v"), numbers.of_robot)
-        run = Run(self, motion, wanted.dt, wanted.steps, wanted.every, seen, wanted.threads)
+        seen = self.observer(numbers.which, observed).observe(motion.part("q"), motion.part("v"), numbers.of_robot)
+        run = RunningContacts(self, motion, wanted.dt, wanted.steps, wanted.every, seen, wanted.threads)
         try:
             Driver(run, outside, wanted.period).reach(asked(wanted.progress, wanted.steps))
         except KeyboardInterrupt:
@@ -413,7 +419,7 @@ class Scene(Staged):
         check_times(duration, dt)
         held, steps = read_period(period, dt), max(1, round(duration / dt))
         controls = self._read(control, u, every, -(-steps // held))
-        return self._made("simulate", q, v, Request(
+        return self._made("simulate", q, v, MotionRequest(
             controls, steps, float(dt), held, int(every), friction, numbers, observe, progress, threads
         ))  # fmt: skip
 
@@ -479,7 +485,7 @@ class Scene(Staged):
             given = {"q": q, "v": v, "control": control, "u": u, "friction": friction, "numbers": numbers}
             return rollout_lazily(self, given, observe, dt=float(dt), steps=steps, period=period, every=int(every))
         controls = self._read(control, u, every, -(-steps // held))
-        return self._made("rollout", q, v, Request(
+        return self._made("rollout", q, v, MotionRequest(
             controls, steps, float(dt), held, int(every), friction, numbers, observe, None, threads
         ))  # fmt: skip
 

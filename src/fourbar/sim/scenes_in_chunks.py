@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..chunks.apply import Result
+from ..functions.step_end import OBSERVED
 from .contact_run import ContactRun, Contacts, Residuals
-from .in_chunks import SEEN, Lazy, rolled_lazily
+from .in_chunks import Lazy, rolled_lazily
 from .read_arguments import read_period
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def rollout_lazily(
         Result("found", (n,), bool, before=time), Result("last_q", (nq,)), Result("last_v", (nv,)),
         *(Result(name, (), before=time) for name in Residuals._fields),
         *(() if given["u"] is None else (Result("u", (nu,), before=time),)),
-        *(Result(f"{SEEN}{name}", shape, before=time) for name, shape in lazy.observed.items()),
+        *(Result(f"{OBSERVED}{name}", shape, before=time) for name, shape in lazy.observed.items()),
     ]  # fmt: skip
     found = rolled_lazily(
         "rollout", scene.rollout, _read, lazy.given, {**lazy.cores, "friction": (n,)}, results,
@@ -43,8 +44,8 @@ def rollout_lazily(
     last = found.pop("last_q"), found.pop("last_v")
     t = np.minimum(np.arange(rows) * every, steps) * dt
     by_law = Residuals(*(found.pop(name) for name in Residuals._fields))
-    seen = lazy.observations(found)
-    return ContactRun(t=t, contacts=contacts, last=last, residuals=by_law, observations=seen, scene=scene, **found)
+    observed = lazy.observations(found)
+    return ContactRun(t=t, contacts=contacts, last=last, residuals=by_law, observations=observed, scene=scene, **found)
 
 
 def _read(run: ContactRun) -> tuple[np.ndarray, ...]:

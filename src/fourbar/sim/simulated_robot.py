@@ -13,15 +13,24 @@ from ..system.constrained.actuated import Actuated
 from ..system.constrained.robot import Constrained
 from ..system.system import System
 from .applied_forces import acting_on, with_passive
-from .compiled_stepper import CompiledStepper, PartlyIndependent, Rows
+from .compiled_stepper import CompiledStepper, ControlRows, PartlyIndependent
 from .constrained import ConstrainedFollower, check_met, follower_of, in_drives
 from .constrained_stepper import ConstrainedStepper
-from .numbers import Numbers, are_passive, read_numbers, refuse_dry_friction
+from .given_numbers import GivenNumbers, are_passive, read_numbers, refuse_dry_friction
 from .observe import check_driven, read_observations
-from .observers import InstantObserver, Observer, kept_observer
 from .read_arguments import check_closed, on_copies, read_control, read_period, read_state, started
-from .runge_kutta import Controls, Follower, HeldControls, Run, State, Torque, Trajectory, warn_of_divergence
-from .step import Law, Traced
+from .runge_kutta import (
+    ControlSchedule,
+    Follower,
+    HeldControls,
+    PythonRun,
+    SimulatedState,
+    Torque,
+    Trajectory,
+    warn_of_divergence,
+)
+from .state_observer import InstantObserver, Observer, kept_observer
+from .step import ForceLaw, Traced
 
 
 class CompiledRun:
@@ -29,7 +38,7 @@ class CompiledRun:
     each period.
     """
 
-    def __init__(self, stepper: CompiledStepper, controls: Controls, period: int, threads: int | None) -> None:
+    def __init__(self, stepper: CompiledStepper, controls: ControlSchedule, period: int, threads: int | None) -> None:
         self.stepper, self.controls, self._period, self._threads = stepper, controls, period, threads
         sizes = {"tau": stepper.robot.nv, "u": stepper.robot.nu}
         rows = min((x.shape[-2] for x in controls.arrays.values()), default=1)
@@ -62,12 +71,12 @@ class CompiledRun:
                 row = stepper.steps // self._period
                 rows = {name: x[:, row : row + 1] if name in self.controls.arrays else x for name, x in rows.items()}
                 hold = ALWAYS
-            stepper.advance(count, Rows([rows[name] for name in stepper.law.given], hold), self._threads)
+            stepper.advance(count, ControlRows([rows[name] for name in stepper.law.given], hold), self._threads)
         return not stepper.is_over
 
     def _ask(self) -> None:
         """Ask for the controls of the next period."""
-        state = self.stepper.seen()
+        state = self.stepper.states()
         for name, x in self.controls.ask(self.stepper.steps, self.t, state.q, state.v).items():
             self._rows[name] = self._spread(x[..., None, :])
 
@@ -111,8 +120,8 @@ class CompiledRun:
         warn_of_divergence(self.stepper.lost_at(), self.stepper.dt, self.controls.not_finite)
 
 
-class Request(NamedTuple):
-    """What a user asks for, as it is given; `steps`, `dt` and `every` have been read."""
+class SimulationRequest(NamedTuple):
+    """The arguments of a simulation as the user gives them; `steps`, `dt` and `every` have been read."""
 
     robot: Any
     q: Any
@@ -131,9 +140,9 @@ class Request(NamedTuple):
 
 
 class Simulation:
-    """What a simulation is asked for."""
+    """A simulation: its checked arguments, and what makes its steps."""
 
-    def __init__(self, wanted: Request) -> None:
+    def __init__(self, wanted: SimulationRequest) -> None:
         if isinstance(wanted.robot, Actuated):
             robot, torque, u = in_drives(wanted.robot, wanted.torque, wanted.control, wanted.u)
             wanted = wanted._replace(robot=robot, torque=torque, control=None, u=u)
@@ -153,7 +162,7 @@ class Simulation:
         rows = -(-steps // self.period)
         given = {"tau": read_control(robot, wanted.control, rows), "u": read_control(robot, wanted.u, rows, "u")}
         acting = {name: x for name, x in given.items() if x is not None}
-        self.controls = Controls(robot, acting, self.period, wanted.every)
+        self.controls = ControlSchedule(robot, acting, self.period, wanted.every)
         self.numbers = self._read_numbers(robot, wanted.numbers)
         self.observed = read_observations(wanted.observe, robot.model)
         if "u" not in self.controls.every:
@@ -169,12 +178,12 @@ class Simulation:
         start = started(robot, self.given_q, np.zeros_like(self.given_v))
         if self.held is not None:
             check_met(self.held, self.given_q, self.given_v)
-        self.start = State(start, self.given_v.copy(), np.zeros(start.shape[:-1]))
+        self.start = SimulatedState(start, self.given_v.copy(), np.zeros(start.shape[:-1]))
         self.acting = acting_on(robot, wanted.passive)
         if wanted.passive and are_passive(self.numbers.which):
             self.acting = with_passive
 
-    def _read_numbers(self, robot: System, numbers: Any) -> Numbers:
+    def _read_numbers(self, robot: System, numbers: Any) -> GivenNumbers:
         found = read_numbers(robot.mechanism, numbers)
         refuse_dry_friction(found.which)
         return found
@@ -196,16 +205,16 @@ class Simulation:
         from_python = self.torque is not None and not isinstance(self.torque, Traced)
         return not from_python and not self.robot.model.cluster_tree.has_shared_joints
 
-    def law(self) -> Law:
-        """What moves the robot, in compiled steps."""
+    def law(self) -> ForceLaw:
+        """The forces on the robot, in compiled steps."""
         inside = {name: x for name, x in self.controls.every.items() if isinstance(x, Traced)}
         tau: Any = inside.get("tau", GIVEN if self.torque is None else NONE)
         u: Any = inside.get("u", GIVEN if "u" in self.controls.every else NONE)
         period = self.period if inside else 1
-        return Law(self.acting is with_passive, self.torque, tau, u, period, self.numbers.which)
+        return ForceLaw(self.acting is with_passive, self.torque, tau, u, period, self.numbers.which)
 
     def run(self) -> Any:
-        """What makes its steps."""
+        """The compiled stepper."""
         if not self.is_compiled:
             return self.python_run()
         given = self.start, self.dt, self.steps, self.every, self.acting
@@ -228,20 +237,20 @@ class Simulation:
             found[name] = wide.reshape(-1, *x.shape)
         return found
 
-    def python_run(self) -> Run:
-        """The same with forces asked from Python in every pass."""
+    def python_run(self) -> PythonRun:
+        """A run that calls Python for forces in every pass."""
         if self.numbers.which:
             raise ArgumentError(
-                "numbers: parameters that differ from sample to sample need steps in machine code: give forces as "
-                "control= or as fb.traced(torque), and make no joint of a loop, such as a ball, independent in part"
+                "numbers: parameters that differ from sample to sample need compiled steps: give forces as control= "
+                "or as fb.traced(torque); no joint of a loop, such as a ball, may be partly independent"
             )
         follower = self._follower()
         follower.not_finite = self.controls.not_finite
-        given = State(self.given_q, self.given_v, self.start.lost)
-        return Run(follower, self.start, self.dt, self.every, given, self.controls.not_finite)
+        given = SimulatedState(self.given_q, self.given_v, self.start.lost)
+        return PythonRun(follower, self.start, self.dt, self.every, given, self.controls.not_finite)
 
     def _follower(self) -> Follower:
-        """What makes steps with forces asked from Python."""
+        """The stepper that calls Python for forces."""
         if self.held is not None:
             return ConstrainedFollower(self.held, self._python_torque(), self.acting is with_passive)
         return Follower(self.robot, self._python_torque(), self.acting)
@@ -252,7 +261,7 @@ class Simulation:
 
     # What is reported of the motion besides its states.
 
-    def seen(self, run: Any, motion: Trajectory) -> Trajectory:
+    def observed_trajectory(self, run: Any, motion: Trajectory) -> Trajectory:
         """A trajectory with the controls of actuators, and with what was observed."""
         numbers = np.round(motion.t / self.dt).astype(int)
         reported = [name for name in self.controls.every if name == "u" or self.observed]
@@ -269,7 +278,7 @@ class Simulation:
         return Trajectory(motion.t, motion.q, motion.v, motion.lost, self.robot, u, found)
 
     def _later(self, motion: Trajectory, acted: dict[str, np.ndarray], values: dict[str, Any]) -> dict[str, Any]:
-        """What was observed at all times but the first."""
+        """The observations at all times but the first."""
         is_traced = isinstance(self.torque, Traced) and self.held is None
         law = self.law()._replace(torque=self.torque if is_traced else None)
         given = {name: x[1:] for name, x in acted.items()}

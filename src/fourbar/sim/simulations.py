@@ -11,7 +11,7 @@ from ..system.system import System
 from .applied_forces import SimulationWarning, warn_of_contacts, warn_of_limits
 from .read_arguments import check_progress, check_times, read_counts
 from .runge_kutta import Torque, Trajectory
-from .simulated_robot import Request, Simulation, reached
+from .simulated_robot import Simulation, SimulationRequest, reached
 from .step import Traced
 
 Progress = Callable[[Iterable[int]], Iterable[int]]
@@ -25,7 +25,7 @@ def _attach(run: Any, error: Exception) -> None:
 
 
 class Staged:
-    """What simulates itself: a scene, whose robot touches things."""
+    """An object with a `simulate` of its own: a scene."""
 
     simulate: Callable[..., Any]
 
@@ -149,7 +149,7 @@ def simulate(
     read_counts(every, passive)
     check_progress(progress)
     steps = max(1, round(duration / dt))
-    asked = Simulation(Request(
+    asked = Simulation(SimulationRequest(
         robot, q, v, dt, steps, torque, control, u, period, int(every), bool(passive), numbers, observe, threads
     ))  # fmt: skip
     warn_of_contacts(asked.robot)
@@ -162,7 +162,7 @@ def simulate(
     except Exception as error:
         _attach(run, error)
         raise
-    found = asked.seen(run, run.trajectory)
+    found = asked.observed_trajectory(run, run.trajectory)
     run.warn_of_divergence()
     warn_of_limits(asked.robot, found.t, found.q)
     return found

@@ -2,7 +2,7 @@
 
 Within a step q(t) = q₀ ⊕ θ(t). A pass is at (θ, q, v); it finds the rates there, adds them to the sums that make the
 step, and goes where the next pass begins, which after the fourth is the end of the step. The passes are one `repeat`:
-their code is that of one evaluation. The same stage alone, as a function, is in `stage.py`.
+their code is that of one evaluation. The same stage alone, as a function, is in `stage_function.py`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Commands:
 
 
 def symbols(function: Callable[..., Any], t: Any, q: Sequence[Any], v: Sequence[Any]) -> Vec:
-    """What a function written over scalars gives for scalars of a trace, as flat entries."""
+    """The result of a function of scalars on traced scalars, as flat entries."""
     given = [np.array([*x], dtype=object) for x in (q, v)]
     found = function(t, *given)
     try:
@@ -108,8 +108,8 @@ def traced(function: Callable[..., Any]) -> Traced:
     return function if isinstance(function, Traced) else Traced(function)
 
 
-class Law(NamedTuple):
-    """What moves a robot: springs and damping too (`passive`); a traced `torque`, asked in every pass; joint forces
+class ForceLaw(NamedTuple):
+    """The forces on a robot: springs and damping too (`passive`); a traced `torque`, asked in every pass; joint forces
     `tau` and controls `u` of actuators that are held, either traced, asked at the start of every `period` steps, or
     GIVEN as controls of the rollout, or NONE. `which` are parameters that differ from sample to sample.
     """
@@ -203,7 +203,7 @@ def _time(n: Any, number: Any, dt: Any) -> Any:
 
 
 def _worst(stop: Any, sizes: Any, usual: Any) -> Any:
-    """How far the velocities of joints for unit velocities have grown beyond what is usual."""
+    """The largest excess of the joint velocities, for unit velocities, over `GROWN` times the usual ones."""
     for x, known in zip(sizes, usual, strict=True):
         stop = maximum(stop, x - GROWN * known)
     return stop
@@ -217,10 +217,10 @@ def _size(row: Any) -> Any:
     return size
 
 
-class Stage:
+class RungeKuttaStage:
     """One pass of a step of a robot that is followed in some velocities."""
 
-    def __init__(self, followed: Followed, law: Law) -> None:
+    def __init__(self, followed: Followed, law: ForceLaw) -> None:
         self.followed, self.law = followed, law
         self.model = followed.now.model
         self.clusters = self.model.cluster_tree.clusters
@@ -275,7 +275,7 @@ class Stage:
         if self.law.torque is not None:
             t = c.recorder.call(_time, given["n"], now.number, given["dt"])
             own = Commands(self.law.torque, "torque", self.followed.robot.nv)
-            tau = c.recorder.call(own, t, now.q, Vec(self.seen(c)))
+            tau = c.recorder.call(own, t, now.q, Vec(self.robot_velocities(c)))
         total = self._followed(c, (0.0,) * self.followed.robot.nv if tau is None else tau)
         if "u" not in c.given:
             return total
@@ -294,7 +294,7 @@ class Stage:
             spread[i][k] = force if scale == 1.0 else c.recorder.call(_scaled, force, 1.0 / scale)
         return c.project([Vec(x) for x in spread])
 
-    def seen(self, c: Context) -> list[Any]:
+    def robot_velocities(self, c: Context) -> list[Any]:
         """The robot's own velocities."""
         if self.followed.now is self.followed.robot:
             return list(c.given["v"])
@@ -319,7 +319,7 @@ def _scaled(x: Any, factor: Any) -> Any:
 
 
 def own_columns(robot: System) -> list[tuple[int, float]]:
-    """Which of the velocities of all joints are the independent ones, and in what unit."""
+    """The columns of the independent velocities among those of all joints, with their scales."""
     tree = robot.model.cluster_tree
     found = []
     for cluster in tree.clusters:
@@ -334,7 +334,7 @@ def own_columns(robot: System) -> list[tuple[int, float]]:
 class RungeKutta:
     """A whole step."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: RungeKuttaStage) -> None:
         self._stage, self._law = stage, stage.law
 
     def write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
@@ -368,7 +368,7 @@ class RungeKutta:
         found: dict[str, Any] = {}
         for name, function in self._law.asked.items():
             size, called = (robot.nu, "u") if name == "u" else (robot.nv, "control")
-            new = call(Commands(function, called, size), t, known["q0"], Vec(self._stage.seen(c)))
+            new = call(Commands(function, called, size), t, known["q0"], Vec(self._stage.robot_velocities(c)))
             old = Vec(given[f"held_{name}"])
             found[f"held_{name}"] = new if self._law.period == 1 else call(_held, given["since"][0], new, old)
         return found
@@ -384,13 +384,13 @@ def _passed(since: Any, period: Any) -> Any:
     return select(since + 1.0 < period - 0.5, since + 1.0, 0.0)
 
 
-def rollout_of(followed: Followed, law: Law) -> Rollout:
+def rollout_of(followed: Followed, law: ForceLaw) -> Rollout:
     """The steps of a robot, ready to run."""
     key = None if law.is_traced else ("runge_kutta", followed.now.mechanism, followed.robot.mechanism, law)
-    return assembled(followed, law, RungeKutta(Stage(followed, law)), followed.loops, key)
+    return assembled(followed, law, RungeKutta(RungeKuttaStage(followed, law)), followed.loops, key)
 
 
-def assembled(followed: Followed, law: Law, step: RungeKutta, loops: Sequence[int], key: Any) -> Rollout:
+def assembled(followed: Followed, law: ForceLaw, step: RungeKutta, loops: Sequence[int], key: Any) -> Rollout:
     """Steps as a rollout: state q, v, lost (and n, held controls where functions are traced), controls tau and u where
     they are given, numbers dt and what is `usual` of loops that are watched.
     """

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..contact.candidates import Candidate
 from ..system.system import System
-from ..tree.closed import turning_velocities
+from ..tree.closed_positions import turning_velocities
 from ..tree.cluster_tree import GROUND
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Rotations that know their structure: a turn in a plane costs six operations, a general matrix fifteen.
 
-A rotation R = F₁ F₂ ... is kept as its factors, each a `Turn` about z or a 3 x 3 `Mat`, and applied factor by factor.
+A rotation R = F₁ F₂ ... is kept as its factors, each a `RotationZ` or a 3 x 3 `Mat`, and applied factor by factor.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .linear import Mat, Scalar, Vec, dot
 from .symmetric import Sym
 
 
-class Turn(NamedTuple):
+class RotationZ(NamedTuple):
     """Rotation about z by the angle whose cosine and sine are c and s."""
 
     c: Scalar
@@ -63,34 +63,34 @@ class Turn(NamedTuple):
         )
 
 
-Factor = Turn | Mat
+Factor = RotationZ | Mat
 
 
 def apply(factors: Sequence[Factor], a: Vec) -> Vec:
     """R a."""
     for f in reversed(factors):
-        a = f.apply(a) if isinstance(f, Turn) else f @ a
+        a = f.apply(a) if isinstance(f, RotationZ) else f @ a
     return a
 
 
 def unapply(factors: Sequence[Factor], a: Vec) -> Vec:
     """Rᵀ a."""
     for f in factors:
-        a = f.unapply(a) if isinstance(f, Turn) else f.transpose_times(a)
+        a = f.unapply(a) if isinstance(f, RotationZ) else f.transpose_times(a)
     return a
 
 
 def congruence(factors: Sequence[Factor], a: Mat) -> Mat:
     """R A Rᵀ."""
     for f in reversed(factors):
-        a = f.congruence(a) if isinstance(f, Turn) else f @ a @ f.T
+        a = f.congruence(a) if isinstance(f, RotationZ) else f @ a @ f.T
     return a
 
 
 def congruence_symmetric(factors: Sequence[Factor], a: Sym) -> Sym:
     """R A Rᵀ for a symmetric A."""
     for f in reversed(factors):
-        a = f.congruence_symmetric(a) if isinstance(f, Turn) else _dense_congruence(f, a)
+        a = f.congruence_symmetric(a) if isinstance(f, RotationZ) else _dense_congruence(f, a)
     return a
 
 
@@ -101,7 +101,7 @@ def _dense_congruence(r: Mat, a: Sym) -> Sym:
 
 def matrix(factors: Sequence[Factor]) -> Mat:
     """All factors multiplied out."""
-    matrices = [f.matrix() if isinstance(f, Turn) else f for f in factors]
+    matrices = [f.matrix() if isinstance(f, RotationZ) else f for f in factors]
     return reduce(operator.matmul, matrices) if matrices else Mat.identity(3)
 
 

@@ -81,6 +81,6 @@ def inverse_or_nan(D: Mat) -> Mat:
         ratio = maximum(maximum(D[first][first], D[first + 1][first + 1]), D[first + 2][first + 2]) * inverse
         lost = lost + ratio * ratio
     columns = [factored.solve([1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
-    sound = lost < _DEPENDENT * _DEPENDENT  # false for NaN too
-    half = [[select(sound, columns[j][i], float("nan")) for j in range(i + 1)] for i in range(n)]
+    valid = lost < _DEPENDENT * _DEPENDENT  # false for NaN too
+    half = [[select(valid, columns[j][i], float("nan")) for j in range(i + 1)] for i in range(n)]
     return Mat(Vec([half[max(i, j)][min(i, j)] for j in range(n)]) for i in range(n))

@@ -50,7 +50,7 @@ class Transform(NamedTuple):
 
     def inverse(self) -> Transform:
         """T⁻¹."""
-        turned = tuple(f._replace(s=-f.s) if isinstance(f, rotation.Turn) else f.T for f in reversed(self.factors))
+        turned = tuple(f._replace(s=-f.s) if isinstance(f, rotation.RotationZ) else f.T for f in reversed(self.factors))
         return Transform(turned, -self.unrotate(self.p))
 
     def motion_to_child(self, V: Twist) -> Twist:

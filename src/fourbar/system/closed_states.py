@@ -12,10 +12,10 @@ from ..functions.angles import describe_endless_angle, endless_angles, stored_jo
 from ..functions.nan_reasons import lacks_direction, toggled
 from ..linalg import finite, smallest
 from ..tolerances import CLOSED
-from ..tree.closing import close_from
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
+from ..tree.loop_closing import close_from
 
 OPEN = 1e-6  # a gap that counts as open, in units of its row
 _NEAR_TOGGLE = 1e-4  # least singular value of K_d, beside the entries of K, from which on a toggle is looked for
@@ -104,7 +104,7 @@ def loop_gap(cluster_tree: ClusterTree, q: Any) -> np.ndarray:
 
 def check(cluster_tree: ClusterTree, q: Any, v: Any, tolerance: float) -> Any:
     """Refuse invalid states: NaN, open loops, toggle positions. Returns the arguments as arrays."""
-    from ..tree.closed import gaps_in_units
+    from ..tree.closed_positions import gaps_in_units
 
     array = stored("check", "q", cluster_tree.nq, q)
     if not (np.ndim(tolerance) == 0 and 0.0 < tolerance < np.inf):
@@ -184,7 +184,7 @@ def _check_angles(cluster_tree: ClusterTree, q: np.ndarray) -> None:
 
 
 class Looped:
-    """What a robot says of its loops. Robots without loops have these methods too: nothing of theirs is ever open."""
+    """The loops of a robot. Robots without loops have these methods too; they are always closed."""
 
     model: Any
     expand: Any

@@ -33,7 +33,7 @@ def _mirrored(mechanism: Mechanism, plane: Any) -> tuple[Mechanism, ClusterTree]
 
 
 class Editing:
-    """What every robot can be turned into. The robot itself stays as it is."""
+    """Edits of a robot, each of which returns a new one."""
 
     mechanism: Mechanism
     model: Model
@@ -322,7 +322,7 @@ class Editing:
         >>> round(b.build().with_mass_from_geometry(1000.0).mechanism.bodies[0].mass, 6)
         1.0
         """
-        return self._edited(edit.fill.fill(self.mechanism, density, bodies, role))
+        return self._edited(edit.mass_from_shapes.fill(self.mechanism, density, bodies, role))
 
     def save(self, path: str | Path, *, format: str | None = None, waive: Iterable[str] = ()) -> Report:
         """Write the robot to a file.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..errors import ArgumentError
 from ..expr import Expr, cos, reachable, sin, sqrt
-from ..expr.symbolic import Whole
+from ..expr.symbolic import SymbolicRecorder
 from ..expr.to_sympy import load_sympy, number, to_sympy
 from ..functions.arguments import Q
 from ..functions.context import Context, Model
@@ -166,7 +166,7 @@ class _Spanning(NamedTuple):
     loops: LoopMap | None
 
 
-def _traced(spanning: Model, recorder: Whole) -> list[Any]:
+def _traced(spanning: Model, recorder: SymbolicRecorder) -> list[Any]:
     """M, g and C of the spanning tree, flat, as traced expressions of q and v of all its joints."""
     flat: list[Any] = []
     for name in ("mass_matrix", "gravity_force", "coriolis_matrix"):
@@ -186,7 +186,7 @@ def _check_size(name: str, flat: Sequence[Any], named: Collection[Expr]) -> None
         )
 
 
-def _spanning(model: Model, symbols: _Symbols, recorder: Whole, shorten: Any) -> _Spanning:
+def _spanning(model: Model, symbols: _Symbols, recorder: SymbolicRecorder, shorten: Any) -> _Spanning:
     sympy = load_sympy()
     cluster_tree = model.cluster_tree
     tree, n = cluster_tree.spanning_tree, cluster_tree.spanning_tree.nv
@@ -206,9 +206,9 @@ def _spanning(model: Model, symbols: _Symbols, recorder: Whole, shorten: Any) ->
     return _Spanning(M, C, g, w, loop_map(tree, cluster_tree.clusters, q, w, symbols.parameters) if tied else None)
 
 
-def _all_coordinates(model: Model, symbols: _Symbols, recorder: Whole) -> list[Any]:
+def _all_coordinates(model: Model, symbols: _Symbols, recorder: SymbolicRecorder) -> list[Any]:
     """The coordinates of all joints: those that explicit loops determine as formulas of the others."""
-    own = Whole(recorder.graph)
+    own = SymbolicRecorder(recorder.graph)
     context = Context(Model(model.mechanism, model.cluster_tree), own, [Q.on(model)])
     flat = [x for part in context.coordinates() for x in part]
     return to_sympy(flat, {**dict(zip(own.arguments["q"], symbols.q, strict=True)), **symbols.parameters})
@@ -228,7 +228,7 @@ def _on_independent(s: _Spanning, v: Sequence[Any]) -> tuple[Any, Any, Any]:
 def make_equations(model: Model, names: Any, symbols: bool, simplify: bool) -> Equations:
     """The equations of a robot; `names` are those of its coordinates and velocities."""
     sympy = load_sympy()
-    recorder = Whole()
+    recorder = SymbolicRecorder()
     parameters = Parameters(recorder.graph)
     if symbols:
         model = Model(*with_symbols(model.mechanism, model.cluster_tree, parameters))
@@ -263,7 +263,7 @@ def identifiers(prefix: str, names: Iterable[str]) -> list[str]:
 
 
 def written_out(roots: Sequence[Any], named: Collection[Expr] = ()) -> int:
-    """How many operations traced expressions have when nothing is shared but what is `named`."""
+    """Number of operations of traced expressions if only what is `named` is shared."""
     size: dict[int, int] = {}
     names = {x.id for x in named}
     for node in reachable(roots):

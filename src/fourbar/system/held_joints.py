@@ -13,7 +13,7 @@ from ..tree.embedding import LoopEmbedding
 
 
 class HeldJoints(NamedTuple):
-    """What stays: numbers of velocities, and which coordinates (nq)."""
+    """Held joints: numbers of velocities, and a mask of coordinates (nq)."""
 
     velocities: tuple[int, ...]
     coordinates: np.ndarray

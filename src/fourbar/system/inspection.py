@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Inspected:
-    """What a robot computes, as formulas, programs and machine code."""
+    """The computations of a robot as formulas, programs and machine code."""
 
     model: Model
     names: Names
@@ -81,7 +81,7 @@ class Inspected:
         >>> print(robot.show("kinetic_energy")[:16])
         program kinetic_
         """
-        from .show import STAGES
+        from .program_text import STAGES
 
         if method not in METHODS:
             raise unknown("method", method, METHODS)

@@ -22,7 +22,7 @@ _FINE, _LONG, _STIFF = 1e-9, 20.0, (1e5, 1e10)  # the same for the best of searc
 _DAMPING = 1.0  # times the square of what is missed: how short the first step is
 _FEW, _MANY = 20, 100  # restarts, with and without loops that have to be closed
 _BLOCK = 20  # of these are prepared together
-_FIRST = 3  # of what a search tells: |e|², how far limits are passed, iterations; then what each target misses
+_FIRST = 3  # of what a search reports: |e|², how far limits are passed, iterations; then what each target misses
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class InverseKinematics:
         return f"<fourbar InverseKinematics: {said}>"
 
     def _missed(self, sample: int) -> str:
-        """What one of the samples misses."""
+        """The errors of one sample."""
         found = []
         for name in {**self.distance, **self.angle}:
             both = (self.distance.get(name), "m"), (self.angle.get(name), "rad")
@@ -95,7 +95,7 @@ class _Attempt(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What came of all samples: configurations, what the best search report of each, iterations, restarts."""
+    """The outcome of all samples: configurations, the report of the best search of each, iterations, restarts."""
 
     q: np.ndarray
     report: np.ndarray
@@ -142,7 +142,7 @@ def _solve_many(search: Search, goal: np.ndarray, attempts: Iterable[_Attempt], 
 
 
 def _result(goals: Goals, found: _Found, batch: tuple[int, ...], nq: int, tolerance: float) -> InverseKinematics:
-    """What the user gets."""
+    """The result for the user."""
     missed = np.moveaxis(found.report[..., _FIRST:], -1, 0)
     each = iter(missed)
     distance: dict[str, np.ndarray] = {}
@@ -171,7 +171,7 @@ def _count(name: str, x: Any, least: int) -> int:
 
 
 class Reaching:
-    """What a robot knows of its limits, and of configurations that reach targets."""
+    """Limits of a robot, and configurations that reach targets."""
 
     model: Any
     neutral: Any

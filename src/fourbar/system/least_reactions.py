@@ -1,4 +1,4 @@
-"""How joints share a load that rigid-body dynamics leaves undetermined: with the least forces.
+"""Reactions that rigid-body dynamics leaves undetermined: the least forces.
 
 The spanning tree alone would need forces τ of all joints and transmit wrenches F. Forces λ along the rows of loops
 change both: K_dᵀ λ = τ_d, so that passive joints need none, and F + Tᵀ λ. In overconstrained loops λ is determined only
@@ -81,14 +81,14 @@ def _ends(robot: System) -> Iterator[tuple[list[int], int, np.ndarray]]:
     for cluster in robot.model.cluster_tree.clusters:
         for name in cluster.loops:
             loop = loops[name]
-            rows = list(range(at, at + len(list(loop.residual(_Symbols(robot))))))
+            rows = list(range(at, at + len(list(loop.residual(_RowCounter(robot))))))
             at += len(rows)
             ends = [x for x in loop.bodies if x in number]
             if ends:
                 yield rows, number[ends[-1]], _place(loop, ends[-1])
 
 
-class _Symbols:
+class _RowCounter:
     """A loop's view of an unknown robot: it shows how many rows the loop has."""
 
     def __init__(self, robot: System) -> None:

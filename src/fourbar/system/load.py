@@ -14,7 +14,7 @@ from ..joints.base import Joint
 from ..mechanism.mechanism import Mechanism
 from ..once import no_collection
 from .closed_states import SLACK, SLACK_FIX, slack_messages
-from .singular import MASSLESS
+from .massless_bodies import MASSLESS
 from .system import System, restored
 
 

@@ -1,4 +1,4 @@
-"""What the things of a robot are called."""
+"""Names of the parts of a robot."""
 
 from __future__ import annotations
 

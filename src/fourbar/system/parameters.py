@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Parametrised:
-    """What a robot weighs, as numbers that can be read, changed and varied."""
+    """The parameters of a robot: read, changed and varied."""
 
     mechanism: Mechanism
     model: Model

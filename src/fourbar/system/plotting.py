@@ -12,7 +12,7 @@ from .closed_states import stored
 
 
 class Plotting:
-    """What a robot can draw of itself. Figures belong to no window: `figure.savefig("robot.png")` writes one."""
+    """Pictures of a robot. Figures belong to no window: `figure.savefig("robot.png")` writes one."""
 
     nq: int
     name: str

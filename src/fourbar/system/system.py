@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArgumentError, warn
 from ..functions.attributes import OptionedMethod, with_methods
 from ..functions.model import Model
-from ..mechanism.builder import Builder as MechanismBuilder
+from ..mechanism.builder import MechanismBuilder as MechanismBuilder
 from ..mechanism.inertial_parameters import parameter_names
 from ..mechanism.mechanism import Actuator, Mechanism
 from ..mechanism.validate import read_three
@@ -22,11 +22,11 @@ from .configurations import Configured
 from .edit import Editing
 from .inspection import Inspected
 from .inverse_kinematics import Reaching
+from .massless_bodies import check_regular, unsolvable
 from .names import Names
 from .parameters import Parametrised
 from .plotting import Plotting
 from .robot_methods import RobotMethods
-from .singular import check_regular, unsolvable
 
 if TYPE_CHECKING:
     from ..constraints import Condition, Loop
@@ -123,7 +123,7 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
 
     def _repr_html_(self) -> str:
         joints = ((c.name, type(c.joint).__name__, c.parent, c.child) for c in self.mechanism.joints)
-        from ..viewer.recording import still
+        from ..viewer.recorded_motion import still
         from ..viewer.standalone_page import notebook
 
         return notebook(lambda: still(self), html_table(repr(self), ("joint", "type", "parent", "body"), joints))
@@ -318,7 +318,7 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
         if actuated is None and (least != "torque" or weight is not None):
             given = "least" if weight is None else "weight"
             raise ArgumentError(
-                f"{given}= is about the forces of actuated joints: name these too, actuated=['hip', ...]"
+                f"{given}= applies to the forces of actuated joints: name these too, actuated=['hip', ...]"
             )
         drives = None if actuated is None else (actuated, least, weight)
         return Constrained(self, constraints, drives, stabilize, tolerance, names)

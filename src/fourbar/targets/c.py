@@ -15,8 +15,8 @@ import numpy as np
 
 from ..errors import ArgumentError
 from .c_casadi import casadi_symbols
-from .c_code import HELPERS, SCALARS, Writer, parameter_names
-from .exported import Exported, described, identifier, read, vectors
+from .c_code import HELPERS, SCALARS, CWriter, parameter_names
+from .exported_functions import Exported, described, identifier, read, vectors
 
 _TOLERANCE = {"double": 1e-12, "float": 1e-4}
 
@@ -61,7 +61,7 @@ def export_c(
     exported = read("export_c", functions, prefix)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    writer = Writer(scalar)
+    writer = CWriter(scalar)
     files = {
         f"{prefix}.c": _source(prefix, exported, writer, casadi),
         f"{prefix}.h": _header(prefix, exported, writer),
@@ -73,7 +73,7 @@ def export_c(
     return [target / file for file in files]
 
 
-def _source(prefix: str, functions: Sequence[Exported], writer: Writer, casadi: bool) -> str:
+def _source(prefix: str, functions: Sequence[Exported], writer: CWriter, casadi: bool) -> str:
     bodies = [writer.function(f.name, f.program) for f in functions]
     helpers = [helper for helper in HELPERS.values() if any(f"{helper.name}(" in body for body in bodies)]
     head = f'#include "{prefix}.h"\n\n#include <math.h>\n#include <string.h>\n\ntypedef {prefix}_real real;\n'
@@ -100,7 +100,7 @@ def _comment(function: Exported) -> str:
     return "\n".join(["/*", *(f" * {line}".rstrip().replace("*/", "* /") for line in lines), " */"])
 
 
-def _header(prefix: str, functions: Sequence[Exported], writer: Writer) -> str:
+def _header(prefix: str, functions: Sequence[Exported], writer: CWriter) -> str:
     guard = f"{prefix.upper()}_H"
     lines = [
         f"#ifndef {guard}",
@@ -125,7 +125,7 @@ def _header(prefix: str, functions: Sequence[Exported], writer: Writer) -> str:
     return "\n".join([*lines, "#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {guard} */", ""])
 
 
-def _test(prefix: str, functions: Sequence[Exported], writer: Writer) -> str:
+def _test(prefix: str, functions: Sequence[Exported], writer: CWriter) -> str:
     """A program that compares results with those of fourbar, and says by how much they differ."""
     lines = [
         f'#include "{prefix}.h"', "", "#include <math.h>", "#include <stdio.h>", "",
@@ -154,12 +154,12 @@ def _test(prefix: str, functions: Sequence[Exported], writer: Writer) -> str:
     return "\n".join(lines)
 
 
-def _case(f: Exported, given: Sequence[np.ndarray], found: Sequence[np.ndarray], writer: Writer) -> list[str]:
+def _case(f: Exported, given: Sequence[np.ndarray], found: Sequence[np.ndarray], writer: CWriter) -> list[str]:
     inputs, outputs = parameter_names(f.program)
     lines = ["    {"]
     for name, x in zip(inputs, given, strict=True):
         lines.append(f"        const real {name}[] = {{{', '.join(writer.number(v) for v in x.ravel()) or '0'}}};")
-    double = Writer("double")
+    double = CWriter("double")
     for name, y in zip(outputs, found, strict=True):
         lines.append(f"        real {name}[{max(1, y.size)}];")
         lines.append(f"        const double {name}_is[] = {{{', '.join(double.number(v) for v in y.ravel()) or '0'}}};")

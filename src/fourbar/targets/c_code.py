@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..expr import Block, Program
 from ..expr.program import Instruction
-from .exported import needed_instructions
+from .exported_functions import needed_instructions
 
 SCALARS = {"double": "", "float": "f"}  # the type of all numbers, and the suffix of its constants and functions
 
@@ -32,7 +32,7 @@ HELPERS = {
 }
 
 
-class Writer:
+class CWriter:
     """Writes programs with one type of number."""
 
     def __init__(self, scalar: str) -> None:

@@ -1,6 +1,6 @@
 """Rollouts as JAX functions: the passes of a Runge-Kutta step as operations, in `lax.scan`.
 
-JAX differentiates through the steps, by the derivatives of a pass (`sim/stage.py`).
+JAX differentiates through the steps, by the derivatives of a pass (`sim/stage_function.py`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..errors import ArgumentError
 from ..functions.varying import argument_names
 from ..sim.applied_forces import acting_on, warn_of_contacts, with_passive
 from ..sim.charts import GROWN
+from ..sim.given_numbers import are_passive, refuse_dry_friction, which_numbers
 from ..sim.in_chunks import control_core
-from ..sim.numbers import are_passive, refuse_dry_friction, which_numbers
 from ..sim.read_arguments import check_actuators, check_closed, check_times, read_counts, read_period, read_steps
-from ..sim.stage import StageRecording
-from ..sim.step import GIVEN, NONE, Followed, Law, Traced, is_solved
+from ..sim.stage_function import StageRecording
+from ..sim.step import GIVEN, NONE, Followed, ForceLaw, Traced, is_solved
 from ..system.system import System
 from ..tree.parameters import Parameter
 from .jax import array, call, check_precision, function, jax, whole
@@ -160,7 +160,7 @@ def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, contr
 class _Stage:
     """One pass of a step as an operation, and what the library knows of it."""
 
-    def __init__(self, robot: System, law: Law) -> None:
+    def __init__(self, robot: System, law: ForceLaw) -> None:
         if robot.model.cluster_tree.has_shared_joints:
             raise ArgumentError(
                 f"fourbar.jax.rollout: a joint of a loop of {robot.name!r} is independent in part, and for such robots "
@@ -181,7 +181,7 @@ class _Stage:
         refuse_dry_friction(which)
         warn_of_contacts(robot, "rollout")
         springs = acting_on(robot, passive) is with_passive or (passive and are_passive(which))
-        law = Law(springs, u=GIVEN if driven else NONE, which=which)
+        law = ForceLaw(springs, u=GIVEN if driven else NONE, which=which)
         kept = vars(robot).setdefault("_jax_stages", {})
         return kept[law] if law in kept else kept.setdefault(law, cls(robot, law))
 

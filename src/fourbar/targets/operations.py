@@ -27,7 +27,7 @@ from ..tree.clusters import split
 from ..tree.embedding import LoopEmbedding
 
 
-class Chosen(Recording):
+class ChosenRecording(Recording):
     """A recording for one choice of its optional arguments: all are needed then, and are named by their places.
 
     Names of derivatives of derivatives would clash.
@@ -155,7 +155,7 @@ class Operation:
         self.recording = recording
         self.present = present
         self.projection = Projection(recording.model) if projection is None else projection
-        self._forward: dict[tuple[int, ...], Forward] = {}
+        self._forward: dict[tuple[int, ...], TangentOperation] = {}
 
     @cached_property
     def program(self) -> Program:
@@ -173,10 +173,10 @@ class Operation:
         """The places of arguments in which it is linear."""
         return ()
 
-    def forward(self, moving: tuple[int, ...]) -> Forward:
+    def forward(self, moving: tuple[int, ...]) -> TangentOperation:
         """The rates of the results, from all arguments and the tangents of those at the places `moving`."""
         found = self._forward.get(moving)
-        return self._forward.setdefault(moving, Forward(self, moving)) if found is None else found
+        return self._forward.setdefault(moving, TangentOperation(self, moving)) if found is None else found
 
     @cached_property
     def backward(self) -> Backward:
@@ -186,7 +186,7 @@ class Operation:
     @cached_property
     def source(self) -> Recording:
         """What its derivatives are made from."""
-        return self.recording if self._is_method else Chosen(self.recording, self.present)
+        return self.recording if self._is_method else ChosenRecording(self.recording, self.present)
 
     @property
     def _is_method(self) -> bool:
@@ -211,7 +211,7 @@ class Operation:
         raise TypeError(f"{self.recording.name} is not linear in its arguments, so it cannot be transposed")
 
 
-class Forward(Operation):
+class TangentOperation(Operation):
     """An operation along tangents of some of its arguments, in which it is linear."""
 
     def __init__(self, of: Operation, moving: tuple[int, ...]) -> None:

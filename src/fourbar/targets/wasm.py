@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .exported import Exported, identifier, read, vectors
+from .exported_functions import Exported, identifier, read, vectors
 from .wasm_code import Module
 
 _TOLERANCE = 1e-12

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..expr import Block, Program
-from .exported import Exported, needed_instructions
+from .exported_functions import Exported, needed_instructions
 
 _I32, _F64, _FUNCTION, _NOTHING = 0x7F, 0x7C, 0x60, 0x40
 _GET, _SET, _CALL, _SELECT, _END, _BRANCH, _BRANCH_IF, _BLOCK, _LOOP = 0x20, 0x21, 0x10, 0x1B, 0x0B, 0x0C, 0x0D, 2, 3

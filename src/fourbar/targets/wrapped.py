@@ -26,9 +26,9 @@ def recording_of(of: Any, module: str, library: str, ways: str) -> Recording:
             f"{module}.function: {of!r} is a derivative. Give the function itself, and differentiate that with {ways}"
         )
     raise ArgumentError(
-        f"{module}.function: {of!r} is not a function of a robot that is one program. Give robot.forward_dynamics, "
-        f"robot.pose, ...; functions of constrained robots choose their programs by values, which {library} does not "
-        "have when it traces them"
+        f"{module}.function: {of!r} is not a function of a robot with a single program. Give robot.forward_dynamics, "
+        f"robot.pose, ...; functions of constrained robots choose between programs by values, which {library} "
+        "does not know while tracing"
     )
 
 

@@ -12,10 +12,10 @@ from ..errors import AssemblyError, unknown
 from ..mechanism.mechanism import Mechanism, PlacedJoint, joint_of, velocity_names
 from ..mechanism.validate import read_independent
 from ..tolerances import CLOSED, KEEP_AWAY
-from .closing import close, close_from, differences
 from .cluster_tree import ClusterTree
 from .clusters import Cluster
 from .embedding import LoopEmbedding
+from .loop_closing import close, close_from, differences
 from .own_joint import OwnJoint
 from .path_following import follow_path, move_into_limits
 
@@ -207,8 +207,8 @@ def cluster_random(
         if not left.size:
             return found.reshape(*size, tie.nq)
         trial = _in_home_assembly if in_home_assembly or attempt < _HOME_TRIALS else _in_any_assembly
-        ends, sound = _moved_into_limits(cluster_tree, cluster, *trial(cluster_tree, cluster, rng, len(left), attempt))
-        found[left[sound]], left = ends[sound], left[~sound]
+        ends, valid = _moved_into_limits(cluster_tree, cluster, *trial(cluster_tree, cluster, rng, len(left), attempt))
+        found[left[valid]], left = ends[valid], left[~valid]
     names = ", ".join(map(repr, cluster.loops))
     raise AssemblyError(f"random sampling found no closed configuration of loops {names} within the limits")
 
@@ -225,8 +225,8 @@ def cluster_anywhere(cluster_tree: ClusterTree, cluster: Cluster, rng: np.random
     spread = np.array([[0.5], [0.25], [0.1], [0.05], [0.02]])
     near = tie.closed + spread * (_random_full(cluster_tree, cluster, rng, len(spread)) - tie.closed)
     full, gap = close(tie, near)
-    sound = full[(gap < CLOSED) & _is_held(tie, full)]
-    return sound[0] if len(sound) else tie.closed
+    valid = full[(gap < CLOSED) & _is_held(tie, full)]
+    return valid[0] if len(valid) else tie.closed
 
 
 def choose_independent(mechanism: Mechanism, clusters: Sequence[ClusterInfo], joints: Sequence[Any]) -> Mechanism:

@@ -20,11 +20,11 @@ from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import IDENTITY, Transform, nudge
 from ..spatial.vectors import Twist
 from ..tolerances import ASSEMBLED, CLOSED
-from .bound import Bound
-from .closing import close, moved
+from .bound_embedding import Bound
 from .embedding import LoopEmbedding
 from .followers import Followers, close_followers, find_followers
 from .grouping import GROUND, Groups, between
+from .loop_closing import close, moved
 from .own_joint import OwnJoint
 from .redundant_rows import Spare, freezing_rows, spare_rows
 from .spanning_tree import SpanningTree
@@ -283,11 +283,11 @@ class ClusterFinder:
             closed, gaps = close(tie, guesses[first : first + _AT_ONCE])
             nearest.append(closed)
             left.append(gaps)
-            sound = closed[gaps < ASSEMBLED]
-            slopes = tie.slopes(sound)
+            valid = closed[gaps < ASSEMBLED]
+            slopes = tie.slopes(valid)
             known = np.isfinite(slopes).all(axis=(-2, -1))
             unknown = unknown or not known.all()
-            met.extend(zip(found.core(tie.units.of(slopes[known])), sound[known], strict=True))
+            met.extend(zip(found.core(tie.units.of(slopes[known])), valid[known], strict=True))
             if sum(is_clear(K) for K, _ in met) >= _ENOUGH:
                 break
         closed, gaps = np.concatenate(nearest), np.concatenate(left)

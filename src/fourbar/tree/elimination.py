@@ -60,8 +60,8 @@ def _larger_first(j: int, first: _Row, second: _Row, unlike: bool) -> tuple[_Row
 
 def _reciprocal(pivot: Scalar, least: Scalar) -> Scalar:
     """1 / pivot; NaN where its square is less than `least`."""
-    sound = pivot * pivot > least
-    return select(sound, 1.0 / select(sound, pivot, 1.0), float("nan"))
+    valid = pivot * pivot > least
+    return select(valid, 1.0 / select(valid, pivot, 1.0), float("nan"))
 
 
 Step = tuple[tuple[int, ...], tuple[int, ...]]

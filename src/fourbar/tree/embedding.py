@@ -25,8 +25,8 @@ from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.vectors import Wrench
 from ..tolerances import LOST
 from .elimination import SparseRow, Step, no_pivot, paired, reversed_steps, solve, solve_in_steps, steps_to_solve
-from .shared_joints import Bent, Shared, find_shared
-from .states import Call, EmbeddedState, State
+from .shared_joints import Bent, SharedJoint, find_shared
+from .states import Call, ClusterState, EmbeddedState
 from .units import Units
 
 _CLOSED = 1e-12  # the largest gap that may remain
@@ -197,11 +197,11 @@ class LoopEmbedding:
                 full[j] = known[self.traced.q[j]] = x
         return full
 
-    def state(self, call: Call, q: Vec, v: Vec | None) -> State:
+    def state(self, call: Call, q: Vec, v: Vec | None) -> ClusterState:
         """The cluster at a state, recorded."""
         return call(expand, self, q, v)
 
-    def map_rates(self, call: Call, e: State) -> tuple[Mat, ...]:
+    def map_rates(self, call: Call, e: ClusterState) -> tuple[Mat, ...]:
         """Ġ by link as the cluster moves, recorded."""
         return call(map_rate, self, e, e.v)
 
@@ -312,7 +312,7 @@ class LoopEmbedding:
         return bool(self._shared)
 
     @cached_property
-    def _shared(self) -> tuple[Shared, ...]:
+    def _shared(self) -> tuple[SharedJoint, ...]:
         """Joints that are partly independent, and whose velocities are not the rates of coordinates."""
         return tuple(find_shared(self.joints, self.dependent))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..joints.base import Joint
 from ..spatial.linear import Vec
-from .states import Call, OwnState, State
+from .states import Call, ClusterState, OwnState
 
 
 class OwnJoint:
@@ -22,9 +22,9 @@ class OwnJoint:
     def __hash__(self) -> int:
         return hash(self.joint)
 
-    def state(self, call: Call, q: Vec, v: Vec | None) -> State:
+    def state(self, call: Call, q: Vec, v: Vec | None) -> ClusterState:
         """The link at a state; without v at rest."""
         return OwnState((Vec(q),), (Vec([0.0] * self.nv) if v is None else v,))
 
-    def map_rates(self, call: Call, e: State) -> None:
+    def map_rates(self, call: Call, e: ClusterState) -> None:
         """The map of the velocities does not change."""

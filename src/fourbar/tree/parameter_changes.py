@@ -17,7 +17,7 @@ from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 from ..tolerances import RANK
-from .bound import Bound
+from .bound_embedding import Bound
 from .cluster_tree import ClusterTree, arrange, every_body
 from .clusters import Cluster, loop_residual
 from .embedding import LoopEmbedding
@@ -39,7 +39,7 @@ class Changed(NamedTuple):
     gravity: Vec
 
 
-class Varied(NamedTuple):
+class VariedTree(NamedTuple):
     """The same, with the links that have equal equations of motion and fewer parameters, these in the cheapest frames,
     and what each joint does by itself: damping, stiffness, rest, dry friction; and gain and bias of the actuators
     `with_laws` that change.
@@ -60,7 +60,7 @@ def changed_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> 
     return Changed(tree.links, *poses, Vec(other.gravity))
 
 
-def varied_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> Varied:
+def varied_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> VariedTree:
     """All parameters where some are given; p may be symbols."""
     other = changed(mechanism, which, p, given=True)
     tree, bodies, frames, moving = arrange(other)
@@ -70,7 +70,7 @@ def varied_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> V
     laws = tuple((Vec(law[0]), Vec(law[1])) for law in found if law is not None)
     equivalent = regrouped(tree)
     cheapest = reframed(unturned(equivalent))
-    return Varied(Changed(tree.links, *poses, Vec(other.gravity)), equivalent.links, cheapest.links, passive, laws)
+    return VariedTree(Changed(tree.links, *poses, Vec(other.gravity)), equivalent.links, cheapest.links, passive, laws)
 
 
 def with_laws(which: Which) -> list[int]:
@@ -86,7 +86,9 @@ def changed_bodies(
     return tree.links, poses
 
 
-def with_varied(mechanism: Mechanism, cluster_tree: ClusterTree, which: Which, p: Vec, found: Varied) -> ClusterTree:
+def with_varied(
+    mechanism: Mechanism, cluster_tree: ClusterTree, which: Which, p: Vec, found: VariedTree
+) -> ClusterTree:
     """A cluster tree with given parameters p."""
     tree = with_numbers(mechanism, cluster_tree, which, p, found.changed, given=True)
     equivalent, cheapest = (SpanningTree(tree.spanning_tree.parents, x) for x in (found.equivalent, found.reframed))

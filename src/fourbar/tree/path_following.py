@@ -12,8 +12,8 @@ import numpy as np
 
 from ..linalg import factors, pseudo_inverse
 from ..tolerances import CLOSED
-from .closing import close, differences, moved
 from .embedding import LoopEmbedding
+from .loop_closing import close, differences, moved
 
 _STEPS = 60
 _LONGEST, _SHORTEST = 0.4, 1e-3  # longest step, in the units of the joints

@@ -15,9 +15,9 @@ import numpy as np
 
 from ..linalg import finite, pick, rank, singular_values
 from ..tolerances import CLOSED, IMPLIED, RANK, REDUNDANT, SPREADING, STATIONARY
-from .closing import close, differences
 from .embedding import LoopEmbedding
 from .followers import Followers
+from .loop_closing import close, differences
 
 _ELSEWHERE = 0.01  # of a joint, in its unit: how far a configuration is from another to count as another
 

@@ -16,7 +16,7 @@ from typing import Any
 from ..joints.one_axis import Revolute
 from ..spatial.inertia import Inertia, rotational
 from ..spatial.linear import Vec
-from ..spatial.rotation import Turn
+from ..spatial.rotation import RotationZ
 from ..spatial.symmetric import Sym
 from ..spatial.transform import Transform
 from .links import Link
@@ -65,7 +65,7 @@ def _are_constant(numbers: Iterable[Any]) -> bool:
 def _best(link: Link, children: list[Link]) -> Transform | None:
     """The pose of the best frame of a body in its present frame; None if there is none better."""
     turn = _best_turn(_rows(link.placement), [_rows(c.placement) for c in children])
-    turned = Transform(() if turn == _NO_TURN else (Turn(*turn),))
+    turned = Transform(() if turn == _NO_TURN else (RotationZ(*turn),))
     placement = _cleaned(link.placement.then(turned))
     places = [turned.unrotate(c.placement.p) for c in children]
     I = _cleaned_inertia(link.I.to_parent(turned.inverse()))

@@ -26,7 +26,7 @@ class Bent(NamedTuple):
     follow: list[list[Scalar]]
 
 
-class Shared(NamedTuple):
+class SharedJoint(NamedTuple):
     """A joint, where its coordinates and velocities begin, and which of its velocities are independent or not."""
 
     joint: Joint
@@ -52,7 +52,7 @@ class Shared(NamedTuple):
         )
 
 
-def find_shared(joints: Sequence[Joint], dependent: Sequence[int]) -> Iterator[Shared]:
+def find_shared(joints: Sequence[Joint], dependent: Sequence[int]) -> Iterator[SharedJoint]:
     """The joints of which some velocities are dependent and some are not; those with additive coordinates need
     no care.
     """
@@ -61,5 +61,5 @@ def find_shared(joints: Sequence[Joint], dependent: Sequence[int]) -> Iterator[S
         follows = tuple(j for j in range(joint.nv) if v + j in dependent)
         leads = tuple(j for j in range(joint.nv) if v + j not in dependent)
         if follows and leads and not isinstance(joint, FlatJoint):
-            yield Shared(joint, q, v, leads, follows)
+            yield SharedJoint(joint, q, v, leads, follows)
         q, v = q + joint.nq, v + joint.nv

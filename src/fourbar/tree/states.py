@@ -64,7 +64,7 @@ class EmbeddedState(NamedTuple):
         return call(project_forces, self.G, forces)
 
 
-State = OwnState | EmbeddedState
+ClusterState = OwnState | EmbeddedState
 
 
 def project_forces(G: tuple[Mat, ...], forces: tuple[Vec, ...]) -> Vec:

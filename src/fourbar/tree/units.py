@@ -77,8 +77,8 @@ class _Kind:
 
 @dataclass(frozen=True)
 class Lever:
-    """The units of length of rows (m), the lengths (m) whose rounding they see, and the units of the velocities (n) and
-    coordinates (nq) of a cluster of links.
+    """The units of length of rows (m), the lengths (m) whose rounding they contain, and the units of the velocities (n)
+    and coordinates (nq) of a cluster of links.
     """
 
     lengths: np.ndarray
@@ -95,10 +95,10 @@ def lever(
     turn = np.concatenate([kinds[joint].turn for joint in joints])
     push = np.concatenate([kinds[joint].push for joint in joints])
     length = _arm(K, pull, turn, far) or _ratio(np.abs(K), turn > 0.0) or max(far, _way(phi, K, turn)) or 1.0
-    lengths, seen = np.full(len(K), length), np.full(len(K), max(far, length))
+    lengths, reach = np.full(len(K), length), np.full(len(K), max(far, length))
     for rows, own in sights:
         lengths[rows] = _arm(K[rows], pull[rows], turn, own) or length
-        seen[rows] = np.maximum(own, lengths[rows])
+        reach[rows] = np.maximum(own, lengths[rows])
     across = np.where(K != 0.0, lengths[:, None], 0.0).max(axis=0, initial=0.0)
     across = np.where(across > 0.0, across, length)
     moved = turn + push / across
@@ -106,7 +106,7 @@ def lever(
     ends = np.cumsum([joint.nv for joint in joints])[:-1]
     parts = zip(joints, np.split(across, ends), strict=True)
     guesses = np.concatenate([np.where(kinds[joint].lengths, x.max(initial=0.0), 1.0) for joint, x in parts])
-    return Lever(lengths, seen, steps, guesses)
+    return Lever(lengths, reach, steps, guesses)
 
 
 def _arm(K: np.ndarray, pull: np.ndarray, turn: np.ndarray, far: float) -> float:

@@ -1,4 +1,4 @@
-"""What is drawn of a robot: coloured surfaces, each fixed to a body, in layers that can be shown or not.
+"""The drawing of a robot: coloured surfaces, each fixed to a body, in layers that can be shown or not.
 
 Nothing here knows where it is drawn: the page in a browser, files and pictures all use the same list. `Drawing.places`
 gives the poses of what the surfaces are fixed to, for whole batches of configurations.
@@ -15,7 +15,7 @@ import numpy as np
 from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import WORLD, Mechanism
 from . import triangles
-from .mesh_files import Colour, Surface, read_mesh
+from .mesh_files import Colour, MeshPart, read_mesh
 from .triangles import TriangleSurface
 
 LAYERS = ("shapes", "collision", "frames", "axes", "mass", "inertia", "ground")
@@ -28,7 +28,7 @@ _SHOWN_WITHOUT = 0.5  # of the bodies with mass: if so many have collision shape
 
 
 class Robot(Protocol):
-    """What the viewer needs to know of a robot."""
+    """The interface of a robot that the viewer needs."""
 
     mechanism: Mechanism
     poses: Any
@@ -39,7 +39,7 @@ class Robot(Protocol):
 
 
 class Rod(NamedTuple):
-    """What is drawn between points of two bodies (-1: the world), from the first to the second."""
+    """A line between points of two bodies (-1: the world), from the first to the second."""
 
     bodies: tuple[int, int]
     points: tuple[np.ndarray, np.ndarray]
@@ -59,7 +59,7 @@ class Item:
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """All that is drawn of a robot.
+    """The drawing of a robot.
 
     Places are numbered: the bodies in order, then the centre of mass of the whole robot, then rods, last the world.
     `notes` are lines about what could not be drawn.
@@ -93,7 +93,7 @@ class Drawing:
         return tuple(layer for layer in LAYERS if layer in used)
 
     def reduced(self, most: int) -> Drawing:
-        """The same with about so many triangles at most; what has few keeps them."""
+        """The drawing with about so many triangles at most; surfaces with few keep them."""
         own = {id(x.solid): x.solid for x in self.items}
         total = sum(len(x.faces) for x in own.values())
         if total <= most:
@@ -142,7 +142,7 @@ def matrix(placement: Any) -> np.ndarray:
     return T
 
 
-class Shapes:
+class ShapeItems:
     """Turns the shapes of a model into items; notes what is missing, each file once."""
 
     def __init__(self, size: float) -> None:
@@ -163,7 +163,7 @@ class Shapes:
                 )
         return found
 
-    def _colour(self, shape: Geometry, surface: Surface, layer: str) -> Colour:
+    def _colour(self, shape: Geometry, surface: MeshPart, layer: str) -> Colour:
         if surface.colour == LOST:
             return LOST
         if layer == "collision":
@@ -172,10 +172,10 @@ class Shapes:
             return shape.colour or GROUND
         return surface.colour or shape.colour or GREY
 
-    def _surfaces(self, shape: Geometry) -> list[tuple[Surface, np.ndarray | None]]:
+    def _surfaces(self, shape: Geometry) -> list[tuple[MeshPart, np.ndarray | None]]:
         if shape.kind != "mesh":
             made = primitive(shape, self.size)
-            return [] if made is None else [(Surface(made, None), None)]
+            return [] if made is None else [(MeshPart(made, None), None)]
         try:
             if not shape.file:
                 raise FileNotFoundError
@@ -185,7 +185,7 @@ class Shapes:
         except ValueError as error:  # fourbar's ArgumentError is one
             self.notes.setdefault(shape.mesh, f"mesh {shape.mesh!r} cannot be shown: {error}")
         edge = _LOST_SIZE * self.size
-        return [(Surface(triangles.box(edge, edge, edge), LOST), None)]
+        return [(MeshPart(triangles.box(edge, edge, edge), LOST), None)]
 
 
 def _scaled(solid: TriangleSurface, scale: np.ndarray) -> TriangleSurface:

@@ -10,7 +10,7 @@ from ..errors import ArgumentError
 from .drawing import LAYERS
 from .gltf import glb
 from .pictures import film, picture
-from .recording import Recording
+from .recorded_motion import RecordedMotion
 from .standalone_page import page
 
 ENDINGS = {".html": "a page", ".glb": "glTF", ".png": "a picture", ".gif": "a film", ".mp4": "a film"}
@@ -19,7 +19,7 @@ _OPTIONS = {".html": (*_DRAWN, "title"), ".glb": _DRAWN, ".png": (*_DRAWN, "size
             ".mp4": (*_DRAWN, "size")}  # fmt: skip
 
 
-def write(recording: Recording, path: Path, **options: Any) -> None:
+def write(recording: RecordedMotion, path: Path, **options: Any) -> None:
     """Write a recording to a file."""
     ending = path.suffix.lower()
     if ending not in ENDINGS:

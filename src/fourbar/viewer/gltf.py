@@ -11,7 +11,7 @@ import numpy as np
 from .camera import AWAY, FIELD, direction
 from .drawing import Drawing, Item
 from .mesh_files import Colour, linear
-from .recording import Recording
+from .recorded_motion import RecordedMotion
 from .rotations import continuous, quaternions
 from .triangles import TriangleSurface, arrow
 
@@ -23,7 +23,7 @@ _GHOST = 0.18  # opacity
 _UPRIGHT = [-(0.5**0.5), 0.0, 0.0, 0.5**0.5]  # glTF has y upwards
 
 
-class Document:
+class GltfDocument:
     """A glTF document under construction: its tables, and the bytes that these refer to."""
 
     def __init__(self) -> None:
@@ -127,11 +127,11 @@ def _placed(T: np.ndarray) -> dict[str, Any]:
     return found
 
 
-class Writer:
+class GltfWriter:
     """Writes a recording as a document."""
 
-    def __init__(self, recording: Recording, drawing: Drawing, hidden: frozenset[str]) -> None:
-        self.recording, self.drawing, self.document = recording, drawing, Document()
+    def __init__(self, recording: RecordedMotion, drawing: Drawing, hidden: frozenset[str]) -> None:
+        self.recording, self.drawing, self.document = recording, drawing, GltfDocument()
         self.items = [x for x in drawing.items if x.layer not in hidden]
         self.top: list[int] = []
         self.moves = len(recording.t) > 1
@@ -171,7 +171,7 @@ class Writer:
         return found
 
     def ghosts(self, count: int) -> None:
-        """Pale copies at times spread evenly over the motion, of what is seen of the first world."""
+        """Pale copies at times spread evenly over the motion, of the first world."""
         for k in np.linspace(0, len(self.recording.t) - 1, count).round().astype(int) if self.moves else ():
             places = self.recording.places(self.drawing, slice(k, k + 1))[0, 0]
             nodes = []
@@ -207,7 +207,7 @@ class Writer:
 
 
 def glb(
-    recording: Recording, *, ghosts: int = 0, layers: Any = None, rate: float = 60.0, most: int | None = None
+    recording: RecordedMotion, *, ghosts: int = 0, layers: Any = None, rate: float = 60.0, most: int | None = None
 ) -> bytes:
     """A recording as a binary glTF file.
 
@@ -219,7 +219,7 @@ def glb(
     if most is not None:
         drawing = drawing.reduced(most)
     shown = {"shapes", "ground"} if layers is None else set(layers)
-    writer = Writer(recording, drawing, frozenset({x.layer for x in drawing.items} - shown))
+    writer = GltfWriter(recording, drawing, frozenset({x.layer for x in drawing.items} - shown))
     writer.worlds()
     writer.ghosts(ghosts)
     writer.forces()

@@ -16,7 +16,7 @@ from .triangles import TriangleSurface, shaded, simplified
 
 Colour = tuple[float, float, float, float]
 _PLAIN = b"<color>0.6 0.6 0.6 1</color>"  # in place of a texture that is missing
-_MOST_FACES = 40_000  # of one mesh: more would not be seen
+_MOST_FACES = 40_000  # of one mesh: more would not be visible
 
 
 def linear(x: float) -> float:
@@ -24,14 +24,14 @@ def linear(x: float) -> float:
     return round(x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4, 5)
 
 
-class Surface(NamedTuple):
+class MeshPart(NamedTuple):
     """A part of a mesh, and the colour that its file gives it (None: it gives none)."""
 
     solid: TriangleSurface
     colour: Colour | None
 
 
-def read_mesh(file: str) -> tuple[Surface, ...]:
+def read_mesh(file: str) -> tuple[MeshPart, ...]:
     """The parts of a mesh file. An `ArgumentError` says in a few words why it cannot be read."""
     try:
         stamp = os.stat(file).st_mtime_ns
@@ -41,7 +41,7 @@ def read_mesh(file: str) -> tuple[Surface, ...]:
 
 
 @lru_cache(maxsize=512)
-def _read(file: str, stamp: int) -> tuple[Surface, ...]:
+def _read(file: str, stamp: int) -> tuple[MeshPart, ...]:
     try:
         import trimesh
     except ImportError:
@@ -111,7 +111,7 @@ def _colour_of(rgba: np.ndarray) -> Colour:
     return (r, g, b, a if a > 0.05 else 1.0)  # files that mean opaque by 0 are common
 
 
-def _by_colour(parts: list[tuple[np.ndarray, np.ndarray, Colour | None]]) -> tuple[Surface, ...]:
+def _by_colour(parts: list[tuple[np.ndarray, np.ndarray, Colour | None]]) -> tuple[MeshPart, ...]:
     """One surface per colour, with few enough triangles."""
     groups: dict[Colour | None, list[tuple[np.ndarray, np.ndarray]]] = {}
     for vertices, faces, colour in parts:
@@ -125,5 +125,5 @@ def _by_colour(parts: list[tuple[np.ndarray, np.ndarray, Colour | None]]) -> tup
         share = max(200, int(_MOST_FACES * len(faces) / total))
         solid = shaded(*simplified(vertices, faces, share))
         if len(solid.faces):
-            found.append(Surface(solid, colour))
+            found.append(MeshPart(solid, colour))
     return tuple(found)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .mesh_files import Colour
-from .recording import Recording
+from .recorded_motion import RecordedMotion
 from .served_page import ServedPage, put
 from .triangles import arrow
 
@@ -23,7 +23,7 @@ _MOST_GHOSTS = 10
 class MotionPage:
     """A motion that plays. A thread of its own moves the time on."""
 
-    def __init__(self, window: ServedPage, recording: Recording) -> None:
+    def __init__(self, window: ServedPage, recording: RecordedMotion) -> None:
         self.window, self.recording = window, recording
         self._lock, self._stopped = threading.RLock(), threading.Event()
         self.t = 0.0

@@ -1,4 +1,4 @@
-"""What can be shown besides shapes: frames, axes of joints, centres of mass, ellipsoids of inertia."""
+"""Overlays besides shapes: frames, axes of joints, centres of mass, ellipsoids of inertia."""
 
 from __future__ import annotations
 

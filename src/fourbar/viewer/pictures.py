@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import ArgumentError, FourbarError, extra
 from .camera import direction
 from .drawing import Drawing
-from .recording import Recording
+from .recorded_motion import RecordedMotion
 from .standalone_page import page
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
@@ -34,13 +34,15 @@ def find_browser() -> str | None:
     return next((found for name in _BROWSERS if (found := shutil.which(name))), None)
 
 
-def picture(recording: Recording, path: Path, *, time: float = 0.0, size: Any = (960, 600), **options: Any) -> None:
+def picture(
+    recording: RecordedMotion, path: Path, *, time: float = 0.0, size: Any = (960, 600), **options: Any
+) -> None:
     """Write a picture (.png) of a recording at a time."""
     (first,) = frames(recording, [time], size, **options)
     _pillow().fromarray(first).save(path)
 
 
-def film(recording: Recording, path: Path, *, size: Any = (720, 450), rate: float = 25.0, **options: Any) -> None:
+def film(recording: RecordedMotion, path: Path, *, size: Any = (720, 450), rate: float = 25.0, **options: Any) -> None:
     """Write a film (.gif or .mp4) of a recording, with so many pictures per second."""
     count = max(2, round(recording.duration * rate) + 1)
     if count > _MOST_FILM:
@@ -72,7 +74,7 @@ def _write_mp4(made: Iterator[np.ndarray], path: Path, rate: float) -> None:
         raise FourbarError(f"ffmpeg wrote no film: {done.stderr.decode(errors='replace').strip()[-200:]}")
 
 
-def frames(recording: Recording, times: Sequence[float], size: Any, **options: Any) -> Iterator[np.ndarray]:
+def frames(recording: RecordedMotion, times: Sequence[float], size: Any, **options: Any) -> Iterator[np.ndarray]:
     """Pictures (high, wide, 3) of bytes at many times after the start."""
     wide, high = read_size(size)
     browser = find_browser()
@@ -121,7 +123,7 @@ def _shot(browser: str, shown: Path, times: Sequence[float], size: tuple[int, in
 
 
 def _plotted(
-    recording: Recording, times: Sequence[float], size: tuple[int, int], layers: Any = _SEEN, **_: Any
+    recording: RecordedMotion, times: Sequence[float], size: tuple[int, int], layers: Any = _SEEN, **_: Any
 ) -> Iterator[np.ndarray]:
     """Pictures by matplotlib."""
     try:
@@ -142,7 +144,7 @@ def _plotted(
         yield np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
-def _triangles(axes: Any, recording: Recording, drawing: Drawing, time: float, layers: set[str]) -> None:
+def _triangles(axes: Any, recording: RecordedMotion, drawing: Drawing, time: float, layers: set[str]) -> None:
     """Draw all triangles of a moment, lit from above."""
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 

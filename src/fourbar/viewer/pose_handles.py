@@ -1,4 +1,4 @@
-"""How a robot is posed by hand: a handle per independent coordinate, with its limits; loops follow."""
+"""Posing a robot by hand: a handle per independent coordinate, with its limits; loops follow."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _BEYOND = 1e-9
 _OPEN = 1e-6
 
 
-class Handle(NamedTuple):
-    """What a slider moves: a coordinate of q, or an angle (0, 1, 2: roll, pitch, yaw) of the quaternion there."""
+class PoseHandle(NamedTuple):
+    """The target of a slider: a coordinate of q, or an angle (0, 1, 2: roll, pitch, yaw) of the quaternion there."""
 
     name: str
     joint: str
@@ -50,7 +50,7 @@ class PoseHandles:
 
     def __init__(self, robot: Any, size: float) -> None:
         self.robot, self.size = robot, size
-        self.handles: list[Handle] = []
+        self.handles: list[PoseHandle] = []
         self.kept: list[str] = []  # joints of loops that handles move
         self.limits: list[tuple[str, int, float, float]] = []  # joint, coordinate, lower, upper
         at = 0
@@ -59,7 +59,7 @@ class PoseHandles:
             self.handles += list(self._cluster(cluster, at, names))
             at += cluster.embedding.nq
 
-    def _cluster(self, cluster: Any, at: int, names: Sequence[str]) -> Iterator[Handle]:
+    def _cluster(self, cluster: Any, at: int, names: Sequence[str]) -> Iterator[PoseHandle]:
         tie, moving = cluster.embedding, self.robot.model.cluster_tree.moving
         joints = [moving[i] for i in cluster.links]
         if not isinstance(tie, LoopEmbedding):
@@ -83,7 +83,7 @@ class PoseHandles:
                 self._limit(joint, at + first)
             first += count
 
-    def _joint(self, joint: Any, at: int, names: Sequence[str]) -> Iterator[Handle]:
+    def _joint(self, joint: Any, at: int, names: Sequence[str]) -> Iterator[PoseHandle]:
         turned = {k + n: (k, n) for k in joint.joint.quaternions for n in range(4)}
         flat = joint.joint.nq == joint.joint.nv
         for k in range(joint.joint.nq):
@@ -91,19 +91,19 @@ class PoseHandles:
                 start, n = turned[k]
                 if n < 3:
                     label = f"{joint.name} {('roll', 'pitch', 'yaw')[n]}"
-                    yield Handle(label, joint.name, at + start, n, -_TURN, _TURN)
+                    yield PoseHandle(label, joint.name, at + start, n, -_TURN, _TURN)
             elif flat:
                 yield self._coordinate(joint, k, at + k, names[k])
             else:
                 low, high = _finite(joint.lower[k], joint.upper[k], _FAR * self.size)
-                yield Handle(names[k], joint.name, at + k, None, low, high)
+                yield PoseHandle(names[k], joint.name, at + k, None, low, high)
 
-    def _coordinate(self, joint: Any, k: int, at: int, name: str, scale: float = 1.0) -> Handle:
+    def _coordinate(self, joint: Any, k: int, at: int, name: str, scale: float = 1.0) -> PoseHandle:
         axes = directions(joint.joint)
         turns = k < len(axes) and axes[k][1]
         low, high = sorted((joint.lower[k] / scale, joint.upper[k] / scale))
         low, high = _finite(low, high, _TURN if turns else _FAR * self.size)
-        return Handle(name, joint.name, at, None, low, high)
+        return PoseHandle(name, joint.name, at, None, low, high)
 
     def _limit(self, joint: Any, at: int) -> None:
         ends = zip(joint.lower, joint.upper, strict=True)
@@ -131,7 +131,7 @@ class PoseHandles:
         return Posed(q, self.judged(q))
 
     def judged(self, q: np.ndarray) -> str:
-        """What is to be said of a configuration: a toggle position, joints of loops beyond their limits."""
+        """A message about a configuration: a toggle position, joints of loops beyond their limits."""
         try:
             self.robot.check(q)
         except SingularError as error:

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import FourbarError
 from .dragging import reach
 from .pose_handles import Posed, PoseHandles, turn_of
-from .recording import Recording
+from .recorded_motion import RecordedMotion
 from .rotations import matrices
 from .served_page import ServedPage
 
@@ -20,7 +20,7 @@ _NONE = "(none)"
 class RobotPage:
     """Sliders and what they move. Callbacks come from threads of the server, one at a time."""
 
-    def __init__(self, window: ServedPage, recording: Recording) -> None:
+    def __init__(self, window: ServedPage, recording: RecordedMotion) -> None:
         self.window, self.recording = window, recording
         self.robot: Any = recording.robot
         self.posture = PoseHandles(self.robot, window.drawing.size)

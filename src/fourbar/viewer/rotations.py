@@ -16,7 +16,7 @@ def quaternions(R: np.ndarray) -> np.ndarray:
 
 
 def continuous(quaternion: np.ndarray) -> np.ndarray:
-    """The same rotations over time (first axis), with signs that do not jump."""
+    """Quaternions over time (first axis) with continuous signs."""
     turn = np.sign(np.einsum("n...i,n...i->n...", quaternion[1:], quaternion[:-1]))
     sign = np.cumprod(np.concatenate([np.ones((1, *turn.shape[1:])), np.where(turn < 0.0, -1.0, 1.0)]), axis=0)
     return quaternion * sign[..., None]

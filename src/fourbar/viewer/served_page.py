@@ -30,7 +30,7 @@ def viser_module() -> Any:
     return needed("viser", "view", "the viewer")
 
 
-class Group(NamedTuple):
+class DrawnGroup(NamedTuple):
     """Items with the same surface and opacity, which are drawn together, and what draws them."""
 
     handle: Any
@@ -90,18 +90,26 @@ class ServedPage:
             section_thickness=0.9,
         )  # fmt: skip
 
-    def _added(self) -> list[Group]:
+    def _added(self) -> list[DrawnGroup]:
         sets: dict[tuple[int, str, float], list[Item]] = {}
         for item in self.drawing.items:
             sets.setdefault((id(item.solid), item.layer, item.colour[3]), []).append(item)
         return [
-            Group(self.add(f"/{layer}/{n}", items[0].solid, [x.colour for x in items for _ in range(self._count(x))],
-                           layer in self.shown), layer, tuple(items))
+            DrawnGroup(
+                self.add(
+                    f"/{layer}/{n}",
+                    items[0].solid,
+                    [x.colour for x in items for _ in range(self._count(x))],
+                    layer in self.shown,
+                ),
+                layer,
+                tuple(items),
+            )
             for n, ((_, layer, _), items) in enumerate(sets.items())
-        ]  # fmt: skip
+        ]
 
     def _count(self, item: Item) -> int:
-        """How often an item is drawn: once per world, or once where it does not move."""
+        """Number of copies of an item: one per world, or one if it does not move."""
         return 1 if item.place == self.drawing.world else self.worlds
 
     def add(self, name: str, solid: TriangleSurface, colours: list[Colour], visible: bool) -> Any:
@@ -124,7 +132,7 @@ class ServedPage:
                 if every or group.layer in self.shown:
                     self._place(group, places)
 
-    def _place(self, group: Group, places: np.ndarray) -> None:
+    def _place(self, group: DrawnGroup, places: np.ndarray) -> None:
         T = np.concatenate([places[: self._count(x), x.place] @ x.placement for x in group.items])
         put(group.handle, T)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import FourbarError
 from .gltf import glb
-from .recording import Recording
+from .recorded_motion import RecordedMotion
 
 _LAYERS = ("shapes", "collision", "frames", "axes", "mass", "inertia", "ground")
 _PAGE = """<!doctype html>
@@ -43,14 +43,14 @@ def _script() -> str:
     return Path(__file__).with_name("page.js").read_text(encoding="utf-8")
 
 
-def page(recording: Recording, title: str = "", **options: Any) -> str:
+def page(recording: RecordedMotion, title: str = "", **options: Any) -> str:
     """A page that shows a recording; options as of `glb`. It loads nothing from elsewhere."""
     wanted: dict[str, Any] = {"layers": _LAYERS} | options
     data = glb(recording, **wanted)
     return _PAGE.format(title=escape(title or recording.robot.name), glb=b64encode(data).decode(), script=_script())
 
 
-def framed(recording: Recording, height: int = 360, **options: Any) -> str:
+def framed(recording: RecordedMotion, height: int = 360, **options: Any) -> str:
     """The page inside a frame, as notebooks show it."""
     inner = escape(page(recording, **options), quote=True)
     style = f"width: 100%; height: {height}px; border: 1px solid #ddd; border-radius: 4px"
@@ -61,8 +61,8 @@ _NOTEBOOK_FACES = 12_000  # triangles of a robot in a notebook, which keeps what
 _NOTEBOOK_RATE = 30.0
 
 
-def notebook(recording: Callable[[], Recording], table: str) -> str:
-    """How a robot or a motion shows itself in a notebook: drawn, then its table; only that where it has no shape."""
+def notebook(recording: Callable[[], RecordedMotion], table: str) -> str:
+    """A robot or a motion in a notebook: its drawing, then its table; only the table if it has no shapes."""
     try:
         shown = framed(recording(), rate=_NOTEBOOK_RATE, layers=("shapes", "ground"), most=_NOTEBOOK_FACES)
     except FourbarError:  # no robot, no states, loops that are open

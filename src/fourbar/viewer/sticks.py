@@ -93,7 +93,7 @@ class Sticks:
         return [Item(f"{name}/stick", "shapes", place, triangles.merged(parts), PALETTE[place % len(PALETTE)])]
 
     def _ground(self, world: int) -> list[Item]:
-        """What of the world joins the places to which chains and loops are fixed, where there are several."""
+        """Sticks of the world between the places to which chains and loops are fixed, if there are several."""
         fixed = [np.array(j.placement.position, float) for j in self.mechanism.joints
                  if j.parent == WORLD and j.child not in self._free]  # fmt: skip
         ends = _distinct([*fixed, *(p for held in held_points(self.mechanism) for body, p in held if body == WORLD)])

@@ -1,4 +1,4 @@
-"""What a robot stands on, as surfaces: planes, fields of heights, and where a signed distance is zero."""
+"""The ground as surfaces: planes, height fields, and where a signed distance is zero."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.solids import Solid as FixedSolid
+from ..contact.solid_terrain import Solid as FixedSolid
 from ..contact.terrain import HeightField, Plane, SignedDistance, Terrain
 from ..expr import evaluate
 from ..mechanism.geometry import Geometry

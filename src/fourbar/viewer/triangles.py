@@ -50,7 +50,7 @@ def shaded(vertices: np.ndarray, faces: np.ndarray) -> TriangleSurface:
 
 
 def _joined(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same triangles with vertices at the same place made one, and without those that have no area."""
+    """The triangles with coinciding vertices merged, and without those that have no area."""
     size = float(np.ptp(vertices, axis=0).max(initial=0.0)) or 1.0
     key = np.round((vertices - vertices.min(axis=0)) / (_SAME * size)).astype(np.int64)
     _, first, number = np.unique(key, axis=0, return_index=True, return_inverse=True)
@@ -108,7 +108,7 @@ def merged(solids: Sequence[TriangleSurface]) -> TriangleSurface:
 
 
 def moved(solid: TriangleSurface, placement: np.ndarray) -> TriangleSurface:
-    """The same at another place, by a matrix (4, 4)."""
+    """The surface moved by a matrix (4, 4)."""
     R = placement[:3, :3]
     vertices = solid.vertices @ R.T + placement[:3, 3]
     return TriangleSurface(vertices.astype(np.float32), (solid.normals @ R.T).astype(np.float32), solid.faces)

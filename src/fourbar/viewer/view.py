@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ArgumentError, warn
 from .motion_page import MotionPage
-from .recording import Recording, still
+from .recorded_motion import RecordedMotion, still
 from .robot_page import RobotPage
 from .served_page import LOCAL, ServedPage
 
@@ -113,13 +113,13 @@ class View:
         return f"<fourbar View of {self.window.drawing.robot.name!r} at {self.url}>"
 
 
-def recording_of(what: Any, q: Any = None) -> Recording:
-    """What is shown of a robot, a scene, or a motion."""
-    if isinstance(what, Recording):
+def recording_of(what: Any, q: Any = None) -> RecordedMotion:
+    """A robot, a scene or a motion, as it is shown."""
+    if isinstance(what, RecordedMotion):
         return what
     if hasattr(what, "recording"):
         if q is not None:
-            raise ArgumentError("view: q is where a robot stands; a motion has its own configurations")
+            raise ArgumentError("view: q= is for a robot or a scene; a motion has its own configurations")
         return what.recording
     if hasattr(what, "terrains") and hasattr(what, "robot"):
         return still(what.robot, what.start() if q is None else q, what.terrains, what.added)
@@ -173,7 +173,7 @@ def view(
     Warns
     -----
     UserWarning
-        If meshes are missing: boxes stand for them.
+        If meshes are missing: boxes are drawn instead.
 
     Examples
     --------
@@ -199,4 +199,4 @@ def warn_of_missing(notes: tuple[str, ...]) -> None:
     if notes:
         first, *others = notes
         more = f" (and {len(others)} more like it)" if others else ""
-        warn(f"view: {first}{more}; boxes stand for them", UserWarning)
+        warn(f"view: {first}{more}; boxes are drawn instead", UserWarning)

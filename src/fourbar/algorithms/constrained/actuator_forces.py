@@ -12,14 +12,14 @@ from ...spatial.linear import Mat, Scalar, Vec
 from .orthogonal import lower_solve, orthogonal, upper_solve
 
 
-class Actuated(NamedTuple):
+class LeastActuatorForces(NamedTuple):
     """Forces of the actuators, and the largest ratio of the size of a column of B to what is left of it by others."""
 
     tau: Vec
     weakness: Scalar
 
 
-def actuator_forces(B: Mat, L: Mat, sizes: Vec, tau: Vec) -> Actuated:
+def actuator_forces(B: Mat, L: Mat, sizes: Vec, tau: Vec) -> LeastActuatorForces:
     """The least forces with Bᵀ τ_actuators = τ. `sizes` are the squares of the columns where all is well."""
     found = orthogonal([lower_solve(L, column) for column in B.T], sizes)
-    return Actuated(upper_solve(L, found.least(tau, len(B))), found.weakness)
+    return LeastActuatorForces(upper_solve(L, found.least(tau, len(B))), found.weakness)

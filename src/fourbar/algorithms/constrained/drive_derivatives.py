@@ -1,4 +1,4 @@
-"""How the forces of drives and constraints change with what they depend on, from the factors that gave them.
+"""Derivatives of the forces of drives and constraints, from the factors that gave these forces.
 
 The conditions that determine the forces are differentiated instead of the steps that solve them: the same factors solve
 for the changes. With ρ = τ_a - A_aᵀ λ the drives' forces, B the columns of the held velocities, Z what these do not
@@ -29,7 +29,7 @@ class Point(NamedTuple):
     mu: Vec
 
 
-class Change(NamedTuple):
+class ForceChange(NamedTuple):
     """Of the forces that all velocities need, and of the rows."""
 
     tau: Vec
@@ -54,7 +54,7 @@ def _times_root(plan: Plan, x: Sequence[Scalar]) -> Vec:
     return Vec([dot(row[: i + 1], x[: i + 1]) for i, row in enumerate(plan.root)])
 
 
-def vary_forces(at: Point, A: Mat, plan: Plan, changes: tuple[Change, ...]) -> tuple[tuple[Vec, Vec], ...]:
+def vary_forces(at: Point, A: Mat, plan: Plan, changes: tuple[ForceChange, ...]) -> tuple[tuple[Vec, Vec], ...]:
     """The changes of the drives' forces and of those along the rows."""
     return tuple((_vary_torque if plan.least_torque else _vary_force)(at, A, plan, change) for change in changes)
 
@@ -63,13 +63,13 @@ def _still(A: Mat) -> bool:
     return all(is_zero(x) for row in A for x in row)
 
 
-def _drives(A: Mat, plan: Plan, at: Point, change: Change, moved: Vec) -> Vec:
+def _drives(A: Mat, plan: Plan, at: Point, change: ForceChange, moved: Vec) -> Vec:
     """δρ = δτ_a - δA_aᵀ λ - A_aᵀ δλ."""
     left = driven_forces(change.tau, change.A, at.shared.force, plan)
     return Vec([x - dot(column(A, j), moved) for x, j in zip(left, plan.active, strict=True)])
 
 
-def _needed(at: Point, plan: Plan, change: Change) -> list[Scalar]:
+def _needed(at: Point, plan: Plan, change: ForceChange) -> list[Scalar]:
     """b = δτ_h - δBᵀ λ."""
     return [change.tau[p] - dot(column(change.A, p), at.shared.force) for p in plan.held_velocities]
 
@@ -79,7 +79,7 @@ def _mixed(rows: Mat, velocities: Sequence[int], x: Sequence[Scalar]) -> Vec:
     return Vec([dot([row[j] for j in velocities], x) for row in rows])
 
 
-def _vary_torque(at: Point, A: Mat, plan: Plan, change: Change) -> tuple[Vec, Vec]:
+def _vary_torque(at: Point, A: Mat, plan: Plan, change: ForceChange) -> tuple[Vec, Vec]:
     held, silent, effective = at.shared.held, at.shared.silent, at.shared.effective
     moved = held.least(_needed(at, plan, change), len(A))
     if silent is not None and effective is not None:
@@ -91,7 +91,7 @@ def _vary_torque(at: Point, A: Mat, plan: Plan, change: Change) -> tuple[Vec, Ve
     return _drives(A, plan, at, change, moved), moved
 
 
-def _vary_force(at: Point, A: Mat, plan: Plan, change: Change) -> tuple[Vec, Vec]:
+def _vary_force(at: Point, A: Mat, plan: Plan, change: ForceChange) -> tuple[Vec, Vec]:
     held = at.shared.held
     moved = held.least(_needed(at, plan, change), len(A))
     if not _still(change.A):

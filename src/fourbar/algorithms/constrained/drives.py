@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from ...expr import maximum
 from ...spatial.linear import Mat, Scalar, Vec, dot
-from .multipliers import Chosen, Health, spread
+from .multipliers import Health, IndependentRows, spread
 from .orthogonal import Orthogonal, lower_solve, orthogonal, upper_solve
 
 
 class Plan(NamedTuple):
-    """What is known of a problem apart from its numbers: velocities and rows by number, sizes of their columns.
+    """The structure of a problem, without its numbers: velocities and rows by number, sizes of their columns.
 
     `held`: passive velocities, by place in `passive`, whose forces determine those of all others. `rows`: rows that
     stand for all; `spare`: those of them, by place in `rows`, whose unit forces span what no passive velocity feels.
@@ -27,9 +27,9 @@ class Plan(NamedTuple):
 
     active: tuple[int, ...]
     passive: tuple[int, ...]
-    held: Chosen
-    rows: Chosen
-    spare: Chosen
+    held: IndependentRows
+    rows: IndependentRows
+    spare: IndependentRows
     root: tuple[tuple[float, ...], ...]
     least_torque: bool
     quiet: float
@@ -46,7 +46,7 @@ class Plan(NamedTuple):
         return [self.passive[i] for i in self.held.rows]
 
 
-class Driven(NamedTuple):
+class DriveForces(NamedTuple):
     """Forces of the drives and along all rows, and how far they may be trusted (`Health`)."""
 
     tau: Vec
@@ -54,7 +54,7 @@ class Driven(NamedTuple):
     health: Vec
 
 
-def driven(tau: Vec, A: Mat, plan: Plan) -> Driven:
+def driven(tau: Vec, A: Mat, plan: Plan) -> DriveForces:
     """The forces of drives and rows for the forces τ that all velocities need."""
     return (_least_torque if plan.least_torque else _least_force)(tau, A, plan)
 
@@ -95,13 +95,13 @@ def share_torque(tau: Vec, C: Sequence[Vec], plan: Plan) -> Split:
     return Split(force + silent.along(E.nearest(weighed(plan, left)), r), factors, silent, E)
 
 
-def _least_force(tau: Vec, A: Mat, plan: Plan) -> Driven:
+def _least_force(tau: Vec, A: Mat, plan: Plan) -> DriveForces:
     force, factors, _, _ = share_force(tau, A, plan)
     health = Health(factors.weakness, 0.0, _gap(tau, A, force, plan))
-    return Driven(driven_forces(tau, A, force, plan), force, Vec(health))
+    return DriveForces(driven_forces(tau, A, force, plan), force, Vec(health))
 
 
-def _least_torque(tau: Vec, A: Mat, plan: Plan) -> Driven:
+def _least_torque(tau: Vec, A: Mat, plan: Plan) -> DriveForces:
     C = [A[i] for i in plan.rows.rows]
     force, factors, silent, E = share_torque(tau, C, plan)
     weakness = factors.weakness
@@ -109,7 +109,7 @@ def _least_torque(tau: Vec, A: Mat, plan: Plan) -> Driven:
         weakness = maximum(weakness, maximum(silent.weakness, E.weakness))
     gap, found = _gap(tau, C, force, plan), driven_forces(tau, C, force, plan)
     every, own, loose = _all_rows(force, A, plan)
-    return Driven(found, every, Vec(Health(maximum(weakness, own), loose, gap)))
+    return DriveForces(found, every, Vec(Health(maximum(weakness, own), loose, gap)))
 
 
 def weighed(plan: Plan, x: Sequence[Scalar]) -> Vec:

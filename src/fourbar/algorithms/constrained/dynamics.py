@@ -13,16 +13,16 @@ from ...once import cached_property
 from ...spatial.linear import Vec
 from ...spatial.vectors import Wrench
 from ...tree.clusters import Cluster
-from ...tree.states import State as ClusterState
+from ...tree.states import ClusterState
 from ..aba import accelerate_outward, free_inward, ground, spin
 from ..articulated import Freed, over_clusters
 from ..sweep import Sweeps
-from .multipliers import Chosen, Multipliers, multipliers
+from .multipliers import IndependentRows, Multipliers, multipliers
 from .rows import (
     ConstraintRows,
     RowPropagation,
     RowResponse,
-    Rows,
+    RowValues,
     combine,
     evaluate_rows,
     omega,
@@ -30,7 +30,7 @@ from .rows import (
 )
 
 
-class State(NamedTuple):
+class JointState(NamedTuple):
     """q and v of each link's joint."""
 
     q: Sequence[Vec]
@@ -38,13 +38,13 @@ class State(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """How the rows should accelerate: φ̈ = target - stiffness φ - damping φ̇ (Baumgarte); `gains` are these two."""
+    """Desired accelerations of the rows: φ̈ = target - stiffness φ - damping φ̇ (Baumgarte); `gains` are these two."""
 
     target: tuple[Vec, ...] | None = None
     gains: tuple[float, float] | None = None
 
 
-def missing(rows: tuple[Rows, ...], wanted: Wanted) -> Vec:
+def missing(rows: tuple[RowValues, ...], wanted: Wanted) -> Vec:
     """b: by how much the accelerations of the rows differ from what is wanted."""
     found = []
     for e, own in enumerate(rows):
@@ -57,7 +57,7 @@ def missing(rows: tuple[Rows, ...], wanted: Wanted) -> Vec:
 
 
 def driven(freed: Freed, more: Vec) -> Freed:
-    """What is freed, driven by more forces."""
+    """A freed cluster with additional forces."""
     return Freed(freed.hinge, freed.drive + more)
 
 
@@ -78,7 +78,7 @@ def by_bundle(x: Sequence[Any], bundles: Sequence[ConstraintRows]) -> tuple[Vec,
 class Rowed:
     """Rows of bundles at a state, and how the clusters answer to forces along them."""
 
-    def __init__(self, reach: RowPropagation, bundles: Sequence[ConstraintRows], rows: Sequence[Rows]) -> None:
+    def __init__(self, reach: RowPropagation, bundles: Sequence[ConstraintRows], rows: Sequence[RowValues]) -> None:
         self.reach, self.bundles, self.rows = reach, bundles, rows
         self.replies: list[dict[int, RowResponse]] = [reach.replies(b, r) for b, r in zip(bundles, rows, strict=True)]
 
@@ -90,7 +90,7 @@ class Rowed:
         """Ω = A M⁻¹ Aᵀ, recorded once."""
         return self._omega
 
-    def multipliers(self, b: Vec, chosen: Chosen) -> Multipliers:
+    def multipliers(self, b: Vec, chosen: IndependentRows) -> Multipliers:
         """λ with Ω λ = -b."""
         rows = tuple(Vec(row) for row in self.omega())
         return self.reach.s.recorder.call(multipliers, rows, b, chosen)
@@ -119,7 +119,7 @@ class Rowed:
         return found
 
 
-class Forward:
+class ForwardDynamics:
     """Forward dynamics up to the forces of the constraints."""
 
     def __init__(
@@ -128,7 +128,7 @@ class Forward:
         clusters: Sequence[Cluster],
         states: Sequence[ClusterState],
         bundles: Sequence[ConstraintRows],
-        state: State,
+        state: JointState,
         tau: Sequence[Vec],
         F_ext: Sequence[Wrench],
         gravity: Sequence[float],
@@ -180,7 +180,7 @@ class Still:
         clusters: Sequence[Cluster],
         states: Sequence[ClusterState],
         bundles: Sequence[ConstraintRows],
-        state: State,
+        state: JointState,
         a: Sequence[Vec],
         held: Sequence[Sequence[bool]],
     ) -> None:

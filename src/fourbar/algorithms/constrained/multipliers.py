@@ -20,12 +20,12 @@ class Multipliers(NamedTuple):
 
 
 class Health(NamedTuple):
-    """What distinguishes a valid solution from one that needs a closer look.
+    """Measures that distinguish a valid solution from one that has to be solved again.
 
     `weakness`: the largest ratio of a diagonal entry of Ω (or of what it usually is) to its pivot, among the chosen
     rows. `loose`: how much the other rows are not implied by the chosen ones, relative to their own entries of Ω.
     `gap`: how far they contradict them, relative to what they and the chosen ones that they follow from say, and to an
-    acceleration that is small (`Chosen.quiet`).
+    acceleration that is small (`IndependentRows.quiet`).
     """
 
     weakness: Scalar
@@ -44,7 +44,7 @@ def _largest(values: Sequence[Scalar]) -> Scalar:
     return found
 
 
-class Chosen(NamedTuple):
+class IndependentRows(NamedTuple):
     """Rows that stand for all, and the diagonal entries of Ω of all rows where all is well: a row may vanish elsewhere.
 
     `quiet`: accelerations of all rows, each in its own unit, that are small for this robot.
@@ -68,7 +68,7 @@ def _weakness(diagonal: Sequence[Scalar], usual: Sequence[Scalar], inverse_pivot
     return found
 
 
-def multipliers(Omega: Mat, b: Vec, standing: Chosen) -> Multipliers:
+def multipliers(Omega: Mat, b: Vec, standing: IndependentRows) -> Multipliers:
     """λ of least norm with Ω λ = -b, where the rows that are not chosen follow from those that are.
 
     With T = Ω_dc Ω_cc⁻¹ the other rows are T times the chosen ones, and least forces that do the same as λ_c alone are
@@ -92,7 +92,7 @@ def multipliers(Omega: Mat, b: Vec, standing: Chosen) -> Multipliers:
 
 
 def _contradiction(own: Scalar, terms: Sequence[Scalar], quiet: float) -> Scalar:
-    """How far what a row says is from the sum of what others say of it, relative."""
+    """The relative difference between the value of a row and the sum of the others that should give it."""
     said: Scalar = 0.0
     size = quiet + _absolute(own)
     for x in terms:

@@ -1,7 +1,8 @@
 """Rows A v of constraints at a state, and how unit forces along them reach the joints.
 
-A unit force along a row acts on some links (its wrench is the row itself, in the link's frame) and in some joints. Felt
-inward through freed joints it leaves u = τ - Sᵀ pA in each cluster, and with the articulated inertias D of the clusters
+A unit force along a row acts on some links (its wrench is the row itself, in the link's frame) and in some joints.
+Propagated inward through freed joints it leaves u = τ - Sᵀ pA in each cluster, and with the articulated inertias D
+of the clusters
 
     Ω = A M⁻¹ Aᵀ = Σ uᵀ D⁻¹ u,      M⁻¹ Aᵀ λ = what w = D⁻¹ u λ spreads outward,
 
@@ -21,9 +22,9 @@ from ...spatial.transform import Transform
 from ...spatial.vectors import Wrench
 from ...tree.clusters import Cluster
 from ...tree.links import Kinematics
-from ...tree.states import State
+from ...tree.states import ClusterState
 from ..articulated import HeldNode, node
-from ..kinematics import STILL, Moving, move_outward
+from ..kinematics import STILL, MovingBody, move_outward
 from ..minverse import Columns, Released, add_rows, push_rows_inward
 from ..sweep import ClusterSweeps, Outcome, Sweeps
 
@@ -42,7 +43,7 @@ class ConstraintRows(NamedTuple):
     changes: Vec = Vec(())
 
 
-class Rows(NamedTuple):
+class RowValues(NamedTuple):
     """A bundle at a state: φ, A v, A a + Ȧ v; A by link (m x 6, in its frame), and by joint."""
 
     phi: Vec
@@ -52,7 +53,7 @@ class Rows(NamedTuple):
     turn: tuple[Mat, ...]
 
 
-def _numbers(link: Moving) -> list[Scalar]:
+def _numbers(link: MovingBody) -> list[Scalar]:
     R = [x for row in link.pose.R for x in row]
     w, al, acc, G = link.motion
     return [*R, *link.pose.p, *w, *link.V.linear, *al, *acc, *(x for row in G for x in row)]
@@ -60,11 +61,11 @@ def _numbers(link: Moving) -> list[Scalar]:
 
 def rows_at(
     traced: RowTrace,
-    links: tuple[Moving, ...],
+    links: tuple[MovingBody, ...],
     joints: tuple[tuple[Vec, Vec, Vec], ...],
     poses: tuple[Transform, ...],
     changes: Vec,
-) -> Rows:
+) -> RowValues:
     """The rows for the motion of links, q, v, a of joints, places on the links, and changes of the rows' numbers."""
     values = [x for link in links for x in _numbers(link)] + [x for parts in joints for part in parts for x in part]
     values += [*(x for pose in poses for row in (*pose.R, pose.p) for x in row), *changes]
@@ -77,14 +78,14 @@ def rows_at(
         tuple(Mat(Vec(islice(found, len(row))) for row in block) for block in part)
         for part in (traced.pull, traced.turn)
     )
-    return Rows(phi, rate, acceleration, pull, turn)
+    return RowValues(phi, rate, acceleration, pull, turn)
 
 
 def evaluate_rows(
     s: Sweeps, bundles: Sequence[ConstraintRows], q: Sequence[Vec], v: Sequence[Vec], a: Sequence[Any]
-) -> list[Rows]:
+) -> list[RowValues]:
     """The rows of all bundles, from q, v and a of each link's joint (a is needed on the way to the bundles only)."""
-    moved: dict[int, dict[int, Moving]] = {}
+    moved: dict[int, dict[int, MovingBody]] = {}
     found = []
     for bundle in bundles:
         own = moved.setdefault(bundle.carrier, {bundle.carrier: STILL})
@@ -98,7 +99,7 @@ def evaluate_rows(
 def respond_inward(
     cluster: Any, on: tuple[tuple[Wrench, ...] | None, ...], tau: Columns | None, hinge: Any, nv: int
 ) -> Outcome:
-    """What unit forces along rows leave in a cluster: `on` are biases by link and row, `tau` act in its joints."""
+    """The response of a cluster to unit forces along rows: `on` are biases by link and row, `tau` act in its joints."""
     u, w, pa = push_rows_inward(cluster, on, tau, hinge, nv)
     return Outcome(RowResponse(u, w), pa)
 
@@ -121,9 +122,9 @@ def tied_rows(G: Mat, turn: Mat, others: tuple[Vec, ...]) -> tuple[Vec, ...]:
 
 
 class RowPropagation:
-    """How the rows of bundles reach the clusters of a tree whose joints were freed (or held)."""
+    """The propagation of rows to the clusters of a tree whose joints were freed (or held)."""
 
-    def __init__(self, sweeps: ClusterSweeps, states: Sequence[State], hinges: Sequence[Any]) -> None:
+    def __init__(self, sweeps: ClusterSweeps, states: Sequence[ClusterState], hinges: Sequence[Any]) -> None:
         self.sweeps, self.states, self.hinges = sweeps, states, hinges
         self.s, self.clusters = sweeps.s, sweeps.clusters
         self._nv = [cluster.embedding.nv for cluster in sweeps.clusters]
@@ -132,13 +133,13 @@ class RowPropagation:
         """All clusters that carry what the bundles look at, what carries first."""
         return sorted({n for b in bundles for link in (*b.links, *b.joints) for n in self.sweeps.path(link)})
 
-    def replies(self, bundle: ConstraintRows, rows: Rows) -> dict[int, RowResponse]:
-        """What unit forces along the rows leave in each cluster that they reach."""
+    def replies(self, bundle: ConstraintRows, rows: RowValues) -> dict[int, RowResponse]:
+        """The response of each cluster that unit forces along the rows reach."""
         on = {link: self.s.recorder.call(wrenches, pull) for link, pull in zip(bundle.links, rows.pull, strict=True)}
         within = self._turned(bundle, rows)
         return self.sweeps.inward_from(respond_inward, on, within, add_rows, self.hinges, self._nv)
 
-    def _turned(self, bundle: ConstraintRows, rows: Rows) -> dict[int, Columns]:
+    def _turned(self, bundle: ConstraintRows, rows: RowValues) -> dict[int, Columns]:
         """The rows over joints by cluster, over the independent velocities."""
         found: dict[int, Any] = {}
         for link, turn in zip(bundle.joints, rows.turn, strict=True):
@@ -194,7 +195,7 @@ def combine(columns: tuple[tuple[Vec, ...], ...], force: tuple[Vec, ...]) -> Vec
 
 
 def release_or_hold(
-    s: Sweeps, clusters: Sequence[Cluster], states: Sequence[State], held: Sequence[Sequence[bool]]
+    s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState], held: Sequence[Sequence[bool]]
 ) -> Released:
     """Every cluster released, held where it is prescribed, or some of each."""
     given = zip(clusters, states, held, strict=True)
@@ -208,7 +209,7 @@ def project_row(k: Kinematics, F: tuple[Wrench, ...]) -> tuple[tuple[Vec, ...], 
     return tuple(-k.S.project(f) for f in F), tuple(k.X.force_to_parent(f) for f in F)
 
 
-def dense_rows(s: Sweeps, bundle: ConstraintRows, rows: Rows) -> list[list[Any]]:
+def dense_rows(s: Sweeps, bundle: ConstraintRows, rows: RowValues) -> list[list[Any]]:
     """A of a bundle over the velocities of all links, as rows of scalars."""
     full: list[list[Any]] = [[0.0] * s.tree.nv for _ in range(bundle.traced.m)]
     for link, turn in zip(bundle.joints, rows.turn, strict=True):

@@ -1,4 +1,4 @@
-"""What acts between bodies, and what bodies feel where they are touched."""
+"""Forces between bodies, and operational-space inertia."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _still(blocks: tuple[Mat, ...]) -> bool:
 
 
 def _vary_groups(c: Context, a: Sequence[Vec], tau: Sequence[Vec]) -> list[GroupVariation | None]:
-    """How the loops' maps change; None where they do not."""
+    """Derivatives of the loops' maps; None where these are constant."""
     found: list[GroupVariation | None] = []
     for cluster, e, own_a in zip(c.clusters, c.expanded, a, strict=True):
         varied = None

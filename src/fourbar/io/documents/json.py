@@ -7,7 +7,7 @@ import re
 from typing import Any, NoReturn
 
 from ..report import Place, Reading
-from .lines import DEEPEST, TOO_DEEP, Document, Found, Lines, Path, long_number, shown_path
+from .lines import DEEPEST, TOO_DEEP, Document, DocumentLines, LinesFound, Path, long_number, shown_path
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\[[^\[\]{}"]*\]|[{}\[\],:]|[^\s{}\[\],:"]+|"', re.DOTALL)
 _CONSTANTS = ("NaN", "Infinity", "-Infinity")
@@ -19,7 +19,7 @@ class _Refused(ValueError):
 
 def read_json(text: str, reading: Reading) -> Document:
     """The data of a JSON text; raises ParseError with the line of what is wrong."""
-    lines = Lines(lambda: _look(text))
+    lines = DocumentLines(lambda: _look(text))
 
     def fail(line: int, message: str, fix: str = "") -> NoReturn:
         reading.fail(Place(reading.file, line or 1), message, fix)
@@ -64,9 +64,9 @@ def _constant(word: str) -> Any:
     raise _Refused(f'{word} is not a JSON number; write a finite number, or "inf" for an absent limit')
 
 
-def _look(text: str) -> Found:
+def _look(text: str) -> LinesFound:
     """The lines of all tables, keys and items; in a broken text up to where it breaks."""
-    found = Found({(): 1})
+    found = LinesFound({(): 1})
     stack: list[tuple[Path, bool]] = []  # the path of each open value, and whether it is a table
     path: Path = ()
     key: str | None = None
@@ -108,7 +108,7 @@ def _look(text: str) -> Found:
     return found
 
 
-def _add_items(found: Found, path: Path, token: str, line: int) -> None:
+def _add_items(found: LinesFound, path: Path, token: str, line: int) -> None:
     """The lines of the items of a list of scalars."""
     for n, piece in enumerate(token[1:-1].split(",")):
         blank = len(piece) - len(piece.lstrip())

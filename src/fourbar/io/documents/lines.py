@@ -23,7 +23,7 @@ _MANY_DIGITS = re.compile(r"\d{4300,}")  # longer than Python converts to a numb
 
 
 @dataclass
-class Found:
+class LinesFound:
     """The result of that pass. `twice`: (path, line) of the first duplicate key."""
 
     lines: dict[Path, int]
@@ -38,14 +38,14 @@ class Found:
         self.lines.setdefault(path, line)
 
 
-class Lines:
+class DocumentLines:
     """Lines by path; `look` finds them."""
 
-    def __init__(self, look: Callable[[], Found]) -> None:
+    def __init__(self, look: Callable[[], LinesFound]) -> None:
         self._look = look
 
     @cached_property
-    def found(self) -> Found:
+    def found(self) -> LinesFound:
         """The result of the second pass."""
         return self._look()
 
@@ -72,7 +72,7 @@ class Document:
     """Plain data, and the lines of it."""
 
     data: Any
-    lines: Lines
+    lines: DocumentLines
 
 
 def _heads(message: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ import tomllib
 from typing import NoReturn
 
 from ..report import Place, Reading
-from .lines import DEEPEST, TOO_DEEP, Document, Found, Lines, Path, long_number
+from .lines import DEEPEST, TOO_DEEP, Document, DocumentLines, LinesFound, Path, long_number
 
 _AT = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 _TOKEN = re.compile(
@@ -23,7 +23,7 @@ _MANY_DOTS = re.compile(rf"(?:\.[^.=\n]*){{{DEEPEST}}}")
 
 def read_toml(text: str, reading: Reading) -> Document:
     """The data of a TOML text; raises ParseError with the line of what is wrong."""
-    lines = Lines(lambda: _Look(text).found)
+    lines = DocumentLines(lambda: _Look(text).found)
 
     def fail(line: int, message: str) -> NoReturn:
         fix = "this is XML, not TOML: choose the format with format=" if text.lstrip().startswith("<") else ""
@@ -65,7 +65,7 @@ class _Look:
     """Walks over the tokens of a text that the standard TOML reader accepted, or refused further down."""
 
     def __init__(self, text: str) -> None:
-        self.found = Found({(): 1})
+        self.found = LinesFound({(): 1})
         self.tokens: list[tuple[str, int]] = []
         line, last = 1, 0
         for match in _TOKEN.finditer(text):

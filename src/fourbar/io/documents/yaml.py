@@ -6,7 +6,7 @@ from typing import Any
 
 from ...errors import extra
 from ..report import ParseError, Place, Reading
-from .lines import DEEPEST, TOO_DEEP, Document, Found, Lines, Path, long_number, shown_path
+from .lines import DEEPEST, TOO_DEEP, Document, DocumentLines, LinesFound, Path, long_number, shown_path
 
 MOST = 100_000  # values of a document with all aliases expanded
 
@@ -41,7 +41,7 @@ def read_yaml(text: str, reading: Reading) -> Document:
     except (ValueError, OverflowError, TypeError, AttributeError, KeyError, IndexError) as error:
         # what looks like a number, a date or a key but is invalid
         reading.fail(Place(reading.file, long_number(text) or 1), f"a value cannot be read: {error}"[:300])
-    return Document(data, Lines(lambda: found))
+    return Document(data, DocumentLines(lambda: found))
 
 
 def _expanded(root: Any, yaml: Any) -> float:
@@ -67,9 +67,9 @@ def _broken(text: str, error: Any) -> int:
     return text.count("\n", 0, position) + 1 if isinstance(position, int) else 1
 
 
-def _look(root: Any, yaml: Any) -> Found:
+def _look(root: Any, yaml: Any) -> LinesFound:
     """The lines of all nodes; aliases are visited once."""
-    found = Found({(): 1})
+    found = LinesFound({(): 1})
     stack: list[tuple[Any, Path]] = [(root, ())] if root is not None else []
     seen: set[int] = set()
     while stack:

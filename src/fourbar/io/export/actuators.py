@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ...edit.place import transform
+from ...edit.placements import transform
 from ...joints import Free, Spherical
 from ...mechanism.mechanism import WORLD, Actuator, Drive, PlacedJoint
 from ...spatial.linear import vec
@@ -19,7 +19,7 @@ _DYNAMICS = ("integrator", "filter", "filterexact")
 _ENDLESS = 1e9
 
 
-class Actuators:
+class ActuatorWriter:
     """Writes the actuators of a mechanism. `parts`: the names of hinges and slides, by the joint they represent."""
 
     def __init__(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as ET
 
 from ...constraints import Closure, Coupling, Differential, Distance, Gear, Loop, Polynomial
-from ...edit.place import transform
+from ...edit.placements import transform
 from ...joints import Fixed, Revolute, Spherical
 from ...joints.axis import rotation_from_z
 from ...mechanism.mechanism import WORLD, NamedLoop, PlacedJoint
@@ -19,7 +19,7 @@ from .text import Fresh, Unsaid, child
 _ARM = 0.1  # between the two points that hold a hinge, in metres
 
 
-class Equalities:
+class EqualityWriter:
     """Writes the loops of a mechanism. `new_site` gives names to sites."""
 
     def __init__(

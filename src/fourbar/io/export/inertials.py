@@ -67,7 +67,7 @@ class Inertials:
             listed = ", ".join(map(repr, bodies[:_SHOWN])) + more
             self._unsaid.leave(f"{'bodies' if len(bodies) > 1 else 'body'} {listed}: {what}")
 
-    def _tell_of(self, what: str, body: str) -> None:
+    def _report(self, what: str, body: str) -> None:
         self._said.setdefault(what, []).append(body)
 
     def _gather(self, mechanism: Mechanism) -> None:
@@ -85,7 +85,7 @@ class Inertials:
                 if carrier != WORLD:
                     self._tensors[carrier] = self._tensors[carrier] + R @ self._tensors[name] @ R.T
                 if self._tensors[name].any():
-                    self._tell_of("moments are written with those of the body that it is fixed to", name)
+                    self._report("moments are written with those of the body that it is fixed to", name)
                 self._tensors[name] = np.zeros((3, 3))
 
     def _mend(self, body: Body, c: PlacedJoint) -> None:
@@ -94,7 +94,7 @@ class Inertials:
         if axes.shape[1] < 2:
             n = axes[:, 0] if axes.shape[1] else np.zeros(3)
             self._tensors[body.name] = max(float(n @ J @ n), 0.0) * np.eye(3)
-            self._tell_of("turns about one axis at most: the moment about this is written as that about all", body.name)
+            self._report("turns about one axis at most: the moment about this is written as that about all", body.name)
         elif isinstance(c.joint, Revolute) and c.parent != WORLD:
             t = 0.5 * (1.0 + _ROUNDING) * _deficit(_moments(J))
             n, R = np.array(c.joint.axis, float), np.array(c.placement.rotation)
@@ -102,7 +102,7 @@ class Inertials:
             given = self._tensors[c.parent] - R @ across @ R.T
             if _is_sayable(J + across) and _is_sayable(given):
                 self._tensors[body.name], self._tensors[c.parent] = J + across, given
-                self._tell_of("moments across its hinge are taken from its parent", body.name)
+                self._report("moments across its hinge are taken from its parent", body.name)
 
     def _heavy_enough(self, mechanism: Mechanism) -> set[str]:
         """Bodies with enough mass for MuJoCo, their own or that of what is fixed to them."""
@@ -118,7 +118,7 @@ class Inertials:
         if self._is_too_light(body):
             self._unsaid.refuse(f"body {body.name!r}, which moves but is massless")
             return
-        self._tell_of(f"no mass, which MuJoCo requires of everything that moves: {LEAST:g} is written", body.name)
+        self._report(f"no mass, which MuJoCo requires of everything that moves: {LEAST:g} is written", body.name)
         child(element, "inertial", pos=(0.0, 0.0, 0.0), mass=[LEAST], diaginertia=(LEAST,) * 3)
 
     def _is_too_light(self, body: Body) -> bool:
@@ -143,7 +143,7 @@ class Inertials:
                 self._unsaid.refuse(f"body {body.name!r}: mass or moments below MuJoCo's minimum")
                 return
             lacking = "mass" if body.mass < LEAST else "moment about one axis"
-            self._tell_of(f"no {lacking}, which MuJoCo requires: {LEAST:g} is written", body.name)
+            self._report(f"no {lacking}, which MuJoCo requires: {LEAST:g} is written", body.name)
         mass, room = max(body.mass, least), _ROOM * moments[2]
         if moments[0] > max(room, _ROOM) and _deficit(moments) < -room:
             (xx, xy, xz), (_, yy, yz), (_, _, zz) = J.tolist()
@@ -178,22 +178,22 @@ def _own_axes(joint: Joint) -> np.ndarray:
     return np.eye(3)
 
 
-class Carried(NamedTuple):
+class CarriedInertia(NamedTuple):
     """How much a body moves, with all its descendants: mass, and the size of its moment about its joint."""
 
     mass: float
     moment: float
 
 
-def _carried(mechanism: Mechanism) -> dict[str, Carried]:
-    found: dict[str, Carried] = {}
+def _carried(mechanism: Mechanism) -> dict[str, CarriedInertia]:
+    found: dict[str, CarriedInertia] = {}
     for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.joints), strict=True):
-        mass, moment = found.get(body.name, Carried(0.0, 0.0))
+        mass, moment = found.get(body.name, CarriedInertia(0.0, 0.0))
         moment += float(np.abs(body.inertia).max()) + body.mass * float(np.dot(body.com, body.com))
-        found[body.name] = own = Carried(mass + body.mass, moment)
-        mass, moment = found.get(c.parent, Carried(0.0, 0.0))
+        found[body.name] = own = CarriedInertia(mass + body.mass, moment)
+        mass, moment = found.get(c.parent, CarriedInertia(0.0, 0.0))
         lever = float(np.dot(c.placement.position, c.placement.position))
-        found[c.parent] = Carried(mass + own.mass, moment + own.moment + own.mass * lever)
+        found[c.parent] = CarriedInertia(mass + own.mass, moment + own.moment + own.mass * lever)
     return found
 
 

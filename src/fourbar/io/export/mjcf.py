@@ -13,7 +13,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from ...constraints import Gear
-from ...edit.place import transform
+from ...edit.placements import transform
 from ...joints import Fixed, Free, Helical, Joint, Spherical
 from ...joints.axis import unit_axis
 from ...joints.registry import tag_of
@@ -22,11 +22,11 @@ from ...spatial.transform import IDENTITY, Transform
 from ..mjcf.bodies import FLOATING
 from ..report import Report
 from ..rotations import quaternion
-from .actuators import Actuators
-from .equalities import Equalities
+from .actuators import ActuatorWriter
+from .equalities import EqualityWriter
 from .inertials import Inertials
-from .mjcf_contacts import Shapes, options
-from .series import in_other_coordinates
+from .mjcf_contacts import GeomWriter, options
+from .series_joints import in_other_coordinates
 from .text import Fresh, Unsaid, as_text, child
 
 _UNEQUAL = "joint {!r}: {} that is not the same for all its velocities"
@@ -34,7 +34,7 @@ _UNEQUAL = "joint {!r}: {} that is not the same for all its velocities"
 
 def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
     """The text of an MJCF file, and what it does not express."""
-    return Writer(mechanism, Unsaid("MJCF", file, waive), Path(file).parent).write()
+    return MjcfWriter(mechanism, Unsaid("MJCF", file, waive), Path(file).parent).write()
 
 
 def place(T: Transform) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def place(T: Transform) -> dict[str, Any]:
     return {**found, "quat": quaternion(T.R)} if T.factors else found
 
 
-class Writer:
+class MjcfWriter:
     """Writes one mechanism. `folder`: where the file will be."""
 
     def __init__(self, mechanism: Mechanism, unsaid: Unsaid, folder: Path) -> None:
@@ -52,7 +52,7 @@ class Writer:
         self.elements: dict[str, ET.Element] = {}
         self.parts: dict[str, list[str]] = {}  # the name of a joint, or of several with the same velocities
         self.inertials = Inertials(mechanism, unsaid)
-        self.shapes = Shapes(self.root, folder, unsaid)
+        self.shapes = GeomWriter(self.root, folder, unsaid)
         self.new_joint = Fresh(c.name for c in mechanism.joints)
         self.screws: list[Gear] = []  # slides that follow the hinges of screws
 
@@ -73,8 +73,8 @@ class Writer:
         self._sites()
         joints = {c.name: c for c in m.joints}
         sites = Fresh(frame.name for frame in m.frames)
-        Equalities(self.root, self.elements, joints, sites, self.unsaid).write(m.loops, self.screws)
-        Actuators(self.root, joints, self.parts, self.unsaid).write(m.actuators)
+        EqualityWriter(self.root, self.elements, joints, sites, self.unsaid).write(m.loops, self.screws)
+        ActuatorWriter(self.root, joints, self.parts, self.unsaid).write(m.actuators)
         self.shapes.rules(m.contacts)
         if m.configurations:
             self.unsaid.leave("named configurations are left out")

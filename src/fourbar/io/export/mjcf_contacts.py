@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from ...edit.place import transform
+from ...edit.placements import transform
 from ...mechanism.contact import ContactPair, ContactRules, Surface
 from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD
@@ -24,7 +24,7 @@ _UNSAID = ("restitution", "stiffness", "damping")
 _THINNEST = 1e-3
 
 
-class Shapes:
+class GeomWriter:
     """Writes geoms, and remembers what they are called, for pairs."""
 
     def __init__(self, root: ET.Element, folder: Path, unsaid: Unsaid) -> None:
@@ -43,7 +43,7 @@ class Shapes:
                 if name:
                     self._names.setdefault((body, shape.name), name)
                 where = _place(_from_lowest(shape) if shape.kind == "hfield" else shape)
-                child(element, "geom", name=name, **form, rgba=shape.colour, **where, **self._seen(shape))
+                child(element, "geom", name=name, **form, rgba=shape.colour, **where, **self._contact_attributes(shape))
 
     def report(self) -> None:
         """What was left out of all of them."""
@@ -83,7 +83,7 @@ class Shapes:
         )  # fmt: skip
         return name
 
-    def _seen(self, shape: Geometry) -> dict[str, Any]:
+    def _contact_attributes(self, shape: Geometry) -> dict[str, Any]:
         if shape.role == "visual":
             return {"contype": "0", "conaffinity": "0", "group": "2"}
         surface = shape.surface

@@ -10,19 +10,19 @@ from __future__ import annotations
 import math
 from xml.etree import ElementTree as ET
 
-from ...edit.place import transform
+from ...edit.placements import transform
 from ...joints import Fixed, Free, Helical, Joint, Planar, Revolute, Spherical, Universal
 from ...joints.axis import unit_axis
 from ...joints.registry import tag_of
 from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
-from .sdf_loops import Loops, planar, two_hinges
-from .sdf_model import Model, said
-from .series import in_other_coordinates, placed
+from .sdf_loops import LoopWriter, planar, two_hinges
+from .sdf_model import SdfModel, said
+from .series_joints import in_other_coordinates, placed
 from .surfaces import leave_contacts
 from .text import Unsaid, as_text, child, listed
-from .zero import can_start_at, closed_at, started_at
+from .zero_configuration import can_start_at, closed_at, started_at
 
 _STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 _SCREWS = 10  # the version 1.n from which on the pitch is in metres per turn
@@ -32,7 +32,7 @@ Coordinates = dict[str, tuple[float, ...]]
 def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
     """The text of an SDF file, and what it does not express."""
     unsaid = Unsaid("SDF", file, waive)
-    return Writer(*_started(mechanism, unsaid), unsaid).write()
+    return SdfWriter(*_started(mechanism, unsaid), unsaid).write()
 
 
 def _started(mechanism: Mechanism, unsaid: Unsaid) -> tuple[Mechanism, Coordinates]:
@@ -52,12 +52,12 @@ def _started(mechanism: Mechanism, unsaid: Unsaid) -> tuple[Mechanism, Coordinat
     return started_at(mechanism, at), free
 
 
-class Writer:
+class SdfWriter:
     """Writes one mechanism. `free`: the coordinates of free joints in the file, where they are not neutral."""
 
     def __init__(self, mechanism: Mechanism, free: Coordinates, unsaid: Unsaid) -> None:
         self.mechanism, self.free, self.unsaid = mechanism, free, unsaid
-        self.model = Model(mechanism, unsaid)
+        self.model = SdfModel(mechanism, unsaid)
         self.axes: dict[str, ET.Element] = {}  # the element of each joint with one freedom
         self.folded = _folded(mechanism)
 
@@ -74,7 +74,7 @@ class Writer:
             self._body(body, c, before if before is not None and before.child == c.parent else None)
         for frame in m.frames:
             model.frame(model.frames[frame.name], model.links[frame.body], transform(frame.placement))
-        Loops(m, model, self.axes, self.free, self.unsaid).write()
+        LoopWriter(m, model, self.axes, self.free, self.unsaid).write()
         model.leave()
         self._leave()
         usual = m.gravity == _STANDARD_GRAVITY

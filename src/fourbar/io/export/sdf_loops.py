@@ -13,10 +13,10 @@ from ...joints.axis import rotation_from_z, unit_axis
 from ...joints.registry import tag_of
 from ...mechanism.mechanism import WORLD, Mechanism, NamedLoop
 from ...spatial.transform import Transform
-from .linear import conditions
-from .sdf_model import Model, said
+from .linear_conditions import conditions
+from .sdf_model import SdfModel, said
 from .text import Unsaid, child, listed
-from .zero import poses_at_zero
+from .zero_configuration import poses_at_zero
 
 _RIGHT = 1e-9  # cosine of what still counts as a right angle
 _MIMICS = 11  # the version 1.n from which on joints mimic
@@ -24,7 +24,7 @@ End = tuple[str, Transform]  # a link, and a place on it
 
 
 def planar(
-    model: Model, name: str, joint: Planar, parent: End, link: End, damping: Sequence[float] = (0.0,) * 3
+    model: SdfModel, name: str, joint: Planar, parent: End, link: End, damping: Sequence[float] = (0.0,) * 3
 ) -> None:
     """Drake's planar joint: between frames, in the plane normal to their z."""
     A = rotation_from_z(joint.axis)
@@ -44,13 +44,13 @@ def two_hinges(joint: Universal) -> str:
     return "universal" if abs(along) < _RIGHT else "revolute2"
 
 
-class Loops:
+class LoopWriter:
     """Writes the loops of a mechanism. `axes`: the elements of joints with one degree of freedom, by our names."""
 
     def __init__(
         self,
         mechanism: Mechanism,
-        model: Model,
+        model: SdfModel,
         axes: Mapping[str, ET.Element],
         free: Mapping[str, tuple[float, ...]],
         unsaid: Unsaid,

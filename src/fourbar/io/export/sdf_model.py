@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ...edit.place import transform
+from ...edit.placements import transform
 from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD, Body, Mechanism
 from ...spatial.linear import Vec
@@ -26,7 +26,7 @@ def said(parent: ET.Element, tag: str, values: Any) -> ET.Element:
     return found
 
 
-class Model:
+class SdfModel:
     """A <model>. All its links, joints and frames have different names: `links` and `joints` are by our names."""
 
     def __init__(self, mechanism: Mechanism, unsaid: Unsaid) -> None:

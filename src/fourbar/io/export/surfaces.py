@@ -108,7 +108,7 @@ def write_contact(link: ET.Element, body: Body, losses: Losses) -> None:
 
 
 def leave_contacts(mechanism: Mechanism, unsaid: Unsaid) -> None:
-    """Tell that shapes of the world and rules of contact are left out."""
+    """Report that shapes of the world and rules of contact are left out."""
     if mechanism.world:
         n = len(mechanism.world)
         unsaid.leave(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 from ...constraints import Closure
-from ...edit.place import transform
+from ...edit.placements import transform
 from ...joints import (
     Cylindrical,
     Fixed,
@@ -29,8 +29,8 @@ from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD, Actuator, Body, Mechanism, NamedLoop, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
-from .linear import conditions
-from .series import in_other_coordinates, placed
+from .linear_conditions import conditions
+from .series_joints import in_other_coordinates, placed
 from .surfaces import Losses, leave_contacts, write_contact
 from .text import Fresh, Unsaid, as_text, child, rpy
 
@@ -40,14 +40,14 @@ _STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
     """The text of a URDF file, and what it does not express."""
-    return Writer(mechanism, Unsaid("URDF", file, waive)).write()
+    return UrdfWriter(mechanism, Unsaid("URDF", file, waive)).write()
 
 
 def _origin(parent: ET.Element, T: Transform) -> None:
     child(parent, "origin", xyz=T.p, rpy=rpy(T))
 
 
-class Writer:
+class UrdfWriter:
     """Writes one mechanism."""
 
     def __init__(self, mechanism: Mechanism, unsaid: Unsaid) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...errors import ArgumentError
 from ...mechanism.mechanism import Mechanism
-from ..closing import report_loops, straightened
+from ..loop_repair import report_loops, straightened
 from ..report import Report
 from ..source import Options, Source
 from .compiled import compile_texts

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanism.builder import Builder
+from ...mechanism.builder import MechanismBuilder
 from ...mechanism.mechanism import Drive
 from ..report import Place, Reading
 from .bodies import BALL, FREE
-from .lines import Lines
-from .names import Names
+from .lines import ElementLines
+from .names import MjcfNames
 from .switches import CLAMPING, is_off
 from .tendons import fixed_tendon
 
@@ -27,14 +27,14 @@ BIASES = ("none", "affine", "muscle", "dcmotor", "so3", "user")
 _PLAIN = ("none", "fixed", "affine")
 
 
-class Actuators:
+class ActuatorReader:
     """Adds the actuators of a model to a builder."""
 
-    def __init__(self, model: Any, names: Names, lines: Lines, reading: Reading) -> None:
+    def __init__(self, model: Any, names: MjcfNames, lines: ElementLines, reading: Reading) -> None:
         self.model, self.names, self.lines, self.reading = model, names, lines, reading
         self.floating = with_reflected(model, model.dof_armature, "armature")[model.jnt_dofadr] != 0.0
 
-    def add_to(self, b: Builder) -> None:
+    def add_to(self, b: MechanismBuilder) -> None:
         """Add them, and report those that cannot be represented."""
         for a in range(len(self.model.actuator_trntype)):
             name = self.names.actuators[a]
@@ -49,7 +49,7 @@ class Actuators:
                 self.reading.warn(place, message, key=f"actuator@{kind.replace('-', '')}")
             self._report_inertia(a, name, place)
 
-    def _add(self, b: Builder, a: int, name: str, drives: list[Drive]) -> None:
+    def _add(self, b: MechanismBuilder, a: int, name: str, drives: list[Drive]) -> None:
         m, control = self.model, int(self.model.actuator_ctrladr[a])
         limited = m.actuator_ctrlnum[a] == 1 and m.actuator_ctrllimited[control] and not is_off(m, CLAMPING)
         kind, parameters = _law(m, a)

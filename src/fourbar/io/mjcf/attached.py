@@ -21,13 +21,13 @@ class Size(NamedTuple):
     models: float
 
 
-class Model:
+class MjcfDocument:
     """The main document, or an attached one, with the files that it includes."""
 
-    def __init__(self, name: str, parent: Model | None = None) -> None:
+    def __init__(self, name: str, parent: MjcfDocument | None = None) -> None:
         self.name = name
         self.chain: tuple[str, ...] = (name,) if parent is None else (*parent.chain, name)
-        self.attachable: dict[str, Model] = {}  # by the name that it has here
+        self.attachable: dict[str, MjcfDocument] = {}  # by the name that it has here
         self.included: set[str] = {str(Path(name).resolve())}
         self._bodies = 0.0
         self._attaches: list[Element] = []

@@ -15,12 +15,12 @@ import numpy as np
 
 from ...joints import Composite, Joint, Spherical, Translation3
 from ...joints.registry import about, tagged
-from ...mechanism.builder import Builder
+from ...mechanism.builder import MechanismBuilder
 from ...mechanism.geometry import Geometry
 from ..numbers import position_limit
 from ..report import Reading
-from .lines import Lines
-from .names import Names
+from .lines import ElementLines
+from .names import MjcfNames
 
 if TYPE_CHECKING:
     from .passive import Passive
@@ -56,8 +56,8 @@ class Bodies:
     def __init__(
         self,
         model: Any,
-        names: Names,
-        lines: Lines,
+        names: MjcfNames,
+        lines: ElementLines,
         reading: Reading,
         rotors: Rotors,
         passive: Passive,
@@ -66,13 +66,13 @@ class Bodies:
         self.model, self.names, self.lines, self.reading = model, names, lines, reading
         self.rotors, self.passive, self.geometry = rotors, passive, geometry
 
-    def add_to(self, b: Builder) -> None:
+    def add_to(self, b: MechanismBuilder) -> None:
         """Add them."""
         for i in range(1, self.model.nbody):
             with self.reading.element(), self.reading.naming(self.lines.of("body", self.names.bodies[i])):
                 self._add(b, i)
 
-    def _add(self, b: Builder, i: int) -> None:
+    def _add(self, b: MechanismBuilder, i: int) -> None:
         m, name = self.model, self.names.bodies[i]
         parent = self.names.bodies[m.body_parentid[i]]
         R, p = rotation(m.body_quat[i]), np.array(m.body_pos[i])

@@ -17,8 +17,8 @@ from ...errors import FourbarError, extra
 from ..report import Place, Reading
 from .findings import report_counts
 from .height_fields import supplied_fields
-from .lines import Lines, without_lines
-from .shapes import Shape, stem
+from .lines import ElementLines, without_lines
+from .shapes import GeomSource, stem
 from .text import Texts
 
 _LARGEST_MESH = 256 * 2**20  # bytes
@@ -39,7 +39,7 @@ def import_mujoco() -> Any:
     return mujoco
 
 
-def compile_texts(texts: Texts, reading: Reading) -> tuple[Any, list[Shape]]:
+def compile_texts(texts: Texts, reading: Reading) -> tuple[Any, list[GeomSource]]:
     """The compiled model of a document and its shapes; raises ParseError with MuJoCo's words and a line."""
     mujoco = import_mujoco()
     with _heard(texts.lines, reading):
@@ -54,7 +54,7 @@ def compile_texts(texts: Texts, reading: Reading) -> tuple[Any, list[Shape]]:
 
 
 @contextmanager
-def _heard(lines: Lines, reading: Reading) -> Iterator[None]:
+def _heard(lines: ElementLines, reading: Reading) -> Iterator[None]:
     """A context for calls of MuJoCo: its errors become ours, with a line; its warnings become findings."""
     mujoco = import_mujoco()
     previous = mujoco.get_mju_user_warning()
@@ -76,13 +76,13 @@ def _unheard(said: str) -> None:
     """MuJoCo's warnings arrive as Python warnings."""
 
 
-def _refuse(message: str, lines: Lines, reading: Reading) -> NoReturn:
+def _refuse(message: str, lines: ElementLines, reading: Reading) -> NoReturn:
     """MuJoCo's message as ours: on one line, with the place of the element that it concerns."""
     words = re.sub(r"^(XML )?Error: ", "", without_lines(message))
     reading.fail(lines.at(message) or Place(lines.file, 1), f"MuJoCo refuses it: {words}")
 
 
-def _report_compiler(mujoco: Any, spec: Any, lines: Lines, reading: Reading) -> None:
+def _report_compiler(mujoco: Any, spec: Any, lines: ElementLines, reading: Reading) -> None:
     """What the compiler changes in the numbers of the file."""
     settings, whole = spec.compiler, Place(lines.file)
     for attribute in ("boundmass", "boundinertia", "balanceinertia", "fusestatic"):
@@ -97,7 +97,7 @@ def _report_compiler(mujoco: Any, spec: Any, lines: Lines, reading: Reading) -> 
                 reading.warn(_place(lines, body), message, key="body/inertial")
 
 
-def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Shape]:
+def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[GeomSource]:
     """Remove from the spec what needs files but not dynamics; give MuJoCo the meshes that inertias come from.
 
     A mesh that is not needed becomes a massless sphere, so that MuJoCo still places it.
@@ -107,7 +107,7 @@ def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Sh
     report_counts(reading, Place(texts.lines.file), {key: len(things) for key, things in counts.items()})
     meshes = {mesh.name or stem(mesh.file): mesh for mesh in spec.meshes}
     files = {name: _found(spec, mesh, texts) for name, mesh in meshes.items() if mesh.file}
-    shapes = [Shape.of(spec, geom, files.get(geom.meshname)) for geom in spec.geoms]
+    shapes = [GeomSource.of(spec, geom, files.get(geom.meshname)) for geom in spec.geoms]
     _remove_looks(spec)
     there = {name for name in meshes if name not in files or _is_readable(files[name])}
     needed = _needed(mujoco, spec, meshes, there, texts.lines, reading)
@@ -137,7 +137,7 @@ def _remove_looks(spec: Any) -> None:
 
 
 def _needed(
-    mujoco: Any, spec: Any, meshes: dict[str, Any], there: set[str], lines: Lines, reading: Reading
+    mujoco: Any, spec: Any, meshes: dict[str, Any], there: set[str], lines: ElementLines, reading: Reading
 ) -> set[str]:
     """The meshes that inertias come from and that were found; a finding for each other."""
     wanted: dict[str, Any] = {}
@@ -191,6 +191,6 @@ def _supply(spec: Any, mesh: Any, path: Path, number: int) -> None:
     spec.assets[f"{folder}/{mesh.file}" if folder else mesh.file] = path.read_bytes()
 
 
-def _place(lines: Lines, thing: Any) -> Place:
+def _place(lines: ElementLines, thing: Any) -> Place:
     """The place of a thing in a spec; the file as a whole where MuJoCo does not know it."""
     return lines.at(thing.info) or Place(lines.file)

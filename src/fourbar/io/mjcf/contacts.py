@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanism.builder import Builder
+from ...mechanism.builder import MechanismBuilder
 from ...mechanism.contact import PLAIN, Surface
 from ..report import Place, Reading
-from .names import Names
+from .names import MjcfNames
 from .switches import CONTACT, FILTER, is_off
 
 _SOLREF, _SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)  # where a file says nothing
@@ -42,7 +42,7 @@ def _soft(solref: np.ndarray, solimp: np.ndarray) -> dict[str, Any]:
     return {"solref": None if ref == _SOLREF else ref, "solimp": None if imp == _SOLIMP else imp}
 
 
-def add_rules(b: Builder, model: Any, names: Names, reading: Reading, whole: Place) -> None:
+def add_rules(b: MechanismBuilder, model: Any, names: MjcfNames, reading: Reading, whole: Place) -> None:
     """Add the rules of contact to a builder."""
     for signature in model.exclude_signature.tolist():
         b.exclude_contact(names.bodies[signature >> 16], names.bodies[signature & 0xFFFF])

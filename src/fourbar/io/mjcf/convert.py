@@ -7,24 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanism.builder import Builder
+from ...mechanism.builder import MechanismBuilder
 from ...mechanism.mechanism import Mechanism
 from ..report import Place, Reading
-from .actuators import Actuators, with_reflected
+from .actuators import ActuatorReader, with_reflected
 from .bodies import Bodies, rotation
 from .contacts import add_rules
-from .equalities import Equalities
+from .equalities import EqualityReader
 from .findings import Findings
-from .lines import Lines
-from .names import Names
+from .lines import ElementLines
+from .names import MjcfNames
 from .passive import passive
 from .rotors import Rotors
-from .shapes import Shape, geometries
+from .shapes import GeomSource, geometries
 from .switches import GRAVITY, is_off
 from .tendons import report_tendons
 
 
-def convert(model: Any, lines: Lines, reading: Reading, shapes: Sequence[Shape] = (), ratios: Any = None) -> Mechanism:
+def convert(
+    model: Any, lines: ElementLines, reading: Reading, shapes: Sequence[GeomSource] = (), ratios: Any = None
+) -> Mechanism:
     """The mechanism of a `mujoco.MjModel`: its coordinates are MuJoCo's. Raises ParseError for what cannot be
     represented.
 
@@ -32,9 +34,9 @@ def convert(model: Any, lines: Lines, reading: Reading, shapes: Sequence[Shape] 
     """
     if model.nbody < 2:
         reading.fail(Place(lines.file, 1), "there is no <body> besides the world: nothing can move")
-    names = Names(model)
+    names = MjcfNames(model)
     gravity = np.zeros(3) if is_off(model, GRAVITY) else np.array(model.opt.gravity)
-    b = Builder(model_name(model), gravity=gravity)
+    b = MechanismBuilder(model_name(model), gravity=gravity)
     geometry = geometries(model, shapes)
     rotors = Rotors(model, names, with_reflected(model, model.dof_armature, "armature"), ratios or {})
     Bodies(model, names, lines, reading, rotors, passive(model), geometry).add_to(b)
@@ -43,9 +45,9 @@ def convert(model: Any, lines: Lines, reading: Reading, shapes: Sequence[Shape] 
             names.sites[s], names.bodies[model.site_bodyid[s]],
             position=model.site_pos[s], rotation=rotation(model.site_quat[s]),
         )  # fmt: skip
-    equalities = Equalities(model, names, lines, reading)
+    equalities = EqualityReader(model, names, lines, reading)
     equalities.add_to(b)
-    Actuators(model, names, lines, reading).add_to(b)
+    ActuatorReader(model, names, lines, reading).add_to(b)
     report_tendons(model, names, lines, reading, equalities.rods)
     Findings(model, names, lines, reading).report()
     _add_configurations(b, model, names)
@@ -61,7 +63,7 @@ def model_name(model: Any) -> str:
     return model.names.split(b"\0", 1)[0].decode("utf-8", "replace") or "robot"
 
 
-def _add_configurations(b: Builder, model: Any, names: Names) -> None:
+def _add_configurations(b: MechanismBuilder, model: Any, names: MjcfNames) -> None:
     """The configuration in which MuJoCo compiles the model, then the keyframes."""
     if model.njnt == 0:
         return

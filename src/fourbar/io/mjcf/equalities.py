@@ -12,11 +12,11 @@ import numpy as np
 
 from ...constraints import Closure, Coupling, Distance, Gear, Loop, Polynomial
 from ...joints import Fixed, Spherical
-from ...mechanism.builder import Builder
+from ...mechanism.builder import MechanismBuilder
 from ..report import Place, Reading
 from .bodies import rotation
-from .lines import Lines
-from .names import Names
+from .lines import ElementLines
+from .names import MjcfNames
 from .tendons import fixed_tendon, straight_tendon
 
 CONNECT, WELD, JOINT, TENDON, FLEX, FLEXVERT, FLEXSTRAIN, DISTANCE = range(8)
@@ -30,15 +30,15 @@ class Unusable(Exception):
     """Why an equality cannot be a loop."""
 
 
-class Equalities:
+class EqualityReader:
     """Adds the loops of all equalities to a builder, and reports unused ones."""
 
-    def __init__(self, model: Any, names: Names, lines: Lines, reading: Reading) -> None:
+    def __init__(self, model: Any, names: MjcfNames, lines: ElementLines, reading: Reading) -> None:
         self.model, self.names, self.lines, self.reading = model, names, lines, reading
         self.used: list[str] = []
         self.rods: set[int] = set()  # tendons that are rods
 
-    def add_to(self, b: Builder) -> None:
+    def add_to(self, b: MechanismBuilder) -> None:
         """Add them."""
         for i in range(self.model.neq):
             name = self.names.equalities[i]
@@ -52,7 +52,7 @@ class Equalities:
             except Unusable as why:
                 self.reading.doubt(place, f"equality {name!r} is ignored: {why}", key=key)
 
-    def _add(self, b: Builder, name: str, loop: Loop | None, place: Place) -> None:
+    def _add(self, b: MechanismBuilder, name: str, loop: Loop | None, place: Place) -> None:
         if loop is None:
             self.reading.note(
                 place, (f"equality {name!r} connects bodies that do not move relative to each other: ignored")

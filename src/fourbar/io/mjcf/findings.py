@@ -15,8 +15,8 @@ from ..report import Place, Reading
 from .actuators import with_reflected
 from .bodies import BALL, FREE
 from .contacts import colliding
-from .lines import Lines
-from .names import Names
+from .lines import ElementLines
+from .names import MjcfNames
 from .passive import passive, switched_off
 from .switches import CONTACT as CONTACTS
 from .switches import GRAVITY, is_off
@@ -47,7 +47,7 @@ def report_counts(reading: Reading, place: Place, counts: Mapping[str, int]) -> 
 class Findings:
     """Reports what is ignored."""
 
-    def __init__(self, model: Any, names: Names, lines: Lines, reading: Reading) -> None:
+    def __init__(self, model: Any, names: MjcfNames, lines: ElementLines, reading: Reading) -> None:
         self.model, self.names, self.lines, self.reading = model, names, lines, reading
 
     def report(self) -> None:

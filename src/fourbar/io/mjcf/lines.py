@@ -13,7 +13,7 @@ from typing import Any
 
 from ..element import Element
 from ..report import Place
-from .names import Names
+from .names import MjcfNames
 
 # How MuJoCo says which element it means, or where a thing comes from; other words are the file's own.
 _LINE = re.compile(r"^(?:(Element .*), )?line (\d+)$", re.MULTILINE)
@@ -29,7 +29,7 @@ _GROUPS = (
 )  # fmt: skip
 
 
-class Lines:
+class ElementLines:
     """The places of elements: by the line that MuJoCo knows, and by kind and name."""
 
     def __init__(self, file: str) -> None:
@@ -70,7 +70,7 @@ class Lines:
 
     def learn(self, spec: Any, model: Any) -> None:
         """Store where the things of a compiled model are, by their names here."""
-        names = Names(model)
+        names = MjcfNames(model)
         for kind, group in _GROUPS:
             own = getattr(names, group)
             for thing in getattr(spec, group):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-class Names:
+class MjcfNames:
     """The names of a model's objects: those of the file, and suitable ones for the rest.
 
     Bodies and sites share one namespace here, unlike in MuJoCo: a site may get another name.

@@ -16,16 +16,16 @@ import numpy as np
 from ...constraints import Gear
 from ...errors import ArgumentError, unknown
 from ...joints import Revolute
-from ...mechanism.builder import Builder
+from ...mechanism.builder import MechanismBuilder
 from ...spatial.inertia import unphysical
 from .bodies import HINGE, rotation
-from .names import Names
+from .names import MjcfNames
 
 
 class Rotors:
     """The joints whose armature becomes a rotor: by number, with the rotor's inertia and the ratio."""
 
-    def __init__(self, model: Any, names: Names, armature: np.ndarray, ratios: Any) -> None:
+    def __init__(self, model: Any, names: MjcfNames, armature: np.ndarray, ratios: Any) -> None:
         self.model, self.names = model, names
         self.inertia: dict[int, float] = {}
         self.ratio: dict[int, float] = {}
@@ -42,7 +42,7 @@ class Rotors:
             self.inertia[j], self.ratio[j] = float(armature[dof]) / ratio**2, ratio
             self.armature[dof] = 0.0
 
-    def add(self, b: Builder, j: int, parent: str, R: np.ndarray, p: np.ndarray) -> None:
+    def add(self, b: MechanismBuilder, j: int, parent: str, R: np.ndarray, p: np.ndarray) -> None:
         """Add the rotor of a joint, if it has one, at the joint's placement (R, p) on the parent."""
         if j not in self.inertia:
             return

@@ -19,7 +19,7 @@ _GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's default
 
 
 @dataclass(frozen=True)
-class Shape:
+class GeomSource:
     """What a geom of a spec has and the compiled one lacks: its mesh and colour. None: no geometry of ours."""
 
     geom: Any
@@ -30,7 +30,7 @@ class Shape:
     found: str = ""  # where the file of the mesh is
 
     @staticmethod
-    def of(spec: Any, geom: Any, found: Path | None = None) -> Shape:
+    def of(spec: Any, geom: Any, found: Path | None = None) -> GeomSource:
         """The shape of a geom, before meshes and materials are removed; `found`: the file of its mesh."""
         colour = tuple(float(x) for x in geom.rgba)
         material = spec.material(geom.material) if geom.material else None
@@ -42,7 +42,7 @@ class Shape:
         file = (mesh.file or mesh.name) if mesh is not None else ""
         scale = tuple(float(x) for x in mesh.scale) if mesh is not None else (1.0, 1.0, 1.0)
         kind, where = "hfield" if int(geom.type) == _HFIELD else kind, "" if found is None else str(found)
-        return Shape(geom, kind, file, scale, shown, where)  # type: ignore[arg-type]
+        return GeomSource(geom, kind, file, scale, shown, where)  # type: ignore[arg-type]
 
 
 def stem(file: str) -> str:
@@ -50,7 +50,7 @@ def stem(file: str) -> str:
     return file.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
 
 
-def geometries(model: Any, shapes: Sequence[Shape]) -> dict[int, list[Geometry]]:
+def geometries(model: Any, shapes: Sequence[GeomSource]) -> dict[int, list[Geometry]]:
     """The geometry of each body, by its number, that of the world too. Height fields without heights are left out."""
     said = {shape.geom.id: shape for shape in shapes}
     touching = colliding(model)
@@ -63,7 +63,7 @@ def geometries(model: Any, shapes: Sequence[Shape]) -> dict[int, list[Geometry]]
     return found
 
 
-def _geometry(model: Any, g: int, shape: Shape | None, touches: bool) -> Geometry | None:
+def _geometry(model: Any, g: int, shape: GeomSource | None, touches: bool) -> Geometry | None:
     kind, (a, b, c) = int(model.geom_type[g]), (float(x) for x in model.geom_size[g])
     R, p = rotation(model.geom_quat[g]), np.array(model.geom_pos[g])
     common: dict[str, Any] = {

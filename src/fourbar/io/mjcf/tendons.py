@@ -6,8 +6,8 @@ from collections.abc import Collection
 from typing import Any
 
 from ..report import Reading
-from .lines import Lines
-from .names import Names
+from .lines import ElementLines
+from .names import MjcfNames
 from .switches import DAMPING, FRICTION, LIMITS, SPRINGS, is_off
 
 _SITE = 3  # mjWRAP_SITE
@@ -30,7 +30,9 @@ def straight_tendon(model: Any, tendon: int) -> tuple[int, int] | None:
     return int(model.wrap_objid[first]), int(model.wrap_objid[first + 1])
 
 
-def report_tendons(model: Any, names: Names, lines: Lines, reading: Reading, rods: Collection[int] = ()) -> None:
+def report_tendons(
+    model: Any, names: MjcfNames, lines: ElementLines, reading: Reading, rods: Collection[int] = ()
+) -> None:
     """A finding for each tendon: what of it the mechanism lacks. `rods`: those that became rods of loops."""
     for t, name in enumerate(names.tendons):
         kind = "spatial" if model.tendon_type[t] else "fixed"

@@ -18,9 +18,9 @@ from ..element import Element
 from ..report import Reading
 from ..source import Options, Source, read_source
 from ..xml import parse
-from .attached import COPYING, MOST_COPIES, Model, copies
+from .attached import COPYING, MOST_COPIES, MjcfDocument, copies
 from .finder import Finder
-from .lines import Lines
+from .lines import ElementLines
 
 _DEEPEST = 2100  # of the body elements of a chain; MuJoCo stops at about half of it
 _WORDS = {"nan", "inf", "infinity"}
@@ -46,7 +46,7 @@ class Texts:
     """An MJCF document with what it includes, the models it attaches by their names, and where all of it is."""
 
     text: str
-    lines: Lines
+    lines: ElementLines
     folders: tuple[Path, ...]
     own_finder: Finder
     included: dict[str, bytes] = field(default_factory=dict)
@@ -56,15 +56,15 @@ class Texts:
     def finder(self, element: Element | None) -> Finder:
         """The finder for the files that an element names: that of its document, or of the main one if unknown."""
         reading = None if element is None else element.reading
-        return reading.finder if isinstance(reading, Shared) else self.own_finder
+        return reading.finder if isinstance(reading, IncludedReading) else self.own_finder
 
 
 def read_texts(source: Source, options: Options, reading: Reading) -> Texts:
     """Read and check a document with all it includes and attaches."""
     own = () if source.folder is None else (source.folder,)
     own_finder = Finder(options.folders, source.folder, source.folder)
-    texts = Texts("", Lines(source.name), (*own, *options.folders), own_finder)
-    main = Model(source.name)
+    texts = Texts("", ElementLines(source.name), (*own, *options.folders), own_finder)
+    main = MjcfDocument(source.name)
     pending = [("", source, reading, main)]
     while pending:
         name, one, judge, model = pending.pop()
@@ -85,7 +85,7 @@ def read_texts(source: Source, options: Options, reading: Reading) -> Texts:
     return texts
 
 
-def _include(root: Element, texts: Texts, model: Model) -> None:
+def _include(root: Element, texts: Texts, model: MjcfDocument) -> None:
     """Put the elements of included files in place of each <include>, as MuJoCo does."""
     stack = [root]
     while stack:
@@ -104,7 +104,7 @@ def _include(root: Element, texts: Texts, model: Model) -> None:
         stack.extend(found)
 
 
-def _included(include: Element, texts: Texts, model: Model) -> list[Element]:
+def _included(include: Element, texts: Texts, model: MjcfDocument) -> list[Element]:
     """The elements of the file that an <include> names; like MuJoCo, each file only once."""
     for other in include.attributes.keys() - {"file"}:
         include.reading.warn(include.place, f"attribute {other[:60]!r} is not understood", key=f"include@{other[:60]}")
@@ -117,24 +117,26 @@ def _included(include: Element, texts: Texts, model: Model) -> list[Element]:
     model.included.add(str(path.resolve()))
     source = _opened(include, texts, path)
     finder = texts.finder(include).inside(source.folder)
-    root = parse(source, Shared(source.name, include.reading, finder), _DEEPEST)
+    root = parse(source, IncludedReading(source.name, include.reading, finder), _DEEPEST)
     _report_root(root)
     _report_text(root)
     return root.children
 
 
-def _attached(element: Element, texts: Texts, options: Options, model: Model) -> tuple[str, Source, Reading, Model]:
+def _attached(
+    element: Element, texts: Texts, options: Options, model: MjcfDocument
+) -> tuple[str, Source, Reading, MjcfDocument]:
     """The model that an element <model> names."""
     file = element.require("file").strip()
     if "content_type" in element.attributes and "xml" not in element.attributes["content_type"]:
         element.fail(f"a model of type {element.attributes['content_type'][:60]!r} cannot be attached", "use MJCF")
     source = _opened(element, texts, _found(element, texts, texts.finder(element).attached(file)))
-    other = Model(source.name, model)
+    other = MjcfDocument(source.name, model)
     if source.name in model.chain:
         element.fail(f"the model {file[:200]!r} attaches itself")
     model.attachable[element.attributes.get("name") or other.name] = other
     finder = Finder(options.folders, source.folder, source.folder)
-    judge = Shared(source.name, element.reading, finder)
+    judge = IncludedReading(source.name, element.reading, finder)
     return _kept(element, texts.attached, file, source.data), source, judge, other
 
 
@@ -245,7 +247,7 @@ def _kept(element: Element, attached: dict[str, bytes], name: str, data: bytes) 
     return name if same is None else same
 
 
-class Shared(Reading):
+class IncludedReading(Reading):
     """The reading of an included file, which shares the findings of the main one. `finder`: finds the files it
     names.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...errors import ModelError
 from ...joints.serialize import Plain, matrix, number, numbers, shown, text
-from ...mechanism.builder import Builder
+from ...mechanism.builder import MechanismBuilder
 from ...mechanism.contact import PLAIN, ContactRules, Surface
 from ..report import Reading
 
@@ -49,7 +49,7 @@ def read_heights(what: str, value: Any) -> tuple[tuple[float, ...], ...]:
     return tuple(map(tuple, matrix(what, value, len(value), len(value[0]))))
 
 
-def add_contacts(b: Builder, value: Any, reading: Reading, checked: Checked) -> None:
+def add_contacts(b: MechanismBuilder, value: Any, reading: Reading, checked: Checked) -> None:
     """The rules of contact."""
     given = checked(reading, "contacts", value, RULES, ())
     for k, bodies in enumerate(_list("contacts.excluded", given.get("excluded", []))):

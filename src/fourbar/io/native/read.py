@@ -11,12 +11,12 @@ from ...constraints.serialize import from_plain as loop_from_plain
 from ...errors import FourbarError, ModelError
 from ...joints.serialize import Plain, choose, held_types, matrix, number, numbers, parameters, shown, table, text
 from ...joints.serialize import from_plain as joint_from_plain
-from ...mechanism.builder import Builder
+from ...mechanism.builder import MechanismBuilder
 from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD, Drive, Mechanism
 from ...mechanism.validate import read_placement
 from ...once import cached_property
-from ..documents import Document, Lines
+from ..documents import Document, DocumentLines
 from ..documents.lines import labelled
 from ..report import ParseError, Place, Reading, Report
 from . import VERSION
@@ -50,7 +50,7 @@ class _Tables:
             line = self.lines.of_message(path, _inside(str(error)))
             self.reading.fail(Place(self.reading.file, line, labelled(path, item)), str(error))
 
-    def mechanism(self, b: Builder) -> Mechanism:
+    def mechanism(self, b: MechanismBuilder) -> Mechanism:
         """The mechanism; an error about it as a whole gets the line of the first thing that it names."""
         try:
             return b.mechanism()
@@ -63,7 +63,7 @@ class _Tables:
 class Places(Mapping[str, Place]):
     """The paths of named bodies, joints, frames, loops and actuators; computed when first asked."""
 
-    def __init__(self, data: Any, lines: Lines, file: str) -> None:
+    def __init__(self, data: Any, lines: DocumentLines, file: str) -> None:
         self._data, self._lines, self._file = data, lines, file
 
     @cached_property
@@ -108,7 +108,7 @@ def from_plain(document: Document, reading: Reading) -> Mechanism:
         top = _checked(reading, "", document.data, _TOP, ("fourbar", "bodies"))
         _check_version(top["fourbar"])
         name = text("name", top.get("name", "robot"))
-        b = Builder(name, numbers("gravity", top.get("gravity", [0.0, 0.0, -9.81]), 3))
+        b = MechanismBuilder(name, numbers("gravity", top.get("gravity", [0.0, 0.0, -9.81]), 3))
     for kind, add in (
         ("bodies", _add_body),
         ("frames", _add_frame),
@@ -168,7 +168,7 @@ def _placed(given: Plain) -> Plain:
     return found
 
 
-def _add_body(b: Builder, item: Any, reading: Reading) -> None:
+def _add_body(b: MechanismBuilder, item: Any, reading: Reading) -> None:
     given = _checked(reading, "body", item, _BODY, ("name",))
     name = text("name", given["name"])
     arguments: Plain = {"parent": text("parent", given.get("parent", WORLD))}
@@ -233,7 +233,7 @@ def _scalars(what: str, value: Any, count: int, infinite: bool = False) -> list[
     return numbers(what, values, count)
 
 
-def _add_world(b: Builder, item: Any, reading: Reading) -> None:
+def _add_world(b: MechanismBuilder, item: Any, reading: Reading) -> None:
     b.world(_read_shape(reading, "world", item))
 
 
@@ -258,12 +258,12 @@ def _read_shape(reading: Reading, what: str, value: Any) -> Geometry:
         raise ModelError(f"{what}: {str(error).removeprefix('geometry: ')}") from None
 
 
-def _add_frame(b: Builder, item: Any, reading: Reading) -> None:
+def _add_frame(b: MechanismBuilder, item: Any, reading: Reading) -> None:
     given = _checked(reading, "frame", item, ("name", "body", *_PLACE), ("name", "body"))
     b.frame(text("name", given["name"]), text("body", given["body"]), **_placed(given))
 
 
-def _add_loop(b: Builder, item: Any, reading: Reading) -> None:
+def _add_loop(b: MechanismBuilder, item: Any, reading: Reading) -> None:
     loop = loop_from_plain("loop", item, also=("name", "independent"))
     name = text("name", item["name"]) if "name" in item else None
     chosen = item.get("independent", {})
@@ -272,7 +272,7 @@ def _add_loop(b: Builder, item: Any, reading: Reading) -> None:
     b.loop(loop, name=name, independent=by_joint("independent", chosen))
 
 
-def _add_actuator(b: Builder, item: Any, reading: Reading) -> None:
+def _add_actuator(b: MechanismBuilder, item: Any, reading: Reading) -> None:
     given = _checked(reading, "actuator", item, _ACTUATOR, ("name", "drives"))
     arguments: Plain = {
         key: _scalars(key, given[key], 2, infinite=True) for key in ("control_range", "force_range") if key in given
@@ -294,7 +294,7 @@ def _read_drive(reading: Reading, value: Any) -> Drive:
     return Drive(text("joint", given["joint"]), tuple(ratios), text("axes", given.get("axes", "child")))  # type: ignore[arg-type]
 
 
-def _add_configurations(b: Builder, value: Any) -> None:
+def _add_configurations(b: MechanismBuilder, value: Any) -> None:
     if not isinstance(value, dict):
         raise ModelError(f"expected a table of configurations by name, got {shown(value)}")
     for name, joints in value.items():

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from ...mechanism.builder import Builder
+from ...mechanism.builder import MechanismBuilder
 from ...mechanism.mechanism import Mechanism
-from ..closing import report_loops, straightened
 from ..element import Element, report_leftovers
+from ..loop_repair import report_loops, straightened
 from ..report import Report
 from ..source import Options, Source
 from ..xml import parse
 from .build import Assembly
 from .drake import MATTERS, note_others
 from .include import Includes
-from .links import Shapes
+from .links import SdfShapes
 from .scope import collect
 from .versions import modernized
 
@@ -38,8 +38,8 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
         _note_unused(scope.element)
     if not any(scope.of("link") for scope in scopes):
         top.fail("there is no <link>: the file contains no bodies")
-    b = Builder(top.require("name"), gravity=_gravity(top))
-    Assembly(scopes, Shapes(includes.meshes), reading).add_to(b, options.floating)
+    b = MechanismBuilder(top.require("name"), gravity=_gravity(top))
+    Assembly(scopes, SdfShapes(includes.meshes), reading).add_to(b, options.floating)
     reading.check()  # an element that was refused is only partly read
     note_others(root)
     report_leftovers(root, _MATTERS)

@@ -12,16 +12,16 @@ from ...constraints import Closure, Gear
 from ...errors import ArgumentError
 from ...joints import Fixed, Free
 from ...joints.base import Joint
-from ...mechanism.builder import Builder
+from ...mechanism.builder import MechanismBuilder
 from ..element import Element
 from ..report import Place, Reading
 from ..rotations import quaternion
 from .drake import Constraints, drake_mimic
 from .joints import SdfJoint, read_joint
-from .links import Shapes, check_link, flag, ignore, number, read_inertial
+from .links import SdfShapes, check_link, flag, ignore, number, read_inertial
 from .poses import IDENTITY, Pose, read_pose
 from .resolve import Resolver
-from .scope import Item, Scope
+from .scope import NamedFrame, Scope
 from .spanning import Spanning, spanning_tree
 
 _NEAR = 1e-12  # metres: a joint nearer than this to the origin of a link is at its origin
@@ -30,7 +30,7 @@ _NEAR = 1e-12  # metres: a joint nearer than this to the origin of a link is at 
 class Assembly:
     """Reads all scopes of a file and adds what they hold to a builder."""
 
-    def __init__(self, scopes: Sequence[Scope], shapes: Shapes, reading: Reading) -> None:
+    def __init__(self, scopes: Sequence[Scope], shapes: SdfShapes, reading: Reading) -> None:
         self.resolver, self.shapes, self.reading = Resolver(), shapes, reading
         self.scopes = scopes
         for scope in scopes:
@@ -40,7 +40,7 @@ class Assembly:
         self.frames = [item for scope in scopes for item in scope.of("frame")]
         held = {scope for scope in scopes if _is_static(scope)}
         self.static = {link for link in self.links if link.scope in held}
-        self.pose: dict[Item, Pose] = {}
+        self.pose: dict[NamedFrame, Pose] = {}
         for link in self.links:
             with reading.element():
                 self.pose[link] = self.resolver.in_world(link)
@@ -52,7 +52,7 @@ class Assembly:
         reading.check()
         self._closing: set[str] = set()  # joints that close loops: they have no coordinates
 
-    def add_to(self, b: Builder, floating: bool | Joint) -> None:
+    def add_to(self, b: MechanismBuilder, floating: bool | Joint) -> None:
         """Add everything."""
         real = [joint for joint in self.joints if joint.kind != "gearbox"]
         moving = [joint for joint in real if not self._is_held(joint)]
@@ -86,7 +86,7 @@ class Assembly:
 
     # --- links and joints ---------------------------------------------------------------------------------------------
 
-    def _add_roots(self, b: Builder, tree: Spanning, floating: bool | Joint) -> None:
+    def _add_roots(self, b: MechanismBuilder, tree: Spanning, floating: bool | Joint) -> None:
         if floating is not False and not tree.roots:
             raise ArgumentError(
                 f"{self.reading.file}: joints to the world carry all links; remove floating=, or such a joint"
@@ -120,7 +120,9 @@ class Assembly:
             name += "_base"
         return name
 
-    def _add_link(self, b: Builder, link: Item, parent: str, at: Pose, joint: Joint, name: str, **more: Any) -> None:
+    def _add_link(
+        self, b: MechanismBuilder, link: NamedFrame, parent: str, at: Pose, joint: Joint, name: str, **more: Any
+    ) -> None:
         element = link.element
         check_link(element)
         ignore(element)
@@ -132,7 +134,7 @@ class Assembly:
             **read_inertial(element, link not in self.static), **more,
         )  # type: ignore[arg-type]  # fmt: skip
 
-    def _on_link(self, link: Item, pose: Element | None) -> Pose:
+    def _on_link(self, link: NamedFrame, pose: Element | None) -> Pose:
         """Where on a link the <pose> of a shape is."""
         asked = pose.get("relative_to") if pose is not None else None
         if pose is None or not asked:
@@ -140,7 +142,7 @@ class Assembly:
         base = self.resolver.named(link.scope, asked, pose)
         return self.resolver.in_model(link).inverse().then(base).then(read_pose(pose))
 
-    def _add_carried(self, b: Builder, joint: SdfJoint) -> None:
+    def _add_carried(self, b: MechanismBuilder, joint: SdfJoint) -> None:
         """The link that a joint carries; through a massless body where the joint is not at the link's origin."""
         assert joint.child is not None
         base = IDENTITY if joint.parent is None else self.pose[joint.parent]
@@ -161,7 +163,7 @@ class Assembly:
                **joint.parameters())  # fmt: skip
         self._add_link(b, joint.child, carrier, Pose(np.eye(3), -offset), Fixed(), self._unused(joint.child.full))
 
-    def _add_started(self, b: Builder, joint: SdfJoint, base: Pose, start: Pose) -> None:
+    def _add_started(self, b: MechanismBuilder, joint: SdfJoint, base: Pose, start: Pose) -> None:
         """The link of a joint whose placements on parent and child need not meet in the file: its zero is where they
         do.
         """
@@ -177,7 +179,7 @@ class Assembly:
                **joint.parameters())  # fmt: skip
         self._add_link(b, joint.child, carrier, inside, Fixed(), self._unused(joint.child.full))
 
-    def _add_closing(self, b: Builder, joint: SdfJoint) -> None:
+    def _add_closing(self, b: MechanismBuilder, joint: SdfJoint) -> None:
         """A loop: the joint's placements on both links coincide in the file's configuration."""
         ends = [IDENTITY if end is None else self.pose[end] for end in (joint.parent, joint.child)]
         names = ["world" if end is None else end.full for end in (joint.parent, joint.child)]
@@ -208,7 +210,7 @@ class Assembly:
 
     # --- gears --------------------------------------------------------------------------------------------------------
 
-    def _add_couplings(self, b: Builder, joint: SdfJoint) -> None:
+    def _add_couplings(self, b: MechanismBuilder, joint: SdfJoint) -> None:
         if joint.kind == "gearbox":
             self._add_gearbox(b, joint)
         gears: list[tuple[Element, str, float, float]] = []
@@ -227,7 +229,7 @@ class Assembly:
             gears.append(also)
         self._add_mimics(b, joint, gears)
 
-    def _add_mimics(self, b: Builder, joint: SdfJoint, gears: list[tuple[Element, str, float, float]]) -> None:
+    def _add_mimics(self, b: MechanismBuilder, joint: SdfJoint, gears: list[tuple[Element, str, float, float]]) -> None:
         """What a joint mimics: (element, joint, ratio, offset). It may be given in SDF's way and in Drake's."""
         for n, (mimic, asked, ratio, offset) in enumerate(gears):
             leader = joint.item.scope.find(asked, mimic)
@@ -246,7 +248,7 @@ class Assembly:
             if not n:
                 b.loop(Gear(leader[-1].full, joint.name, ratio, offset), name=f"{joint.name}_mimic")
 
-    def _add_gearbox(self, b: Builder, gearbox: SdfJoint) -> None:
+    def _add_gearbox(self, b: MechanismBuilder, gearbox: SdfJoint) -> None:
         """θ₂ = -ratio · θ₁, the angles from the reference body to the parent, and to the child."""
         element = gearbox.element
         reference = element.required("gearbox_reference_body")
@@ -256,7 +258,9 @@ class Assembly:
         second, s2 = self._turning(body, gearbox.child, gearbox.axes[1].direction, gearbox)
         b.loop(Gear(first, second, -ratio * s1 * s2), name=gearbox.name)
 
-    def _turning(self, body: Item | None, link: Item | None, axis: np.ndarray, gearbox: SdfJoint) -> tuple[str, float]:
+    def _turning(
+        self, body: NamedFrame | None, link: NamedFrame | None, axis: np.ndarray, gearbox: SdfJoint
+    ) -> tuple[str, float]:
         """The hinge between two links, and ±1: its coordinate, with that sign, is the angle from body to link."""
         for joint in self.joints:
             turns = joint.kind in ("revolute", "continuous") and joint.name not in self._closing
@@ -270,7 +274,7 @@ class Assembly:
             f"{names[1]!r}, and not one that closes a loop"
         )
 
-    def _add_frames(self, b: Builder) -> None:
+    def _add_frames(self, b: MechanismBuilder) -> None:
         for item in self.frames:
             with self.reading.element(), self.reading.naming(item.element.place):
                 place = self.resolver.in_world(item)

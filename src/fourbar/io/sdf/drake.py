@@ -14,11 +14,11 @@ import numpy as np
 
 from ...constraints import Closure, Coupling
 from ...joints import Spherical
-from ...mechanism.builder import Builder
+from ...mechanism.builder import MechanismBuilder
 from ..element import Element
 from .poses import IDENTITY, Pose
 from .resolve import Resolver
-from .scope import Item, Scope
+from .scope import NamedFrame, Scope
 
 # Unread elements of Drake below these would change the motion.
 MATTERS = ("model/drake:*", "link/drake:*", "joint/drake:*", "axis/drake:*", "axis2/drake:*", "limit/drake:*")
@@ -85,10 +85,10 @@ class Constraints:
     """Adds what connects bodies and couples joints. `poses` of the links, in the world of the file's configuration."""
 
     resolver: Resolver
-    poses: Mapping[Item, Pose]
+    poses: Mapping[NamedFrame, Pose]
     closing: set[str]  # joints without coordinates
 
-    def add_to(self, b: Builder, scope: Scope) -> None:
+    def add_to(self, b: MechanismBuilder, scope: Scope) -> None:
         """The constraints of a model."""
         for n, element in enumerate(scope.element.all("drake:ball_constraint"), 1):
             with element.reading.element(), element.reading.naming(element.place):

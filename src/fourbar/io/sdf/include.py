@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ...errors import ArgumentError
 from ..element import Element
-from ..meshes import Found, Meshes, absolute
+from ..meshes import Meshes, MeshPath, absolute
 from ..report import Reading
 from ..source import LARGEST, Options, Source, read_source
 from ..xml import parse
@@ -118,7 +118,7 @@ class Includes:
             versions = ", ".join(map(repr, listed)) or "none"
             config.fail(f"no <sdf> of a supported version is listed; supported versions: {versions[:200]}")
         element = listed[readable[-1]]
-        found = Meshes((), path).find(element.words()) if element.words() else Found(problem="missing")
+        found = Meshes((), path).find(element.words()) if element.words() else MeshPath(problem="missing")
         if found.problem:
             element.fail(f"{element.words()[:200]!r} is not in the folder of the model")
         return Path(found.path)

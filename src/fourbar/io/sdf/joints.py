@@ -16,7 +16,7 @@ from .drake import armature
 from .links import flag, number
 from .poses import IDENTITY, Pose
 from .resolve import WORLD, Resolver, joint_end
-from .scope import Item
+from .scope import NamedFrame
 
 PLANAR = "planar"  # Drake's
 GEARBOX = "gearbox"  # which couples joints, about two axes
@@ -45,10 +45,10 @@ class SdfJoint:
     velocities of a joint without axes.
     """
 
-    item: Item
+    item: NamedFrame
     kind: str
-    parent: Item | None
-    child: Item | None
+    parent: NamedFrame | None
+    child: NamedFrame | None
     pose: Pose
     axes: tuple[Axis, ...]
     pitch: float = 0.0
@@ -94,7 +94,7 @@ class SdfJoint:
         return {**found, **rotor, "limits": (of("lower"), of("upper"))}
 
 
-def read_joint(item: Item, resolver: Resolver) -> SdfJoint | None:
+def read_joint(item: NamedFrame, resolver: Resolver) -> SdfJoint | None:
     """A joint, with all its frames resolved; None for one of Drake's that is not supported, which is reported."""
     element = item.element
     kind = element.require("type")
@@ -125,7 +125,7 @@ def read_joint(item: Item, resolver: Resolver) -> SdfJoint | None:
     return SdfJoint(item, kind, parent, child, pose, axes, pitch, rotor, damping=damping)
 
 
-def _on_parent(item: Item, parent: Element, resolver: Resolver) -> Pose:
+def _on_parent(item: NamedFrame, parent: Element, resolver: Resolver) -> Pose:
     """The frame on the parent, in the world: Drake's joints are at zero where that of the child meets it."""
     name = parent.words()
     if name == WORLD:
@@ -166,7 +166,7 @@ def _pitch(element: Element) -> float:
     return -1.0 / value
 
 
-def _axes(item: Item, kind: str, pose: Pose, resolver: Resolver) -> tuple[Axis, ...]:
+def _axes(item: NamedFrame, kind: str, pose: Pose, resolver: Resolver) -> tuple[Axis, ...]:
     count = 2 if kind == GEARBOX else len(axes_of(tagged("sdf")[kind]))
     found = []
     for tag in ("axis", "axis2")[: max(count, 1)]:
@@ -189,7 +189,7 @@ def _report_unused(axis: Element, kind: str) -> None:
     axis.mark("*")
 
 
-def _axis(element: Element, item: Item, kind: str, pose: Pose, resolver: Resolver) -> Axis:
+def _axis(element: Element, item: NamedFrame, kind: str, pose: Pose, resolver: Resolver) -> Axis:
     direction = _direction(element, item, pose, resolver)
     dynamics, limit = element.child("dynamics"), element.child("limit")
     of = lambda owner, tag, default: default if owner is None else number(owner, tag, default)  # noqa: E731
@@ -214,7 +214,7 @@ def _axis(element: Element, item: Item, kind: str, pose: Pose, resolver: Resolve
     )  # fmt: skip
 
 
-def _direction(element: Element, item: Item, pose: Pose, resolver: Resolver) -> np.ndarray:
+def _direction(element: Element, item: NamedFrame, pose: Pose, resolver: Resolver) -> np.ndarray:
     """The axis in world axes: given in the joint's frame, or in a named one."""
     xyz = element.child("xyz")
     vector = np.array((0.0, 0.0, 1.0) if xyz is None else xyz.text_numbers(3))

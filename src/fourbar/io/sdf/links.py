@@ -93,7 +93,7 @@ def check_link(link: Element) -> None:
         decay.mark("*")
 
 
-class Shapes:
+class SdfShapes:
     """Reads <visual> and <collision>."""
 
     def __init__(self, meshes: Callable[[str], Meshes]) -> None:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from ..element import Element
 from .poses import IDENTITY, Pose, read_pose
-from .scope import Item, Scope
+from .scope import NamedFrame, Scope
 
 WORLD = "world"
 T = TypeVar("T")
@@ -22,10 +22,10 @@ class Resolver:
     """Answers where frames are, in their model and in the world, and which link carries them."""
 
     def __init__(self) -> None:
-        self._in_model: dict[Item, Pose] = {}
-        self._link: dict[Item, Item] = {}
+        self._in_model: dict[NamedFrame, Pose] = {}
+        self._link: dict[NamedFrame, NamedFrame] = {}
 
-    def in_world(self, item: Item) -> Pose:
+    def in_world(self, item: NamedFrame) -> Pose:
         """The pose of an item's frame in the world."""
         return self.scope_pose(item.scope).then(self.in_model(item))
 
@@ -37,7 +37,7 @@ class Resolver:
             scope = scope.model.scope
         return reduce(Pose.then, reversed(poses), IDENTITY)
 
-    def in_model(self, item: Item) -> Pose:
+    def in_model(self, item: NamedFrame) -> Pose:
         """The pose of an item's frame in the model that contains it."""
         return _in_order(item, self._in_model, self._bases, self._placed, "the poses of frames")
 
@@ -45,10 +45,10 @@ class Resolver:
         """The pose of a named frame in the frame of its scope."""
         return self._along(scope.find(name, by))
 
-    def _along(self, way: list[Item]) -> Pose:
+    def _along(self, way: list[NamedFrame]) -> Pose:
         return reduce(Pose.then, [self.in_model(step) for step in way], IDENTITY)
 
-    def _way(self, item: Item) -> list[Item]:
+    def _way(self, item: NamedFrame) -> list[NamedFrame]:
         """The frame that an item's pose is relative to, as a path of frames to multiply."""
         pose = item.element.child("pose")
         asked = pose.get("relative_to") if pose is not None else None
@@ -63,25 +63,25 @@ class Resolver:
             return self._attachment(item)
         return []
 
-    def _attachment(self, item: Item) -> list[Item]:
+    def _attachment(self, item: NamedFrame) -> list[NamedFrame]:
         name = item.element.get("attached_to") or ""
         return [] if name == WORLD and item.scope.model is None else item.scope.find(name, item.element)
 
-    def _placement(self, item: Item) -> list[Item]:
+    def _placement(self, item: NamedFrame) -> list[NamedFrame]:
         """The frame inside a model that its pose places, as a path from inside."""
         name = item.element.get("placement_frame") if item.kind == "model" else None
         return item.scope.inner[item.name].find(name, item.element) if name else []
 
-    def _bases(self, item: Item) -> list[Item]:
+    def _bases(self, item: NamedFrame) -> list[NamedFrame]:
         return [*self._way(item), *self._placement(item)]
 
-    def _placed(self, item: Item) -> Pose:
+    def _placed(self, item: NamedFrame) -> Pose:
         raw = read_pose(item.element.child("pose"))
         return self._along(self._way(item)).then(raw).then(self._along(self._placement(item)).inverse())
 
     # --- links --------------------------------------------------------------------------------------------------------
 
-    def link(self, scope: Scope, name: str, by: Element) -> Item | None:
+    def link(self, scope: Scope, name: str, by: Element) -> NamedFrame | None:
         """The link that a named frame belongs to; None for the world."""
         if name == WORLD:
             return None
@@ -90,14 +90,14 @@ class Resolver:
             return self.canonical(scope, by)
         return _in_order(way[-1], self._link, self._carried_by, self._carrier, "the attachments of frames")
 
-    def canonical(self, scope: Scope, by: Element) -> Item:
+    def canonical(self, scope: Scope, by: Element) -> NamedFrame:
         """The link that a model's frame belongs to."""
         found = self.declared(scope) or _first_link(scope)
         if found is None:
             by.fail("the model has no link that its frame could belong to")
         return found
 
-    def declared(self, scope: Scope) -> Item | None:
+    def declared(self, scope: Scope) -> NamedFrame | None:
         """The link that a model names as canonical, if it does."""
         asked = scope.element.get("canonical_link")
         if not asked:
@@ -107,7 +107,7 @@ class Resolver:
             scope.element.fail(f"canonical_link={asked[:200]!r} is not a link", "name a link of the model")
         return way[-1]
 
-    def _carried_by(self, item: Item) -> list[Item]:
+    def _carried_by(self, item: NamedFrame) -> list[NamedFrame]:
         if item.kind == "link":
             return []
         if item.kind == "joint":
@@ -118,7 +118,7 @@ class Resolver:
         way = self._attachment(item) if item.element.get("attached_to") else []
         return way[-1:] or [self.canonical(item.scope, item.element)]
 
-    def _carrier(self, item: Item) -> Item:
+    def _carrier(self, item: NamedFrame) -> NamedFrame:
         return item if item.kind == "link" else self._link[self._carried_by(item)[0]]
 
 
@@ -127,7 +127,7 @@ def joint_end(joint: Element, side: str) -> Element:
     return joint.required(f"drake:{side}" if joint.tag.startswith("drake:") else side)
 
 
-def _first_link(scope: Scope) -> Item | None:
+def _first_link(scope: Scope) -> NamedFrame | None:
     """The first link of a model, else that of the first model inside it that has one."""
     links = scope.of("link")
     if links:
@@ -136,7 +136,11 @@ def _first_link(scope: Scope) -> Item | None:
 
 
 def _in_order(
-    item: Item, known: dict[Item, T], needs: Callable[[Item], list[Item]], make: Callable[[Item], T], what: str
+    item: NamedFrame,
+    known: dict[NamedFrame, T],
+    needs: Callable[[NamedFrame], list[NamedFrame]],
+    make: Callable[[NamedFrame], T],
+    what: str,
 ) -> T:
     """The value of an item, after those of all that it needs; `known` caches them."""
     stack, waiting = [item], {}

@@ -16,7 +16,7 @@ _MODEL = "__model__"
 
 
 @dataclass(eq=False)
-class Item:
+class NamedFrame:
     """A named thing with a frame of its own."""
 
     kind: str
@@ -36,21 +36,21 @@ class Scope:
 
     element: Element
     prefix: str
-    model: Item | None
-    items: dict[str, Item] = field(default_factory=dict)
+    model: NamedFrame | None
+    items: dict[str, NamedFrame] = field(default_factory=dict)
     inner: dict[str, Scope] = field(default_factory=dict)
 
     @property
     def parent(self) -> Scope | None:
         return None if self.model is None else self.model.scope
 
-    def of(self, kind: str) -> list[Item]:
+    def of(self, kind: str) -> list[NamedFrame]:
         """The things of a kind."""
         return [item for item in self.items.values() if item.kind == kind]
 
-    def find(self, name: str, by: Element) -> list[Item]:
+    def find(self, name: str, by: Element) -> list[NamedFrame]:
         """The path to a name: the models on it, and the thing itself; empty for the scope's own frame."""
-        way: list[Item] = []
+        way: list[NamedFrame] = []
         scope = self
         steps = name.split("::")
         for n, step in enumerate(steps):
@@ -91,7 +91,7 @@ def collect(element: Element) -> list[Scope]:
     return found
 
 
-def _named(element: Element, kind: str, scope: Scope) -> Item:
+def _named(element: Element, kind: str, scope: Scope) -> NamedFrame:
     name = element.require("name")
     if name == "world" or (name.startswith("__") and name.endswith("__")) or "::" in name:
         element.fail(f"{name[:200]!r} is reserved and cannot be the name of a {kind}", "choose another name")
@@ -100,6 +100,6 @@ def _named(element: Element, kind: str, scope: Scope) -> Item:
         file, line, _ = old.element.place
         there = f"line {line}" if file == element.place.file else f"{file}:{line}"
         element.fail(f"the name {name[:200]!r} is already used, by the {old.kind} at {there}")
-    item = Item(kind, name, element, scope)
+    item = NamedFrame(kind, name, element, scope)
     scope.items[name] = item
     return item

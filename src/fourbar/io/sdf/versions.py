@@ -38,11 +38,11 @@ def modernized(root: Element) -> Element:
         if version < _GRAVITY and element.tag == "world":
             _lift_gravity(element)
         if element.tag in ("model", "world"):
-            _tell_apart(element)
+            _make_unique(element)
     return root
 
 
-def _tell_apart(scope: Element) -> None:
+def _make_unique(scope: Element) -> None:
     """Older joints and frames may have the names of links: they are renamed, which is reported."""
     taken = {child.attributes.get("name", "") for child in scope.children if child.tag in ("link", "model")}
     for tag in ("joint", "frame"):

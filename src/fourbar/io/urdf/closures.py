@@ -12,7 +12,7 @@ from ...errors import unknown
 from ...joints import Fixed, Joint, Prismatic, Revolute, Spherical, Universal
 from ...joints.axis import rotation_from_z
 from ...joints.registry import about, tagged
-from ...mechanism.builder import Builder
+from ...mechanism.builder import MechanismBuilder
 from ...mechanism.mechanism import Mechanism
 from ...mechanism.validate import read_placement
 from ...tree.cluster_tree import lower
@@ -29,7 +29,9 @@ _CUT = ("revolute", "prismatic", "universal", "spherical", "link")
 class Closures:
     """Reads what closes loops. Knows the tree: which joints are between two links."""
 
-    def __init__(self, root: Element, builder: Builder, joints: Mapping[str, ReadJoint], links: Iterable[str]) -> None:
+    def __init__(
+        self, root: Element, builder: MechanismBuilder, joints: Mapping[str, ReadJoint], links: Iterable[str]
+    ) -> None:
         self._root = root
         self._builder = builder
         self._links = set(links)

@@ -10,17 +10,17 @@ from ...mechanism.validate import read_placement
 from ...spatial.inertia import unphysical
 from ..element import Element
 from .pose import read_origin, read_origin_numbers
-from .shapes import Shapes
+from .shapes import UrdfShapes
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
-def read_link(link: Element, shapes: Shapes) -> dict[str, Any]:
+def read_link(link: Element, shapes: UrdfShapes) -> dict[str, Any]:
     """A link as arguments of `Builder.body`: mass, com, inertia about it in the link's axes, geometry."""
     _check_origin(link)
-    matter = _read_inertial(link)
-    matter["geometry"] = shapes.read(link)
-    return matter
+    body = _read_inertial(link)
+    body["geometry"] = shapes.read(link)
+    return body
 
 
 def _check_origin(link: Element) -> None:
@@ -36,7 +36,7 @@ def _read_inertial(link: Element) -> dict[str, Any]:
         return {}
     place = read_origin(inertial)
     mass, I = _read_mass(inertial), _read_moments(inertial)
-    matter: dict[str, Any] = {"mass": mass, "com": place.get("position", (0.0, 0.0, 0.0))}
+    body: dict[str, Any] = {"mass": mass, "com": place.get("position", (0.0, 0.0, 0.0))}
     if inertial.children:
         _check_inertia(inertial.child("inertia") or inertial, mass, I)
     if "rpy" in place or "rotation" in place:
@@ -46,7 +46,7 @@ def _read_inertial(link: Element) -> dict[str, Any]:
         with np.errstate(over="ignore", invalid="ignore"):  # the builder refuses what is not finite
             I = R @ I @ R.T
             I = 0.5 * (I + I.T)
-    return {**matter, "inertia": I, "allow_unphysical": True}
+    return {**body, "inertia": I, "allow_unphysical": True}
 
 
 def _read_mass(inertial: Element) -> float:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from ...constraints import Gear
 from ...errors import unknown
-from ...mechanism.builder import Builder
+from ...mechanism.builder import MechanismBuilder
 from .joints import Mimic, ReadJoint
 
 
-def add_mimics(builder: Builder, joints: Mapping[str, ReadJoint]) -> None:
+def add_mimics(builder: MechanismBuilder, joints: Mapping[str, ReadJoint]) -> None:
     """A gear for every joint that mimics another; chains of them end at a joint that mimics none."""
     for name, joint in joints.items():
         if joint.mimic is not None:
@@ -18,7 +18,7 @@ def add_mimics(builder: Builder, joints: Mapping[str, ReadJoint]) -> None:
                 _add(builder, joints, name, joint.mimic)
 
 
-def _add(builder: Builder, joints: Mapping[str, ReadJoint], name: str, mimic: Mimic) -> None:
+def _add(builder: MechanismBuilder, joints: Mapping[str, ReadJoint], name: str, mimic: Mimic) -> None:
     if joints[name].joint.nv == 0:
         mimic.element.reading.note(mimic.element.place, "a fixed joint cannot mimic another")
         return

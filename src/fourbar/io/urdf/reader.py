@@ -8,7 +8,7 @@ from typing import Any
 
 from ...errors import unknown
 from ...joints import Fixed, Free, Joint
-from ...mechanism.builder import Builder
+from ...mechanism.builder import MechanismBuilder
 from ...mechanism.mechanism import WORLD, Mechanism
 from ..element import Element, report_leftovers
 from ..meshes import Meshes
@@ -22,7 +22,7 @@ from .joints import ReadJoint, read_joint
 from .links import read_link
 from .mimics import add_mimics
 from .pose import read_origin_numbers
-from .shapes import Shapes
+from .shapes import UrdfShapes
 from .transmissions import read_transmissions
 from .tree import check_tree
 
@@ -85,13 +85,13 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     return mechanism, reading.close() + added
 
 
-def _read_robot(root: Element, source: Source, options: Options) -> Builder:
+def _read_robot(root: Element, source: Source, options: Options) -> MechanismBuilder:
     """The content of the file, in a builder."""
     reading = root.reading
     if root.tag != "robot":
         root.fail(f"the root element is <{root.tag}>, not <robot>", "is this a URDF?")
     _check_xacro(root)
-    shapes = Shapes(root, Meshes(options.folders, source.folder))
+    shapes = UrdfShapes(root, Meshes(options.folders, source.folder))
     links = _named(root, "link")
     joints = _read_joints(root)
     reading.check()
@@ -105,7 +105,7 @@ def _read_robot(root: Element, source: Source, options: Options) -> Builder:
     transmissions = read_transmissions(root, joints)
     reading.check()
     shapes.report_missing()
-    builder = Builder(_name(root, source))
+    builder = MechanismBuilder(_name(root, source))
     _add_bodies(builder, order, bodies, joints, transmissions.armatures, links, options.floating)
     add_mimics(builder, joints)
     Closures(root, builder, joints, links).read()
@@ -144,7 +144,7 @@ def _name(root: Element, source: Source) -> str:
     return name
 
 
-def _add_frames(root: Element, builder: Builder, links: Mapping[str, Element]) -> None:
+def _add_frames(root: Element, builder: MechanismBuilder, links: Mapping[str, Element]) -> None:
     """<frame name link xyz rpy>, which Drake reads: a placement on a link."""
     for element in root.all("frame"):
         with root.reading.element(), root.reading.naming(element.place):
@@ -179,7 +179,7 @@ def _read_joints(root: Element) -> dict[str, ReadJoint]:
 
 
 def _add_bodies(
-    builder: Builder,
+    builder: MechanismBuilder,
     order: list[str],
     bodies: Mapping[str, dict[str, Any]],
     joints: Mapping[str, ReadJoint],
@@ -204,7 +204,11 @@ def _add_bodies(
 
 
 def _add_root(
-    builder: Builder, link: Element, body: dict[str, Any], joints: Mapping[str, ReadJoint], floating: bool | Joint
+    builder: MechanismBuilder,
+    link: Element,
+    body: dict[str, Any],
+    joints: Mapping[str, ReadJoint],
+    floating: bool | Joint,
 ) -> None:
     name = link.require("name")
     if name == WORLD:

@@ -18,7 +18,7 @@ _KINDS: dict[str, Kind] = {
 }  # fmt: skip
 
 
-class Shapes:
+class UrdfShapes:
     """Reads the shapes of links. Knows the materials of the file, and where meshes are."""
 
     def __init__(self, root: Element, meshes: Meshes) -> None:

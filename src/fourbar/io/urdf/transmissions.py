@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...errors import unknown
-from ...mechanism.builder import Builder
+from ...mechanism.builder import MechanismBuilder
 from ...representation import counted
 from ..element import Element
 from .joints import ReadJoint
@@ -29,7 +29,7 @@ class Transmissions:
     armatures: dict[str, float] = field(default_factory=dict)
     actuators: dict[str, tuple[str, float]] = field(default_factory=dict)
 
-    def add_actuators(self, builder: Builder) -> None:
+    def add_actuators(self, builder: MechanismBuilder) -> None:
         """Add the actuators to a robot that has its joints."""
         for name, (joint, gear) in self.actuators.items():
             builder.actuator(name, drives=joint, gear=gear)

@@ -11,7 +11,7 @@ from ...algorithms import aba, rnea
 from ...algorithms.constrained.actuator_forces import actuator_forces
 from ...errors import ArgumentError
 from ...expr import select
-from ...functions.arguments import F_EXT, A, Input, Q, V
+from ...functions.arguments import F_EXT, A, DeclaredArgument, Q, V
 from ...functions.context import Context, Model
 from ...functions.function import make_method
 from ...functions.registry import Method, Outputs, flat, method, vector
@@ -19,8 +19,8 @@ from ...linalg import ranks
 from ...once import cached_property
 from ...spatial.linear import Mat, Vec
 from .frozen import Frozen
-from .inverse import Drives, check_weight, read_drives
-from .model import Numbers
+from .inverse_dynamics import Drives, check_weight, read_drives
+from .model import NumericRecorder
 
 if TYPE_CHECKING:
     from ..system import System
@@ -47,7 +47,7 @@ class ActuatedModel(Model):
     sizes: tuple[float, ...] = ()
 
 
-class _DriveForces(Input):
+class _DriveForces(DeclaredArgument):
     """A force of each actuated velocity (n_actuated)."""
 
     def shape(self, model: ActuatedModel) -> tuple[int, ...]:
@@ -247,7 +247,7 @@ class Actuated(Frozen):
         rng = np.random.default_rng(0)
         found = []
         for _ in range(_SAMPLES):
-            c = Context(model, Numbers({"q": self.system.random(rng)}), [Q.on(model)])
+            c = Context(model, NumericRecorder({"q": self.system.random(rng)}), [Q.on(model)])
             found.append([float(x) for x in actuator_map(c)[0][2]])
         return np.array(found).reshape(_SAMPLES, len(model.places), self.system.nv)
 

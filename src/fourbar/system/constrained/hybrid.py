@@ -10,17 +10,17 @@ import numpy as np
 
 from ...errors import ArgumentError
 from ...functions.methods.dynamics import read_prescribed
-from .dense import drive
-from .inverse import LEAST
-from .plan import make_plan
-from .records import Prescribed
-from .resolve import Resolved
+from .dense_solvers import drive
+from .drive_plan import make_plan
+from .inverse_dynamics import LEAST
+from .method_recordings import Prescribed
+from .redundant_samples import Resolved
 
 if TYPE_CHECKING:
     from .robot import Constrained
 
 
-class Hybrid:
+class HybridDynamics:
     """All accelerations and forces, where some accelerations and the other forces are given.
 
     Parameters

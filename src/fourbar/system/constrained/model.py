@@ -11,7 +11,7 @@ import numpy as np
 
 from ...algorithms.constrained.rows import ConstraintRows
 from ...errors import ArgumentError, ModelError
-from ...functions.arguments import Input
+from ...functions.arguments import DeclaredArgument
 from ...functions.constraint_rows import Given, bundle, title
 from ...functions.model import Changes, Model
 from ...mechanism.mechanism import Mechanism
@@ -56,7 +56,7 @@ class ConstrainedModel(Model):
 
     @property
     def numbers(self) -> list[Parameter]:
-        """Those of the mechanism, of the conditions, and the gains."""
+        """The numbers of the mechanism, of the conditions, and the gains."""
         found = super().numbers
         for place, (name, condition) in enumerate(zip(self.names, self.conditions, strict=True)):
             found += numbers_of(name, condition, CONSTRAINTS, place)
@@ -68,7 +68,7 @@ class ConstrainedModel(Model):
 
     @cached_property
     def gain_changes(self) -> tuple[Any, Any]:
-        """Those of stiffness and damping."""
+        """The gains of stiffness and damping."""
         found = {number: entries[0] for number, entries in self.changes if number.owners == GAINS}
         stiffness, damping = (found.get(number, 0.0) for number in _GAINS)
         return stiffness, damping
@@ -88,7 +88,7 @@ class ConstrainedModel(Model):
 
     @cached_property
     def rows(self) -> tuple[str, ...]:
-        """What each row belongs to."""
+        """The name of each row."""
         titles = [(title(c), b.traced.m) for c, b in zip(self.conditions, self.bundles, strict=True)]
         return tuple(f"{title}, row {i + 1}" for title, m in titles for i in range(m))
 
@@ -98,7 +98,7 @@ class ConstrainedModel(Model):
         return tuple(sorted({link for b in self.bundles for link in b.links}))
 
 
-class PerRow(Input):
+class PerRow(DeclaredArgument):
     """A number for each row (m)."""
 
     def shape(self, model: ConstrainedModel) -> tuple[int, ...]:
@@ -108,7 +108,7 @@ class PerRow(Input):
 FORCE, ROW_ACCELERATION, RESTITUTION = map(PerRow, ("force", "row_acceleration", "restitution"))
 
 
-class Numbers:
+class NumericRecorder:
     """A recorder that computes: arguments are numbers given by name."""
 
     def __init__(self, values: Mapping[str, Any], number: Callable[[Any], Any] = float) -> None:
@@ -124,7 +124,7 @@ class Numbers:
 
 
 def read_tolerance(tolerance: Any) -> float:
-    """How far rows may contradict each other, as given by a user."""
+    """The tolerance for rows that contradict each other, as given by a user."""
     try:
         found = float(tolerance)
     except (TypeError, ValueError, OverflowError):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...algorithms.constrained.multipliers import Chosen
+from ...algorithms.constrained.multipliers import IndependentRows
 from ...arrays import Argument, to_array
 from ...errors import ArgumentError, ModelError
 from ...functions.arguments import Q
@@ -17,20 +17,20 @@ from ...functions.function import make_method
 from ...functions.registry import Method
 from ...linalg import ranks
 from ...once import cached_property
-from ...tree.closed import CLOSED, RESTARTS, Opened, close, longest_length, turning_velocities, velocity_units
+from ...tree.closed_positions import CLOSED, RESTARTS, Opened, close, longest_length, turning_velocities, velocity_units
 from ..closed_states import report_open
+from ..massless_bodies import check_regular
 from ..names import Names
-from ..singular import check_regular
-from . import balance as _balance  # noqa: F401  (registers how to differentiate)
-from . import driven as _driven  # noqa: F401  (registers its recordings)
-from .dense import choose as standing
-from .dependent import Dependent
+from . import drive_recordings as _driven  # noqa: F401  (registers its recordings)
+from . import forward_derivatives as _balance  # noqa: F401  (registers how to differentiate)
+from .dense_solvers import choose as standing
+from .dependent_rows import Dependent
 from .frozen import Frozen
-from .hybrid import Hybrid
-from .inverse import Drives, make_inverse, read_drives
-from .model import ConstrainedModel, Given, Numbers, named, read_gains, read_tolerance
-from .records import METHODS, without_health
-from .resolve import Resolved, by_svd
+from .hybrid import HybridDynamics
+from .inverse_dynamics import Drives, make_inverse, read_drives
+from .method_recordings import METHODS, without_health
+from .model import ConstrainedModel, Given, NumericRecorder, named, read_gains, read_tolerance
+from .redundant_samples import Resolved, by_svd
 
 if TYPE_CHECKING:
     from ..robot_methods import (
@@ -229,7 +229,7 @@ class Constrained(Frozen):
         return self.once(("resolved", name, key), make)
 
     def dependent(self, standing: Sequence[int], prescribed: Any = ()) -> Dependent | None:
-        """What looks after rows that others stand for, if there are any."""
+        """The check of rows that others represent, if there are any."""
         if len(standing) == self.m:
             return None
         held = [x for own in prescribed for x in own] or [False] * self.system.nv
@@ -279,7 +279,7 @@ class Constrained(Frozen):
         Hybrid
             The function; it returns a (..., nv), τ (..., nv) and λ (..., m).
         """
-        made: Any = Hybrid(self, self._tolerance)
+        made: Any = HybridDynamics(self, self._tolerance)
         return made
 
     @cached_property
@@ -482,7 +482,7 @@ class Constrained(Frozen):
         given = [a for a in method.given(self._model) if a.name in values]
 
         def recorded(number: Callable[[Any], Any]) -> list[np.ndarray]:
-            found = method.record(Context(self._model, Numbers(values, number), given), **static or {})
+            found = method.record(Context(self._model, NumericRecorder(values, number), given), **static or {})
             return [np.array([float(x) for x in entries]).reshape(shape) for _, shape, entries in found]
 
         try:
@@ -491,13 +491,13 @@ class Constrained(Frozen):
             with np.errstate(all="ignore"):
                 return recorded(np.float64)
 
-    def choose(self, name: str, static: dict[str, Any]) -> Chosen:
+    def choose(self, name: str, static: dict[str, Any]) -> IndependentRows:
         """The rows that stand for all, where the constraints are met."""
         method = METHODS[f"{name}_factor"]
         zeros = {x.name: np.zeros(x.shape(self._model)) for x in method.inputs if x is not Q}
         samples = [self._run(method, static, q=q, **zeros)[0] for q in self._configurations]
-        sound = [Y for Y in samples if np.all(np.isfinite(Y))]
-        if not sound or not (chosen := standing(np.array(sound))).rows:
+        valid = [Y for Y in samples if np.all(np.isfinite(Y))]
+        if not valid or not (chosen := standing(np.array(valid))).rows:
             raise self.no_rows_error()
         return chosen._replace(quiet=tuple(self.quiet_rows.tolist()))
 

@@ -13,7 +13,7 @@ from ...functions.methods.configuration import integrate
 from ...functions.registry import Outputs, flat, method
 from ...spatial.linear import Mat, Vec
 from ...tree.embedding import LoopEmbedding
-from .records import METHODS, constrained_model, given_state, nothing_prescribed
+from .method_recordings import METHODS, constrained_model, given_state, nothing_prescribed
 
 
 def _rows(c: Context, a: str = "") -> Any:

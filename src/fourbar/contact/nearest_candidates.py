@@ -1,0 +1,106 @@
+"""The most relevant candidates where there are too many: feet that stand, and points that keep the rest above ground.
+
+What moves freely is lifted or lowered until its lowest shape touches: the others are as far away as they are higher.
+A robot on terrain touches with all points of its lowest shapes, and where it falls with points of the others that lie
+far from each other. Where objects may also touch each other the nearest shapes take part, those of the same height,
+such as those of all legs, together or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..spatial.transform import IDENTITY, Transform
+from ..tree.cluster_tree import GROUND
+from .candidates import Candidate
+
+_LEVEL = 2e-3  # metres within which shapes are equally high
+
+
+def first(
+    groups: Sequence[Any], home: dict[int, Transform], roots: Sequence[int], most: int
+) -> tuple[list[Any], list[str]]:
+    """Groups that have at most `most` candidates in all, in their order; and the names of shapes that miss some."""
+    away = _distances(groups, home)
+    lowest = _lowest(groups, away, roots)
+    heights = [x - lowest[roots[g.shapes[0].link]] if len(g.shapes) == 1 else max(x, 0.0) for g, x in
+               zip(groups, away, strict=True)]  # fmt: skip
+    if all(len(group.shapes) == 1 for group in groups):
+        kept = _spread(groups, heights, home, most)
+    else:
+        kept = {k: list(groups[k].candidates) for k in _levels(groups, heights, most)}
+    skipped = [":".join(x.name for x in groups[k].shapes) for k in range(len(groups))
+               if len(kept.get(k, ())) < len(groups[k].candidates)]  # fmt: skip
+    return [groups[k]._replace(candidates=kept[k]) for k in sorted(kept)], skipped
+
+
+def _levels(groups: Sequence[Any], away: Sequence[float], most: int) -> set[int]:
+    """The nearest groups, by whole levels of equal height."""
+    order = sorted(range(len(groups)), key=lambda k: (away[k], k))
+    kept: set[int] = set()
+    while order:
+        level = [k for k in order if away[k] <= away[order[0]] + _LEVEL]
+        need = sum(len(groups[k].candidates) for k in level)
+        if need > most:
+            return kept or {*_fitting(groups, level, most)}
+        kept.update(level)
+        most -= need
+        order = [k for k in order if k not in kept]
+    return kept
+
+
+def _spread(
+    groups: Sequence[Any], away: Sequence[float], home: dict[int, Transform], most: int
+) -> dict[int, list[Candidate]]:
+    """The lowest groups, and of the others one point after another: always that which is farthest from all before."""
+    low = [k for k in range(len(groups)) if away[k] <= min(away) + _LEVEL]
+    if sum(len(groups[k].candidates) for k in low) > most:
+        low = _fitting(groups, low, most)
+    owned = [(k, x) for k, group in enumerate(groups) for x in group.candidates]
+    poses = {GROUND: IDENTITY, **home}
+    found = [x.geometry.touch(*(poses[link] for link in x.links)).point for _, x in owned]
+    points = np.array([[float(part) for part in point] for point in found])
+    chosen = [i for i, (k, _) in enumerate(owned) if k in low]
+    apart = np.linalg.norm(points[:, None] - points[chosen], axis=-1).min(axis=1, initial=np.inf)
+    apart[chosen] = -1.0
+    while len(chosen) < min(most, len(owned)):
+        i = int(np.argmax(apart))
+        chosen.append(i)
+        apart = np.minimum(apart, np.linalg.norm(points - points[i], axis=-1))
+        apart[chosen] = -1.0
+    kept: dict[int, list[Candidate]] = {}
+    for i in sorted(chosen):
+        kept.setdefault(owned[i][0], []).append(owned[i][1])
+    return kept
+
+
+def _fitting(groups: Sequence[Any], level: list[int], most: int) -> list[int]:
+    """As many of some groups as there is room for."""
+    found: list[int] = []
+    for k in level:
+        if len(groups[k].candidates) <= most:
+            found.append(k)
+            most -= len(groups[k].candidates)
+    return found
+
+
+def _distances(groups: Sequence[Any], home: dict[int, Transform]) -> list[float]:
+    """The gap of each group."""
+    poses = {GROUND: IDENTITY, **home}
+    return [
+        min(float(x.geometry.touch(*(poses[link] for link in x.links)).gap) for x in group.candidates)
+        for group in groups
+    ]
+
+
+def _lowest(groups: Sequence[Any], gaps: Sequence[float], roots: Sequence[int]) -> dict[int, float]:
+    """The least gap to terrain of what moves with each root."""
+    found: dict[int, float] = {}
+    for group, gap in zip(groups, gaps, strict=True):
+        if len(group.shapes) == 1:
+            root = roots[group.shapes[0].link]
+            found[root] = min(gap, found.get(root, gap))
+    return found

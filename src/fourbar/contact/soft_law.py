@@ -1,0 +1,247 @@
+"""MuJoCo's law: soft contacts, limits and dry friction, whose forces solve a convex problem at the level of
+accelerations.
+
+A row with position r (a gap less its margin, zero of friction), velocity ṙ and acceleration r̈ = J a is drawn towards
+
+    r̈_ref = -b ṙ - k d(r) r,      R = (1 - d) / d · weight,      d(r): the impedance, from solimp; b, k: from solref
+
+and forces λ in the cones |λₜ / μ| ≤ λₙ minimise ½ λᵀ (A + R) λ + λᵀ (r̈_free - r̈_ref) with A = J M⁻¹ Jᵀ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..errors import ModelError
+from ..expr import maximum, minimum, select, sqrt
+from ..functions.model import Model
+from ..mechanism.contact import PLAIN, Surface
+from ..mechanism.surface_mix import SOLIMP, SOLREF, mixed
+from ..spatial.linear import Scalar
+from .inverse_weights import Weights, body_of, weights
+from .laws import Law
+
+_TINY = 1e-15  # MuJoCo's least number
+_LEAST, _MOST = 1e-4, 0.9999  # of impedances and of where they bend
+_ROOTS = 3  # square roots: powers of impedances are multiples of an eighth
+LEAST_FRICTION = 1e-5
+
+
+class Drawn(NamedTuple):
+    """The softness of a row: b and k d of the reference acceleration, and R."""
+
+    damping: Scalar
+    stiffness: Scalar
+    softness: Scalar
+
+
+@dataclass(frozen=True)
+class Soft:
+    """The softness of a row: solref and solimp as MuJoCo has them, its margin (m), and 1/kg of what it moves."""
+
+    solref: tuple[float, float]
+    solimp: tuple[float, float, float, float, float]
+    margin: float
+    weight: float
+
+    def drawn(self, position: Scalar, dt: Scalar) -> Drawn:
+        """At a position less its margin. A time constant is at least two steps."""
+        high = _clipped(self.solimp)[1]
+        d = impedance(self.solimp, position)
+        first, second = self.solref
+        if first > 0.0:
+            time = maximum(first, 2.0 * dt)
+            b, k = 2.0 / (high * time), 1.0 / (high * high * time * time * (second * second))
+        else:
+            b, k = -second / high, -first / (high * high)
+        return Drawn(b, k * d, maximum((1.0 - d) / d * self.weight, _TINY))
+
+
+@dataclass(frozen=True)
+class SoftContact(Soft):
+    """That of a contact: its normal; friction is as much stiffer as `ratio` says."""
+
+    ratio: float = 1.0
+
+    def acting(self, touch: Any, on_terrain: bool) -> Any:
+        """Forces act in the middle between two surfaces."""
+        return touch._replace(point=touch.point - touch.normal * (0.5 * touch.gap)) if on_terrain else touch
+
+
+@dataclass(frozen=True)
+class SoftJoint:
+    """The softness of a joint's limits and of its dry friction, which MuJoCo's files may not distinguish."""
+
+    limit: Soft
+    friction: Soft
+
+
+def _clipped(solimp: Sequence[float]) -> tuple[float, float, float, float, float]:
+    """The numbers of an impedance within what MuJoCo lets them be."""
+    low, high, width, middle, power = solimp
+    ends = (min(max(x, _LEAST), _MOST) for x in (low, high, middle))
+    low, high, middle = ends
+    return low, high, max(width, 0.0), middle, max(power, 1.0)
+
+
+def impedance(solimp: Sequence[float], position: Scalar) -> Scalar:
+    """d(r): from the first to the second number of solimp, as r grows from zero to a width."""
+    low, high, width, middle, power = _clipped(solimp)
+    if low == high or width <= _TINY:
+        return 0.5 * (low + high)
+    x = minimum(maximum(position, -position) / width, 1.0)
+    if power == 1.0:
+        return low + x * (high - low)
+    below = raised(x, power) * (1.0 / middle ** (power - 1.0))
+    above = 1.0 - raised(1.0 - x, power) * (1.0 / (1.0 - middle) ** (power - 1.0))
+    return low + select(x <= middle, below, above) * (high - low)
+
+
+def raised(x: Scalar, power: float) -> Scalar:
+    """x to a power that is a multiple of 1/8, by products and square roots; x is not negative."""
+    whole = int(power)
+    part: Scalar = 1.0
+    for _ in range(whole):
+        part = part * x
+    left, root = power - whole, x
+    for _ in range(_ROOTS):
+        root, left = sqrt(root), 2.0 * left
+        if left >= 1.0:
+            part, left = part * root, left - 1.0
+    return part
+
+
+@dataclass(frozen=True)
+class MuJoCo(Law):
+    """MuJoCo's law: contacts that are soft by its numbers, with elliptic cones, and forces that equal MuJoCo's.
+
+    Forces are those that MuJoCo finds with ``cone="elliptic"``; a step ends where its Euler integrator does.
+    Restitution does not act, and limits and dry friction of joints are as soft as MuJoCo has them where a file says
+    nothing.
+
+    Parameters
+    ----------
+    solref : tuple of float, optional
+        Time constant (s) and damping ratio, or -stiffness and -damping, of all contacts and joints. If None, what the
+        file says of the shapes that touch, else (0.02, 1).
+    solimp : tuple of float, optional
+        Impedance at the surface and inside, the width (m) over which it changes, where and how it bends. If None, what
+        the file says, else (0.9, 0.95, 0.001, 0.5, 2).
+    impratio : float, optional
+        How many times stiffer friction is than the normal. If None, what the file says, else 1.
+
+    Raises
+    ------
+    ModelError
+        If a number is not what it should be.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> b = fb.Builder("ball")
+    >>> _ = b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004, 0.004, 0.004))
+    >>> foot = fb.contact.Shape("ball", "sphere", 0.1)
+    >>> scene = fb.Scene(b.build(), fb.Plane(), contacts=[foot], law=fb.contact.MuJoCo())
+    >>> run = scene.simulate([0, 0, 0.1, 1, 0, 0, 0], duration=1.0)
+    >>> run.contacts.force[-1].round(6).tolist(), bool(run.q[-1, 2] < 0.1)
+    ([[0.0, 0.0, 9.81]], True)
+    """
+
+    solref: tuple[float, float] | None = None
+    solimp: tuple[float, float, float, float, float] | None = None
+    impratio: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, count in (("solref", 2), ("solimp", 5)):
+            if (x := getattr(self, name)) is not None:
+                object.__setattr__(self, name, _numbers(name, x, count))
+        if self.solref is not None:
+            _check_reference(self.solref)
+        if self.solimp is not None:
+            _check_power(self.solimp)
+        if self.impratio is not None and not (_is_number(self.impratio) and 0.0 < self.impratio < math.inf):
+            raise ModelError(f"MuJoCo: impratio={self.impratio!r}: expected a finite number above zero")
+
+    def on(self, model: Model, q: Sequence[float]) -> BoundMuJoCo:
+        """The law for a robot, whose neutral coordinates are q."""
+        ratio = self.impratio if self.impratio is not None else model.mechanism.contacts.impratio
+        found = weights(model, q)
+        return BoundMuJoCo(self, model, found, 1.0 if ratio is None else float(ratio))
+
+
+@dataclass(frozen=True)
+class BoundMuJoCo(Law):
+    """The law for a robot."""
+
+    is_soft = True
+
+    law: MuJoCo
+    model: Model
+    weights: Weights
+    ratio: float
+
+    def _soft(self, surface: Surface, weight: float) -> dict[str, Any]:
+        solref = self.law.solref or surface.solref or SOLREF
+        solimp = self.law.solimp or surface.solimp or SOLIMP
+        _check_power(solimp)
+        if solref[0] > 0.0 and not solref[1] > 0.0:
+            solref = SOLREF  # as MuJoCo does with numbers of both kinds
+        return {"solref": tuple(solref), "solimp": tuple(solimp), "margin": surface.margin, "weight": weight}
+
+    def between(self, surfaces: Sequence[Surface | None], bodies: Sequence[str]) -> SoftContact:
+        """The softness of the contact of two surfaces, on bodies (or frames) by name."""
+        first, second = (PLAIN if x is None else x for x in surfaces)
+        weight = sum(self.weights.bodies[body_of(self.model.mechanism, name)] for name in bodies)
+        return SoftContact(**self._soft(mixed(first, second), weight), ratio=self.ratio)
+
+    def unkept(self, candidates: Any) -> str:
+        """Restitution; what rubs must slide too."""
+        for x in candidates:
+            if (x.torsion or x.rolling) and not x.friction > 0.0:
+                raise ModelError(
+                    f"contact {x.name!r} has torsional or rolling friction but no sliding friction, which MuJoCo's "
+                    "law does not support; set friction=1e-5 or more"
+                )
+        bouncing = [x.name for x in candidates if x.restitution > 0.0]
+        if not bouncing:
+            return ""
+        names = ", ".join(map(repr, bouncing[:6]))
+        return (
+            f"the restitution of {names} does not act under MuJoCo's law; let contacts bounce with "
+            "law=fb.contact.MuJoCo(solref=(-stiffness, -damping))"
+        )
+
+    def of_joint(self, link: int, entry: int) -> SoftJoint:
+        """The softness of a velocity of a joint."""
+        own = Soft(**self._soft(PLAIN, self.weights.joints[link][entry]))
+        return SoftJoint(own, own)
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, int | float) and not isinstance(x, bool)
+
+
+def _numbers(name: str, x: Any, count: int) -> tuple[float, ...]:
+    try:
+        found = tuple(float(y) for y in x)
+    except (TypeError, ValueError):
+        found = ()
+    if len(found) != count or not all(map(math.isfinite, found)):
+        raise ModelError(f"MuJoCo: {name}={x!r}: expected {count} finite numbers")
+    return found
+
+
+def _check_reference(solref: Sequence[float]) -> None:
+    if (solref[0] > 0.0) != (solref[1] > 0.0):
+        raise ModelError(
+            f"MuJoCo: solref={tuple(solref)!r}: expected a time constant and a damping ratio, both above zero, or "
+            "-stiffness and -damping, neither above zero"
+        )
+
+
+def _check_power(solimp: Sequence[float]) -> None:
+    if (solimp[4] * 2**_ROOTS) % 1.0:
+        raise ModelError(f"solimp={tuple(solimp)!r}: the power must be a multiple of 0.125, got {solimp[4]!r}")

@@ -1,0 +1,180 @@
+"""Numbers that differ from sample to sample of a simulation: parameters of a robot, `numbers={"hand.mass": masses}`,
+and numbers of what it stands on, `numbers={"terrain.normal": normals}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import is_lazy
+from ..contact.candidates import Spec
+from ..contact.terrain import Terrain
+from ..contact.terrain_numbers import FRICTION, TERRAINS, numbers_of
+from ..errors import ArgumentError, unknown
+from ..functions.varying import argument_names, parameters
+from ..mechanism.mechanism import Mechanism
+from ..tree.parameters import Parameter, variable
+
+_NOT_NEGATIVE = ("mass", "armature", "damping", "friction", "kp", "kd", "kv")
+
+
+class GivenNumbers(NamedTuple):
+    """Parameters of the robot, in the order of the model, numbers of terrain, and the values (..., *shape) of both, by
+    the names of arguments.
+    """
+
+    which: tuple[Parameter, ...]
+    values: dict[str, np.ndarray]
+    terrain: tuple[Parameter, ...] = ()
+
+    def called(self, x: Parameter) -> str:
+        """The name of a parameter as an argument."""
+        return argument_names(self.which)[self.which.index(x)]
+
+    @property
+    def every(self) -> tuple[Parameter, ...]:
+        """The parameters of the robot, then the numbers of terrain, in the order of the values."""
+        return (*self.which, *self.terrain)
+
+    @property
+    def of_robot(self) -> dict[str, np.ndarray]:
+        """The values of the robot's."""
+        return {name: self.values[name] for name in argument_names(self.which)}
+
+
+NOTHING = GivenNumbers((), {})
+
+
+class Grounds(NamedTuple):
+    """The terrains of a scene by name, and the contacts on them."""
+
+    names: tuple[str, ...]
+    terrains: tuple[Terrain, ...]
+    spec: Spec
+
+
+NOWHERE = Grounds((), (), Spec((), ()))
+
+
+def which_numbers(
+    mechanism: Mechanism, numbers: Any, grounds: Grounds = NOWHERE, friction: Any = None
+) -> tuple[Parameter, ...]:
+    """The parameters that numbers by name are given for: in the order of the model, then terrain's; none if None.
+
+    `friction` is that of all contacts, if it is given.
+    """
+    if numbers is None or (isinstance(numbers, Mapping) and not numbers):
+        return ()
+    if not isinstance(numbers, Mapping):
+        raise ArgumentError(f"numbers={numbers!r}: expected arrays by name, such as {{'hand.mass': masses}}")
+    terrain = _of_terrain(mechanism, numbers, grounds)
+    mine = {x.name for x in terrain}
+    if friction is not None and (both := [x.name for x in terrain if x.field == FRICTION]):
+        raise ArgumentError(f"give friction=, which is that of all contacts, or numbers={{{both[0]!r}: ...}}, not both")
+    own = tuple(name for name in numbers if name not in mine)
+    given = {x.name for x in parameters(mechanism, own)} if own else set()
+    which = tuple(x for x in variable(mechanism) if x.name in given)
+    for x in which:
+        if x.owners == "loops":
+            raise ArgumentError(
+                f"numbers: {x.name!r} belongs to a loop, which would have to be closed again; make a robot for "
+                "each value with robot.with_parameters"
+            )
+    return (*which, *terrain)
+
+
+def refuse_dry_friction(which: Iterable[Parameter]) -> None:
+    """Refuse parameters that act in scenes only."""
+    for x in which:
+        if x.owners == "joints" and x.field == "friction":
+            raise ArgumentError(f"numbers: {x.name!r}: dry friction acts in scenes only; simulate fb.Scene(robot)")
+
+
+def are_passive(which: Iterable[Parameter]) -> bool:
+    """Whether springs or dampers are among parameters: joints may have them that have none in the robot."""
+    return any(x.field in ("damping", "stiffness") for x in which)
+
+
+def read_numbers(mechanism: Mechanism, numbers: Any, grounds: Grounds = NOWHERE, friction: Any = None) -> GivenNumbers:
+    """Numbers by name as the user gives them, nothing if None; `friction` is that of all contacts, if it is given."""
+    every = which_numbers(mechanism, numbers, grounds, friction)
+    if not every:
+        return NOTHING
+    which, terrain = (tuple(x for x in every if (x.owners == TERRAINS) is of_it) for of_it in (False, True))
+    values = [_read(x, numbers[x.name]) for x in every]
+    return GivenNumbers(
+        which, dict(zip((*argument_names(which), *argument_names(terrain)), values, strict=True)), terrain
+    )
+
+
+def check_friction(verb: str, friction: Any) -> None:
+    """Refuse what are no coefficients of friction; lazy arrays are looked at chunk by chunk."""
+    if friction is None or is_lazy(friction):
+        return
+    try:
+        array = np.asarray(friction, float)
+        known = bool((np.isfinite(array) & (array >= 0.0)).all())
+    except (TypeError, ValueError):
+        known = False
+    if not known:
+        raise ArgumentError(f"{verb}: friction={friction!r}: expected coefficients, finite and not negative")
+
+
+def _of_terrain(mechanism: Mechanism, numbers: Mapping[str, Any], grounds: Grounds) -> tuple[Parameter, ...]:
+    """The numbers of the terrain, in its order."""
+    known = numbers_of(grounds.names, grounds.terrains)
+    own = {x.name for x in variable(mechanism)}
+    for name in numbers:
+        if name in known and name in own:
+            raise ArgumentError(
+                f"numbers: {name!r} names a number of the robot and one of the terrain; rename the part of the robot"
+            )
+        of_terrain = isinstance(name, str) and name.rpartition(".")[0] in grounds.names
+        if of_terrain and name not in known and name not in own:
+            raise unknown("number of the terrain", name, list(known))
+    found = tuple(x for x, _ in known.values() if x.name in numbers)
+    for x in found:
+        footings = [y.footing for y in grounds.spec.candidates if y.friction > 0.0]
+        if x.field == FRICTION and not any(y and y.terrain == x.place and y.friction is not None for y in footings):
+            raise ArgumentError(
+                f"numbers: {x.name!r} acts on no contact: build the scene with friction above zero there, and with "
+                "pairs and priorities that leave friction to the terrain"
+            )
+    return found
+
+
+def _read(x: Parameter, given: Any) -> np.ndarray:
+    try:
+        array = np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"numbers: {x.name!r}: expected numbers, got {given!r}") from None
+    if array.ndim < len(x.shape) or array.shape[array.ndim - len(x.shape) :] != x.shape:
+        shape = ", ".join(["...", *map(str, x.shape)])
+        raise ArgumentError(f"numbers: {x.name!r} must have shape ({shape}), got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"numbers: {x.name!r} is NaN or infinite in some samples")
+    fields = (FRICTION,) if x.owners == TERRAINS else _NOT_NEGATIVE
+    if x.field in fields and (array < 0.0).any():
+        raise ArgumentError(f"numbers: {x.name!r} is negative in some samples, the least is {array.min():g}")
+    if x.owners == TERRAINS and x.field == "normal" and not array.any(axis=-1).all():
+        raise ArgumentError(f"numbers: {x.name!r} is zero in some samples: expected directions, of any length")
+    return array
+
+
+def nominal(mechanism: Mechanism, x: Parameter, grounds: Grounds = NOWHERE) -> np.ndarray:
+    """The value that a robot, or a terrain, itself has."""
+    if x.owners == TERRAINS:
+        return numbers_of(grounds.names, grounds.terrains)[x.name][1]
+    own = mechanism.gravity if x.name == "gravity" else x.values(mechanism)
+    return np.reshape(np.array(own, float), x.shape)
+
+
+def nominal_numbers(mechanism: Mechanism, names: tuple[str, ...], grounds: Grounds) -> dict[str, np.ndarray]:
+    """The values that a scene itself has, by name."""
+    known = numbers_of(grounds.names, grounds.terrains)
+    own = tuple(name for name in names if name not in known)
+    of_robot = {x.name: nominal(mechanism, x) for x in parameters(mechanism, own)} if own else {}
+    return {name: known[name][1] if name in known else of_robot[name] for name in names}

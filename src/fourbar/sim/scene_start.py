@@ -1,0 +1,141 @@
+"""The start of a scene: where its robot stands, and warnings about the selection of its shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..contact.candidates import Candidate
+from ..contact.laws import Law
+from ..contact.selection import ENOUGH, ContactSelection
+from ..contact.shapes import Shape
+from ..contact.terrain import Terrain
+from ..errors import ArgumentError, AssemblyError, warn
+from ..joints import Free
+from ..spatial.linear import Vec
+from ..spatial.transform import IDENTITY, Transform
+from ..system.system import System
+from ..tree.cluster_tree import GROUND
+from .applied_forces import SimulationWarning
+
+_HOMES = ("home", "standing", "stand", "default")  # names of configurations in which robots start
+_SHOWN = 6  # names in a message
+_CLOSED = 1e-9  # a gap of loops
+_LIFTS = 4  # steps until a shape touches terrain that is curved
+_STEEPEST = 0.2  # of the normal against gravity
+
+
+def added(contacts: Any) -> tuple[Shape, ...]:
+    """The shapes that a scene gives to its robot, to be shown with it."""
+    return tuple(x for x in contacts if isinstance(x, Shape)) if isinstance(contacts, Sequence) else ()
+
+
+def home(robot: System) -> np.ndarray:
+    """Where a robot starts: its configuration "home" (or one of a like name), else its first, else the neutral one with
+    joints that are beyond their limits there at these.
+
+    Loops are closed near it, or somewhere else if that fails.
+    """
+    known = robot.configurations
+    name = next((x for x in _HOMES if x in known), next(iter(known), None))
+    limits = robot.limits
+    q = np.clip(robot.neutral(), limits.lower, limits.upper) if name is None else np.array(known[name])
+    if float(robot.loop_gap(q)) < _CLOSED:
+        return q
+    try:
+        return np.asarray(robot.assemble(q))
+    except AssemblyError:
+        return robot.random(0)
+
+
+def home_poses(robot: System) -> dict[int, Transform]:
+    """The poses of all links that carry bodies, at the start."""
+    return poses_at(robot, home(robot))
+
+
+def poses_at(robot: System, q: np.ndarray) -> dict[int, Transform]:
+    """The poses of all links that carry bodies."""
+    found: dict[int, Transform] = {}
+    tree = robot.model.cluster_tree
+    for name, T in zip(robot.names.bodies, np.asarray(robot.poses(q)), strict=True):
+        link, pose = tree.bodies[name]
+        if link != GROUND and link not in found:
+            own = Transform.of(T[:3, :3].tolist(), Vec(T[:3, 3].tolist()))
+            found[link] = own.then(pose.inverse())
+    return found
+
+
+def read_points(mesh_points: Any) -> int:
+    """The number of corners of a hull."""
+    if not isinstance(mesh_points, int | np.integer) or isinstance(mesh_points, bool) or mesh_points < 4:
+        raise ArgumentError(f"mesh_points={mesh_points!r}: expected a whole number of points, at least 4")
+    return int(mesh_points)
+
+
+def warn_of_selection(found: ContactSelection, unkept: Sequence[str]) -> None:
+    """Warn of shapes and limits of the model that are left out or approximated."""
+    if found.left:
+        warn(f"Scene: these shapes are not simulated and touch nothing: {_listed(found.left, '; ')}. Replace them "
+             "by simple shapes with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
+    if found.skipped:
+        warn(f"Scene: more than {ENOUGH} points may touch; {len(found.candidates)} are simulated, those of the "
+             f"lowest shapes at the start first. Left out, at least in part: {_listed(found.skipped, ', ')}. Name the "
+             "shapes that should touch in contacts=[...]", SimulationWarning)  # fmt: skip
+    if found.beyond:
+        count = len(found.beyond)
+        worst = max(found.beyond, key=lambda name: found.beyond[name])
+        warn(f"Scene: {count} mesh{'es touch' if count > 1 else ' touches'} with a few corners of the convex hull, "
+             f"which the mesh exceeds by up to {1e3 * found.beyond[worst]:.3g} mm ({worst!r}); increase "
+             "mesh_points= for a closer fit", SimulationWarning)  # fmt: skip
+    if unkept:
+        warn(f"Scene: the limits of {_listed([repr(x) for x in unkept], ', ')} are not enforced: their coordinates are "
+             "not the integrals of their velocities", SimulationWarning)  # fmt: skip
+
+
+def _listed(names: Sequence[str], between: str) -> str:
+    return between.join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+
+
+def free_roots(robot: System) -> list[int]:
+    """The links on the ground that move freely, and are in no loop."""
+    tree = robot.model.cluster_tree
+    alone = {cluster.links[0] for cluster in tree.clusters if cluster.is_free}
+    return [
+        i for i, c in enumerate(tree.moving)
+        if isinstance(c.joint, Free) and i in alone and tree.spanning_tree.parents[i] == GROUND
+    ]  # fmt: skip
+
+
+def lifted(robot: System, candidates: Sequence[Candidate], q: np.ndarray) -> np.ndarray:
+    """q with what moves freely lifted, or lowered, against gravity until the lowest of its shapes touches."""
+    q = np.array(q, float)
+    g = np.array(robot.mechanism.gravity, float)
+    up = -g / np.linalg.norm(g) if g.any() else np.array([0.0, 0.0, 1.0])
+    tree = robot.model.cluster_tree
+    for root in free_roots(robot):
+        c = tree.moving[root]
+        own = [x for x in candidates if x.links[1] == GROUND and tree.spanning_tree.roots[x.links[0]] == root]
+        places = [robot.names.coordinates.index(f"{c.name}.{x}") for x in "xyz"]
+        turned = np.array(c.placement.rotation, float)
+        for _ in range(_LIFTS if own else 0):
+            poses = poses_at(robot, q)
+            found = [x.geometry.touch(poses[x.links[0]], IDENTITY) for x in own]
+            lowest = min(found, key=lambda touch: float(touch.gap))
+            steep = max(float(np.dot([float(x) for x in lowest.normal], up)), _STEEPEST)
+            q[places] += turned.T @ up * (-float(lowest.gap) / steep)
+    return q
+
+
+def check_parts(robot: Any, terrains: Iterable[Any], law: Any) -> None:
+    """A scene is made of a robot, terrain and a law."""
+    if not isinstance(robot, System):
+        raise ArgumentError(f"Scene takes a robot, such as fb.load(...) returns, and what it stands on; got {robot!r}")
+    for x in terrains:
+        if not isinstance(x, Terrain):
+            raise ArgumentError(
+                f"Scene: expected a Plane, HeightField or SignedDistance, or a Solid, after the robot, got {x!r}"
+            )
+    if not isinstance(law, Law):
+        raise ArgumentError(f"law={law!r}: expected fb.contact.Rigid(), Compliant(...) or MuJoCo(...)")

@@ -1,0 +1,109 @@
+"""Small dense problems in NumPy, batched: least-norm forces where rows depend on each other, and actuator forces."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...algorithms.constrained.multipliers import IndependentRows
+from ...linalg import apply, count, factors, inverse_in_units, lengths, ranks, transposed
+from ...tolerances import NOTHING, RANK
+
+
+class Least(NamedTuple):
+    """λ (..., m), and by how much b is out of reach, relative: see `_out_of_reach`."""
+
+    force: np.ndarray
+    gap: np.ndarray
+
+
+def least_force(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> Least:
+    """The least λ with YᵀY λ = -b, for Y (..., n, m): exact also where rows depend on each other.
+
+    `quiet` (m): accelerations of the rows that are small.
+    """
+    r = ranks(Y)[..., None]
+    _, s, Vt = factors(Y)
+    kept = np.arange(s.shape[-1]) < r
+    along = np.where(kept, apply(Vt, b), 0.0)
+    force = -apply(transposed(Vt), along / np.where(kept, s, 1.0) ** 2)
+    return Least(force, _out_of_reach(Y, b, quiet))
+
+
+def _out_of_reach(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> np.ndarray:
+    """What rows Y cannot reach of b (..., m): of each row the part that is left, beside `quiet` and what it and
+    others say of it. All in units of the rows' own lengths, so that metres and radians do not meet."""
+    size = lengths(Y)
+    _, s, Vt = factors(Y / size[..., None, :])
+    kept = np.where(np.arange(s.shape[-1]) < count(s)[..., None], 1.0, 0.0)
+    P = transposed(Vt) @ (kept[..., None] * Vt)
+    unit = np.where(np.isfinite(size), size, 1.0)
+    along = np.where(np.isfinite(size), b / unit, 0.0)  # a row that is nothing depends on no other
+    left = np.abs(b - unit * apply(P, along))
+    said = quiet + np.abs(b) + unit * apply(np.abs(P), np.abs(along))
+    return (left / said).max(axis=-1, initial=0.0)
+
+
+def choose(samples: np.ndarray, units: np.ndarray | float = 1.0) -> IndependentRows:
+    """Columns that stand for all, from samples (k, n, m) of Y: as many as its rank is anywhere, with its rows in
+    `units` (n).
+    """
+    if 0 in samples.shape:
+        return IndependentRows((), ())
+    scaled = samples / np.reshape(units, (-1, 1))
+    found = ranks(scaled)
+    best_sample = int(found.argmax())
+    size = np.linalg.norm(samples[best_sample], axis=0)
+    Y = scaled[best_sample] / lengths(scaled[best_sample])
+    chosen: list[int] = []
+    for _ in range(int(found.max())):
+        left = np.linalg.norm(Y, axis=0)
+        left[chosen] = -1.0
+        best = int((left > 0.5 * left.max()).argmax())  # the first of the good ones: rows given first lead
+        chosen.append(best)
+        direction = Y[:, best] / left[best]
+        Y = Y - np.outer(direction, direction @ Y)
+    usual = np.where(size > NOTHING * size.max(), size, size.max())
+    return IndependentRows(tuple(sorted(chosen)), tuple((usual**2).tolist()))
+
+
+def _beside(E: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """E (..., m, n) without the rows that are rounding beside the same rows of A (..., m, n)."""
+    size, whole = (np.linalg.norm(x, axis=-1, keepdims=True) for x in (E, A))
+    return np.where(size > RANK * whole, E, 0.0)
+
+
+class SharedForces(NamedTuple):
+    """Forces of actuators and of constraints, and by how much the passive joints' forces are out of reach, relative."""
+
+    tau: np.ndarray
+    force: np.ndarray
+    gap: np.ndarray
+
+
+def drive(
+    tau: np.ndarray, rows: np.ndarray, active: np.ndarray, weight: np.ndarray | None, least_torque: bool, quiet: float
+) -> SharedForces:
+    """τ_active and λ with τ = S_aᵀ τ_active + rowsᵀ λ (Kim eq. 57-66).
+
+    tau (..., n), rows (..., k, n); `active` (n) says which velocities are driven. Of many solutions: the one
+    with least λᵀ W λ, or with least τᵀ W τ (and of several of these the one with least λ). The gap is relative to
+    `quiet`, a small force, + the largest |τ|.
+    """
+    passive = ~active
+    A_p, A_a = transposed(rows[..., passive]), transposed(rows[..., active])
+    L = np.eye(1) if weight is None else np.linalg.cholesky(weight)
+    turn = np.eye(rows.shape[-2]) if weight is None or least_torque else np.linalg.inv(L).T
+    A_p, A_a = A_p @ turn, A_a @ turn  # λ = L⁻ᵀ μ: least |μ|
+    inverse = inverse_in_units(A_p)
+    force = apply(inverse, tau[..., passive])
+    if least_torque:
+        P = np.eye(rows.shape[-2]) - inverse @ A_p
+        E, left = _beside(A_a @ P, A_a), tau[..., active] - apply(A_a, force)
+        if weight is not None:
+            E, left = L.T @ E, apply(L.T, left)
+        force = force + apply(P, apply(inverse_in_units(E), left))
+    left = np.abs(tau[..., passive] - apply(A_p, force)).max(axis=-1, initial=0.0)
+    found = tau[..., active] - apply(A_a, force)
+    return SharedForces(found, apply(turn, force), left / (quiet + np.abs(tau).max(axis=-1, initial=0.0)))

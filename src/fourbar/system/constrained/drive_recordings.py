@@ -1,0 +1,146 @@
+"""Recordings in which drives and constraints share the forces: inverse dynamics, hybrid dynamics of least torque."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...algorithms.constrained.drive_derivatives import ForceChange, solve_point, vary_forces
+from ...algorithms.constrained.drives import Plan, driven
+from ...algorithms.constrained.multipliers import IndependentRows
+from ...expr import maximum
+from ...functions.arguments import F_EXT, TAU, A, Q, V
+from ...functions.context import Context
+from ...functions.registry import Outputs, Stages, flat, method, vector
+from ...spatial.linear import Mat, Vec
+from .method_recordings import METHODS, STAGES, Prescribed, constrained_model
+from .model import ROW_ACCELERATION
+from .row_methods import spanning
+from .row_problems import HybridProblem
+
+
+@method(Q, V, A, results="tau rows", optional=[F_EXT], into=METHODS)
+def spanning_forces(c: Context) -> Outputs:
+    """The results of `spanning`: forces (..., n) and rows (..., k, n)."""
+    tau, rows = spanning(c)
+    return [("tau_all", (len(tau),), tau), ("rows", (len(rows), len(tau)), flat(rows))]
+
+
+@method(Q, V, A, results="tau force health", optional=[F_EXT], into=METHODS)
+def inverse_dynamics(c: Context, plan: Plan) -> Outputs:
+    """Forces of drives and constraints that cause accelerations.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    a : array_like, shape (..., nv)
+        Acceleration (rad/s², m/s²), which the constraints must allow.
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    out : tuple of ndarray, optional
+        Arrays that receive the results.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    tau : ndarray, shape (..., n_actuated)
+        Forces of the drives (N m, N).
+    force : ndarray, shape (..., m)
+        Forces λ along the rows (N m, N).
+
+    Raises
+    ------
+    ArgumentError
+        If the constraints do not allow the accelerations.
+    SingularError
+        If the drives cannot cause them (NaN and a warning in a batch).
+
+    Notes
+    -----
+    Kim eq. 56-66. Where the drives are more than enough, `least` of `System.constrained` says what is least: their
+    forces, or those of the constraints and of embedded loops.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"), actuated=["shoulder", "elbow"])
+    >>> a, _ = held.forward_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0])
+    >>> tau, force = held.inverse_dynamics([0.1, 0.2], [0.0, 0.0], a)
+    >>> tau.shape, force.shape
+    ((2,), (1,))
+    """
+    tau, rows = spanning(c)
+    found, force, health = c.recorder.call(driven, Vec(tau), Mat(map(Vec, rows)), plan)
+    m = constrained_model(c).m
+    return [("tau", (len(found),), list(found)), ("force", (m,), list(force[:m])), ("health", (3,), list(health))]
+
+
+_AT_ONCE = 4  # directions in one step
+
+
+def _needs(c: Context, plan: Plan) -> Outputs:
+    """The inputs of the forces of drives and rows: the forces (n) of all velocities, rows (m, n), those of loops."""
+    tau, rows = spanning(c)
+    m, n = constrained_model(c).m, len(tau)
+    named = ("rows", rows[:m]), ("loops", rows[m:])
+    return [("needed", (n,), tau), *((name, (len(own), n), flat(own)) for name, own in named)]
+
+
+Entries = Mapping[str, Sequence[Any]]
+
+
+def _change(entries: Entries) -> ForceChange:
+    n, rows = len(entries["needed"]), [*entries["rows"], *entries["loops"]]
+    return ForceChange(Vec(entries["needed"]), Mat(Vec(rows[at : at + n]) for at in range(0, len(rows), n)))
+
+
+def _force_rates(c: Context, data: Entries, rates: Sequence[Entries], plan: Plan) -> list[dict[str, Sequence[Any]]]:
+    """Changes of the forces of drives and rows from those of what they depend on."""
+    (tau, A), m = _change(data), len(data["rows"]) // len(data["needed"])
+    point = c.recorder.call(solve_point, tau, A, plan)
+    found: list[dict[str, Sequence[Any]]] = []
+    for first in range(0, len(rates), _AT_ONCE):
+        changes = tuple(map(_change, rates[first : first + _AT_ONCE]))
+        for own, force in c.recorder.call(vary_forces, point, A, plan, changes):
+            found.append({"tau": own, "force": force[:m]})
+    return found
+
+
+def _is_direct(_: Any, plan: Plan) -> bool:
+    return plan.is_direct
+
+
+STAGES["inverse_dynamics"] = Stages(_needs, _force_rates, _is_direct)
+
+
+@method(Q, V, A, TAU, results="a tau force health", optional=[F_EXT, ROW_ACCELERATION], into=METHODS)
+def hybrid_torque(c: Context, chosen: IndependentRows, prescribed: Prescribed, plan: Plan) -> Outputs:
+    """All accelerations and joint forces (a, τ) and the forces λ along the rows, when some joints have their
+    acceleration prescribed, by the least forces of these, and the others their force given."""
+    problem = HybridProblem(c, prescribed)
+    force, health = problem.rowed.multipliers(problem.b, chosen)
+    moved = problem.accelerations(force)
+    given, needed = flat(c.by_cluster("tau")), flat(problem.needed(moved))
+    left = c.recorder.call(_left, Vec(needed), Vec(given), plan.active)
+    found, force, other = c.recorder.call(driven, left, Mat(map(Vec, problem.dense())), plan)
+    tau = dict(zip(plan.active, found, strict=True))
+    every = [tau.get(j, x) for j, x in enumerate(given)]
+    worst: Any = c.recorder.call(_worst, health, other)
+    return [
+        *vector(c, "a_all", moved), ("tau_all", (c.nv,), every), ("force", (len(force),), list(force)),
+        ("health", (3,), list(worst)),
+    ]  # fmt: skip
+
+
+def _left(needed: Vec, given: Vec, active: tuple[int, ...]) -> Vec:
+    """The forces that remain for drives and constraints."""
+    return Vec([x if j in active else x - y for j, (x, y) in enumerate(zip(needed, given, strict=True))])
+
+
+def _worst(a: Vec, b: Vec) -> Vec:
+    return Vec([maximum(x, y) for x, y in zip(a, b, strict=True)])

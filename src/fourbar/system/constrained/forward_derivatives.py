@@ -1,0 +1,95 @@
+"""Derivatives of forward dynamics under constraints, from the equations that it solves.
+
+Unknown are a and λ in  r = M a + C v + g - τ - Aᵀ λ = 0  and  s = A a + Ȧ v - (what is wanted) = 0. With the changes of
+r and s where a and λ stay what they are:
+
+    δu = -M⁻¹ δr,    Ω δλ = -δs - A δu,    δa = δu + M⁻¹ Aᵀ δλ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...algorithms import rnea
+from ...algorithms.branch_solver import Solver, velocity_parents
+from ...algorithms.constrained.dynamics import missing
+from ...algorithms.constrained.multipliers import IndependentRows
+from ...algorithms.constrained.rows import dense_rows, evaluate_rows
+from ...algorithms.tiled_product import Rows, plus_product, transposed
+from ...functions.arguments import A
+from ...functions.context import Context, Model
+from ...functions.methods.dynamics import mass_matrix
+from ...functions.registry import Outputs, Stages, flat
+from ...spatial.linear import Mat, Vec
+from ...spatial.solve import Factored, factor
+from .method_recordings import METHODS, STAGES, constrained_model, wanted
+from .model import FORCE, ConstrainedModel
+
+_AT_ONCE = 4  # directions in one step
+Entries = Mapping[str, Sequence[Any]]
+
+
+def _balance(c: Context, chosen: IndependentRows) -> Outputs:
+    """r, s and A at given accelerations and forces."""
+    m, a = constrained_model(c), c.accelerations("a")
+    s = c.equations(m.touched)
+    needed = c.project(rnea.inverse_dynamics(s, c.velocities(), a, c.F_ext(), c.gravity))
+    rows = evaluate_rows(s, m.bundles, c.coordinates(), c.velocities(), a)
+    b = c.recorder.call(missing, tuple(rows), wanted(c))
+    A = c.columns([row for bundle, own in zip(m.bundles, rows, strict=True) for row in dense_rows(s, bundle, own)])
+    forces = Vec(c.given["tau"]), Mat(map(Vec, A)), Vec(c.given["force"])
+    r = c.recorder.call(_unbalanced, Vec(flat(needed)), *forces)
+    return [("r", (c.nv,), list(r)), ("s", (m.m,), list(b)), ("A", (m.m, c.nv), flat(A))]
+
+
+def _unbalanced(needed: Vec, tau: Vec, A: Mat, force: Vec) -> Vec:
+    return needed - tau - A.transpose_times(force)
+
+
+def _solution(c: Context, chosen: IndependentRows) -> list[Sequence[Any]]:
+    """a and λ."""
+    return [entries for _, _, entries in METHODS["forward_dynamics"].record(c, chosen=chosen)[:2]]
+
+
+def _rates(
+    c: Context, data: Entries, rates: Sequence[Entries], chosen: IndependentRows
+) -> list[dict[str, Sequence[Any]]]:
+    """Changes of a and λ from those of r and s."""
+    recorder, n = c.recorder, c.nv
+    A = [list(data["A"][at : at + n]) for at in range(0, len(data["A"]), n)]
+    ((_, _, entries),) = mass_matrix(c)
+    M = Solver(recorder, [list(entries[at : at + n]) for at in range(0, n * n, n)], velocity_parents(c.clusters))
+    moved = M.negative_solution(transposed(_columns(rates, "r")))
+    answers = M.negative_solution(transposed(A))  # -M⁻¹ Aᵀ
+    Omega = recorder.call(_factored, Mat(map(Vec, plus_product(recorder, None, A, answers))))
+    left = transposed(plus_product(recorder, transposed(_columns(rates, "s")), A, moved))
+    solved: list[tuple[Vec, Vec]] = []
+    for first in range(0, len(rates), _AT_ONCE):
+        solved += recorder.call(_solved, Omega, tuple(map(Vec, left[first : first + _AT_ONCE])))
+    accelerations = plus_product(recorder, moved, answers, transposed([list(y) for y, _ in solved]))
+    pairs = zip(transposed(accelerations), solved, strict=True)
+    return [{"a": column, "force": force} for column, (_, force) in pairs]
+
+
+def _columns(rates: Sequence[Entries], name: str) -> Rows:
+    return [list(rate[name]) for rate in rates]
+
+
+def _factored(negative: Mat) -> Factored:
+    return factor(Mat(-row for row in negative))
+
+
+def _solved(Omega: Factored, columns: tuple[Vec, ...]) -> tuple[tuple[Vec, Vec], ...]:
+    """y = Ω⁻¹ x for each column x, and the forces -y."""
+    found = [Omega.solve(x) for x in columns]
+    return tuple((y, -y) for y in found)
+
+
+def _is_direct(model: Model, chosen: IndependentRows) -> bool:
+    """Whether no rows have to stand for others."""
+    assert isinstance(model, ConstrainedModel)
+    return len(chosen.rows) == model.m
+
+
+STAGES["forward_dynamics"] = Stages(_balance, _rates, _is_direct, (A, FORCE), _solution)

@@ -1,0 +1,177 @@
+"""Inverse dynamics with an actuated set (Kim eq. 56-66): whose forces, and which of many solutions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...algorithms.constrained.drives import Plan
+from ...errors import ArgumentError, unknown
+from ...tree.cluster_tree import ClusterTree
+from .dense_solvers import drive
+from .dependent_rows import Dependent
+from .drive_plan import make_plan
+from .redundant_samples import BySvd, Resolved
+
+if TYPE_CHECKING:
+    from .robot import Constrained
+
+LEAST = ("torque", "constraint")
+_REACHED = 1e-8  # tolerance of unbalanced forces of passive joints, relative to the largest
+_SYMMETRIC = 1e-9  # tolerance of asymmetric entries of a weight, relative to √(W_ii W_jj)
+
+
+@dataclass(frozen=True)
+class Drives:
+    """Actuated joints, what is least where their forces are not unique, and its weight (None: the identity)."""
+
+    joints: tuple[str, ...]
+    least: str = "torque"
+    weight: tuple[tuple[float, ...], ...] | None = None
+
+    def places(self, cluster_tree: ClusterTree) -> list[int]:
+        """The velocities of the spanning tree that are actuated, in the order of the joints."""
+        first = cluster_tree.spanning_tree.first_v
+        number = {c.name: i for i, c in enumerate(cluster_tree.moving)}
+        return [first[number[j]] + k for j in self.joints for k in range(cluster_tree.moving[number[j]].joint.nv)]
+
+
+def read_drives(cluster_tree: ClusterTree, drives: Any) -> Drives | None:
+    """The drives of a robot, checked."""
+    if drives is None or isinstance(drives, Drives):
+        return drives
+    joints, least, weight = drives
+    if isinstance(joints, str) or not isinstance(joints, Sequence) or not joints:
+        raise ArgumentError(f"actuated={joints!r}: expected a list of joint names, e.g. ['hip', 'knee']")
+    known = [c.name for c in cluster_tree.moving]
+    for name in joints:
+        if name not in known:
+            raise unknown("moving joint", name, known)
+    if len(set(joints)) < len(joints):
+        raise ArgumentError(f"actuated={list(joints)!r}: a joint is named twice")
+    if least not in LEAST:
+        raise ArgumentError(f"least={least!r}: expected 'torque' (of the actuators) or 'constraint' (forces)")
+    return Drives(tuple(joints), least, _frozen(weight))
+
+
+def _frozen(weight: Any) -> tuple[tuple[float, ...], ...] | None:
+    """A positive definite matrix, or its diagonal, as tuples."""
+    if weight is None:
+        return None
+    W: Any
+    try:
+        W = np.asarray(weight, float)
+    except (TypeError, ValueError):
+        W = np.zeros((0, 1))
+    W = np.diag(W) if W.ndim == 1 else W
+    square = W.ndim == 2 and W.shape[0] == W.shape[1] > 0 and bool(np.isfinite(W).all())
+    if not square or not _is_symmetric(W) or not np.linalg.eigvalsh(W := 0.5 * (W + W.T))[0] > 0.0:
+        raise ArgumentError(f"weight: expected a symmetric positive definite matrix or its diagonal, got {weight!r}")
+    return tuple(map(tuple, W.tolist()))
+
+
+def _is_symmetric(W: np.ndarray) -> bool:
+    """Up to rounding: of each entry, beside those of a positive definite matrix on the diagonal."""
+    size = np.sqrt(np.abs(np.diag(W)))
+    return bool(np.all(np.abs(W - W.T) <= _SYMMETRIC * np.outer(size, size)))
+
+
+def check_weight(weight: tuple[tuple[float, ...], ...] | None, size: int, what: str) -> np.ndarray | None:
+    """The weight as an array, of the size of what it weighs."""
+    if weight is not None and len(weight) != size:
+        raise ArgumentError(f"weight has {len(weight)} rows, but there are {size} {what}")
+    return None if weight is None else np.array(weight)
+
+
+class Inverse(Resolved):
+    """tau, force = inverse_dynamics(q, v, a, f_ext=None): forces of actuators and constraints for accelerations that
+    the constraints allow."""
+
+    def __init__(
+        self,
+        function: Any,
+        differentiable: Any,
+        by_svd: BySvd,
+        rebuild: tuple[Any, ...],
+        joints: Sequence[str],
+        robot: Constrained,
+        tolerance: float,
+        dependent: Dependent | None,
+    ) -> None:
+        why = (
+            f"the actuators {list(joints)!r} cannot cause the accelerations: forces of passive joints cannot be "
+            "balanced (a singular configuration)"
+        )
+        super().__init__(function, differentiable, by_svd, _REACHED, rebuild, why, dependent)
+        self._robot, self._allowed = robot, tolerance
+
+    def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
+        self._check(args, named)
+        return super().__call__(*args, out=out, threads=threads, **named)
+
+    def undefined(self, args: Any, named: Mapping[str, Any] | None = None) -> np.ndarray:
+        self._check(args, named)
+        return super().undefined(args, named)
+
+    def _check(self, args: Any, named: Mapping[str, Any] | None) -> None:
+        """Refuse accelerations that the constraints do not allow."""
+        given = self.read(args, named)
+        if not all(isinstance(x, np.ndarray) for x in given.values()):
+            return  # lazy arrays are not checked
+        gap = np.abs(self._robot.acceleration(given["q"], given["v"], given["a"]))
+        if not np.any(gap > self._allowed * self._robot.quiet_rows):
+            return
+        terms = np.abs(self._robot.jacobian(given["q"])) @ np.abs(given["a"])[..., None]
+        relative = np.nan_to_num(gap / (self._robot.quiet_rows + terms[..., 0]))
+        if np.any(relative > self._allowed):
+            row = int(np.argmax(relative) % gap.shape[-1])
+            reached = np.nanmax(gap[..., row])
+            raise ArgumentError(
+                f"the constraints do not allow these accelerations: A a + Ȧ v reaches {reached:.3g} in "
+                f"{self._robot.rows[row]}; take them from forward_dynamics, or prescribe some in hybrid_dynamics"
+            )
+
+
+def make_inverse(robot: Constrained, drives: Drives, tolerance: float) -> Inverse:
+    """The inverse dynamics of a robot with drives."""
+    cluster_tree, still = robot.system.model.cluster_tree, np.zeros(robot.system.nv)
+    samples = robot.samples("spanning_forces", v=still, a=still)
+    places, torque = drives.places(cluster_tree), drives.least == "torque"
+    what = (len(places), "actuated velocities") if torque else (samples.shape[1], "rows of constraints and loops")
+    weight = check_weight(drives.weight, *what)
+    plan = make_plan(samples, places, weight, torque, robot.quiet_force)
+    if torque and samples.shape[1] and not plan.rows.rows:
+        raise robot.no_rows_error()
+    held, passive = len(plan.held.rows), len(plan.passive)
+    if held < passive:
+        raise ArgumentError(
+            f"actuated={list(drives.joints)!r} are too few: {passive} velocities are passive, and the "
+            f"constraints determine only {held} of their forces; name more joints, or "
+            "prescribe the accelerations of some joints only, with hybrid_dynamics(..., prescribed=[...])"
+        )
+    function, differentiable = (make("inverse_dynamics", plan=plan) for make in (robot.compiled, robot.differentiable))
+    by_svd = partial(_by_svd, robot, plan, weight)
+    dependent = None if plan.is_direct else robot.dependent(())
+    return Inverse(function, differentiable, by_svd, (_inverse_of, robot), drives.joints, robot, tolerance, dependent)
+
+
+def _inverse_of(robot: Constrained) -> Any:
+    return robot.inverse_dynamics
+
+
+def _by_svd(robot: Constrained, plan: Plan, weight: np.ndarray | None, given: dict[str, np.ndarray]) -> Any:
+    """Inverse dynamics by singular values."""
+    tau, rows = robot.compiled("spanning_forces")(**given)
+    valid = np.isfinite(tau).all(axis=-1) & np.isfinite(rows).all(axis=(-2, -1))
+    clean = np.where(valid[:, None], tau, 0.0), np.where(valid[:, None, None], rows, 0.0)
+    places = np.array(plan.active)
+    order = np.argsort(places)  # `drive` knows the velocities by their order
+    W = weight if weight is None or not plan.least_torque else weight[np.ix_(order, order)]
+    found = drive(*clean, np.isin(np.arange(tau.shape[-1]), places), W, plan.least_torque, plan.quiet)
+    own = np.empty_like(found.tau)
+    own[:, order] = found.tau
+    return (own, found.force[..., : robot.m]), np.where(valid, found.gap, np.nan)

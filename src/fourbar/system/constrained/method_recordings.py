@@ -1,0 +1,110 @@
+"""The methods of a constrained robot, as recordings.
+
+A problem with unknown forces along the rows is recorded three times: solved in one go (`name`), its factor Y and
+right side b alone (`name_factor`, for samples whose rows depend on each other), and with given forces (`name_apply`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ...algorithms.constrained.dynamics import JointState, Rowed, Wanted, by_bundle
+from ...algorithms.constrained.multipliers import IndependentRows
+from ...functions.arguments import DeclaredArgument
+from ...functions.context import Context
+from ...functions.registry import Method, Outputs, Stages, flat
+from ...spatial.linear import Vec
+from .model import FORCE, ConstrainedModel
+
+METHODS: dict[str, Method] = {}
+STAGES: dict[str, Stages] = {}  # in which methods are differentiated
+Prescribed = tuple[tuple[bool, ...], ...]  # by cluster, for each of its independent velocities
+
+
+class RowProblem(NamedTuple):
+    """Rows, b in Ω λ = -b, and what follows from λ."""
+
+    rowed: Rowed
+    b: Vec
+    finish: Callable[[Vec], Outputs]
+
+
+def constrained_model(c: Context) -> ConstrainedModel:
+    """The model of a recording of a constrained robot."""
+    assert isinstance(c.model, ConstrainedModel)
+    return c.model
+
+
+def _solved(problem: Callable[..., RowProblem]) -> Callable[..., Outputs]:
+    def record(c: Context, chosen: IndependentRows, **static: Any) -> Outputs:
+        p = problem(c, **static)
+        force, health = p.rowed.multipliers(p.b, chosen)
+        return [*p.finish(force), ("force", (len(force),), list(force)), ("health", (len(health),), list(health))]
+
+    return record
+
+
+def _factored(problem: Callable[..., RowProblem]) -> Callable[..., Outputs]:
+    def record(c: Context, **static: Any) -> Outputs:
+        p = problem(c, **static)
+        return [("Y", (c.nv, len(p.b)), flat(p.rowed.whitened())), ("b", (len(p.b),), list(p.b))]
+
+    return record
+
+
+def _applied(problem: Callable[..., RowProblem]) -> Callable[..., Outputs]:
+    def record(c: Context, **static: Any) -> Outputs:
+        return problem(c, **static).finish(Vec(c.given["force"]))
+
+    return record
+
+
+def solvable(*given: DeclaredArgument, results: str, optional: Sequence[DeclaredArgument] = ()) -> Any:
+    """Register a problem as its three recordings."""
+
+    def register(problem: Callable[..., RowProblem]) -> Callable[..., RowProblem]:
+        name, made, extra = problem.__name__, tuple(results.split()), tuple(optional)
+        doc = problem.__doc__ or ""
+        METHODS[name] = Method(_solved(problem), given, (*made, FORCE.name, "health"), extra, doc=doc)
+        METHODS[f"{name}_factor"] = Method(_factored(problem), given, ("Y", "b"), extra)
+        METHODS[f"{name}_apply"] = Method(_applied(problem), (*given, FORCE), made, extra)
+        return problem
+
+    return register
+
+
+def without_health(name: str) -> Method:
+    """A method without its last result."""
+    whole = METHODS[name]
+
+    def record(c: Context, **static: Any) -> Any:
+        return whole.record(c, **static)[:-1]
+
+    return whole._replace(record=record, results=whole.results[:-1], stages=STAGES.get(name))
+
+
+def given_state(c: Context) -> JointState:
+    """Coordinates and velocities of the recording."""
+    return JointState(c.coordinates(), c.velocities())
+
+
+def by_rows(c: Context, name: str) -> tuple[Vec, ...] | None:
+    """An argument with a number per row, by bundle of rows; None if it was not given."""
+    return by_bundle(c.given[name], constrained_model(c).bundles) if name in c.given else None
+
+
+def wanted(c: Context) -> Wanted:
+    """The desired accelerations of the rows."""
+    m = constrained_model(c)
+    gains = m.gains and c.recorder.call(_both, m.gains, m.gain_changes)
+    return Wanted(by_rows(c, "row_acceleration"), gains)
+
+
+def _both(gains: tuple[Any, Any], changes: tuple[Any, Any]) -> tuple[Any, Any]:
+    return gains[0] + changes[0], gains[1] + changes[1]
+
+
+def nothing_prescribed(c: Context) -> Prescribed:
+    """Nothing is prescribed."""
+    return tuple((False,) * cluster.embedding.nv for cluster in c.clusters)

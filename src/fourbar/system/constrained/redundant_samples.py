@@ -1,0 +1,311 @@
+"""Calling a compiled problem, and solving again the samples in which its rows are nearly redundant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...arrays import batch_shape, bind, check_target, to_array
+from ...errors import ArgumentError, SingularError, warn
+from ...functions.derivatives import described, read_names
+from .dense_solvers import least_force
+from .dependent_rows import Broken, Dependent
+
+WEAK = 1e8  # ratio of a diagonal entry of Ω to its pivot from which on a sample is solved by singular values
+LOOSE = 1e-9  # how much a row may not be implied by others, relative to its own entry of Ω
+
+
+BySvd = Callable[[dict[str, np.ndarray]], tuple[Sequence[np.ndarray], np.ndarray]]  # arguments -> results, gap
+_CONTRADICT = (
+    "the constraints contradict each other: no acceleration satisfies all rows (the velocity violates A v = 0, "
+    "prescribed motions disagree, or the mechanism is jammed); see rank(q), rate(q, v) and project(q, v)"
+)
+_UNDEFINED = "a constraint has no value or no derivative there, as sqrt(x) at x = 0"
+_NO_DERIVATIVE = (
+    "the rank of the constraints changes here, or they contradict each other, so that there is no derivative; see "
+    "rank(q)"
+)
+
+
+class Resolved:
+    """A problem in machine code: `function` returns results, forces and health, `differentiable` the same without
+    health.
+
+    Samples whose rows depend on each other more than usual are solved by singular values. Where rows contradict each
+    other there is no answer: an error for one sample, NaN and a warning in a batch.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        differentiable: Any,
+        by_svd: BySvd,
+        tolerance: float,
+        rebuild: tuple[Any, ...],
+        why: str = _CONTRADICT,
+        dependent: Dependent | None = None,
+    ) -> None:
+        self.function, self.differentiable, self.dependent = function, differentiable, dependent
+        self.__doc__ = function.__doc__
+        self._by_svd, self._tolerance, self._rebuild, self._why = by_svd, tolerance, rebuild, why
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("function", "differentiable", "dependent"):
+            raise AttributeError(name)
+        return getattr(self.function, name)
+
+    def program(self, *optional: str) -> Any:
+        """There is not one: which program answers depends on values."""
+        raise ArgumentError(
+            f"{self.function.__name__}: a function of a constrained robot has no single program, since samples whose "
+            "rows depend on each other are solved another way; it cannot be written as C, CasADi or JAX"
+        )
+
+    def __repr__(self) -> str:
+        return repr(self.function).replace(", health", "")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        make, *args = self._rebuild
+        return make, tuple(args)
+
+    def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
+        *results, health = self.function(*args, threads=threads, **named)
+        if not isinstance(health, np.ndarray):
+            results = _masked(results, health, self._tolerance)
+        elif not _is_valid(health, self._tolerance):
+            results = self._look_closer(args, named, results, health)
+        return tuple(results) if out is None else _written(out, results, self.results)
+
+    def jvp(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> tuple[Any, ...]:
+        """Rates of the results along tangents of the arguments, and along rates of numbers of the robot.
+
+        Where the rank changes there is none: an error for one sample, NaN and a warning in a batch. Rows that always
+        depend on each other are no obstacle.
+        """
+        found = self.differentiable.jvp(args, tangents, parameters, **options)
+        undefined = _beside(found[0], 1, self.undefined_along(args, tangents, parameters))
+        return tuple(_blanked(x, undefined) for x in found)
+
+    def undefined_along(self, args: Any, tangents: Any, parameters: Mapping[str, Any] | None) -> np.ndarray:
+        """The samples that have no derivative along a direction; these are reported."""
+        undefined = self.undefined(args)
+        return undefined | self._broken(args, tangents, parameters) if parameters else undefined
+
+    def _broken(self, args: Any, tangents: Any, parameters: Mapping[str, Any]) -> np.ndarray | bool:
+        """The samples in which rows that depend on each other stop to do so along rates of numbers."""
+        given = self.read(args)
+        if self.dependent is None or not all(isinstance(x, np.ndarray) for x in given.values()):
+            return False  # lazy arrays are not checked
+        listed = tangents if isinstance(tangents, tuple) else (tangents,)
+        dq = tangents.get("q") if isinstance(tangents, Mapping) else next(iter(listed), None)
+        broken = self.dependent.broken_along(given["q"], dq, parameters)
+        self._report_derivative(broken & self._finite(given, broken.shape))
+        return broken
+
+    def broken_entries(self, args: Any, named: Mapping[str, Any] | None, names: Sequence[str]) -> dict[str, Broken]:
+        """By name of numbers, the entries by which there is no derivative."""
+        given = self.read(args, named)
+        if self.dependent is None or not all(isinstance(x, np.ndarray) for x in given.values()):
+            return {}
+        return self.dependent.broken_by(given["q"], names)
+
+    def vjp(self, args: Any, cotangents: Any, parameters: Any = None, **options: Any) -> Any:
+        """Gradients of Σ cotangent · result by argument, for a cotangent of each result; where there is none: `jvp`."""
+        names, what = self.results, f"{self.differentiable.vjp.recording.name}, cotangent"
+        if not isinstance(cotangents, Mapping | tuple) or len(cotangents) != len(names):
+            wanted = f"expected a tuple of arrays ({', '.join(names)}), or a dictionary"
+            raise TypeError(f"{what}: {wanted}, got {described(cotangents)}")
+        for name in cotangents if isinstance(cotangents, Mapping) else ():
+            if name not in names:
+                raise TypeError(f"{what}: there is no {name!r}; expected {', '.join(names)}")
+        found = self.differentiable.vjp(args, cotangents, parameters, **options)
+        undefined = _beside(found[0], 1, self.undefined(args))
+        broken = self.broken_entries(args, None, read_names("", parameters)) if parameters else {}
+        return type(found)(*(_blanked(_without(x, broken, undefined.ndim), undefined) for x in found))
+
+    @property
+    def jacobian(self) -> ResolvedJacobian:
+        """All first derivatives by result and argument: `.a.q`, `.force.tau`, ...; where there are none: see `jvp`."""
+        return ResolvedJacobian(self)
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The results by name."""
+        return tuple(self.function.state[0].results[:-1])
+
+    def read(self, args: Any, named: Mapping[str, Any] | None = None) -> dict[str, np.ndarray]:
+        """The arguments of a call, or of a derivative, as arrays that are checked; what is lazy stays so."""
+        state = self.function.state[0]
+        listed = args if isinstance(args, tuple) else () if isinstance(args, Mapping) else (args,)
+        given = dict(args) if isinstance(args, Mapping) else dict(named or {})
+        core = {a.name: a for a in state.arguments}
+        found = bind(state.name, state.arguments, [x for x in listed if x is not None or len(listed) > 1], given)
+        if any(type(x).__module__.startswith("dask") for x in found.values()):
+            return found
+        return {name: to_array(state.name, core[name], x) for name, x in found.items()}
+
+    def undefined(self, args: Any, named: Mapping[str, Any] | None = None) -> np.ndarray:
+        """The samples that have no derivative; these are reported, unless their arguments are not finite."""
+        given = self.read(args, named)
+        health = self.function(**given)[-1]
+        undefined = ~((health[..., 0] < WEAK) & (health[..., 1] < LOOSE) & (health[..., 2] <= self._tolerance))
+        if isinstance(health, np.ndarray):
+            self._report_derivative(undefined & self._finite(given, undefined.shape))
+        return undefined
+
+    def _finite(self, given: Mapping[str, np.ndarray], batch: tuple[int, ...]) -> np.ndarray:
+        """The samples whose arguments are numbers."""
+        core = {a.name: len(a.shape) for a in self.function.state[0].arguments}
+        found = np.ones(batch, bool)
+        for name, x in given.items():
+            found = found & np.isfinite(x).all(axis=tuple(range(x.ndim - core[name], x.ndim)))
+        return found
+
+    def _report_derivative(self, lost: np.ndarray) -> None:
+        if np.any(lost) and not lost.ndim:
+            raise SingularError(_NO_DERIVATIVE)
+        if np.any(lost):
+            warn(f"in some samples {_NO_DERIVATIVE}; these are NaN", RuntimeWarning)
+
+    def _look_closer(
+        self, args: Sequence[Any], named: dict[str, Any], results: list[Any], health: np.ndarray
+    ) -> list[Any]:
+        arrays = self.read(tuple(args), named)
+        core = {a.name: a for a in self.function.state[0].arguments}
+        batch = batch_shape("", [core[name] for name in arrays], list(arrays.values()))
+        full = {name: np.broadcast_to(x, (*batch, *core[name].shape)) for name, x in arrays.items()}
+        results = [np.array(x) for x in results]
+        gap = health[..., 2].copy()
+        suspect = ~((health[..., 0] < WEAK) & (health[..., 1] < LOOSE))
+        finite = self._finite(full, batch)
+        gap[suspect] = np.nan
+        which = suspect & finite
+        if np.any(which):
+            found, gap[which] = self._by_svd({name: x[which] for name, x in full.items()})
+            for result, part in zip(results, found, strict=True):
+                result[which] = part
+        lost = ~(gap <= self._tolerance)
+        for result in results:
+            result[lost] = np.nan
+        if np.any(lost & finite):
+            self._report(batch == (), _UNDEFINED if np.isnan(gap[lost & finite]).all() else self._why)
+        return results
+
+    def _report(self, single: bool, why: str) -> None:
+        if single:
+            raise SingularError(why)
+        warn(f"in some samples {why}; these are NaN", RuntimeWarning)
+
+
+class ResolvedJacobian:
+    """`f.jacobian(*args)` of a problem that was resolved, and its own derivative along a direction."""
+
+    def __init__(self, of: Resolved) -> None:
+        self._of = of
+
+    def __repr__(self) -> str:
+        return repr(self._of.differentiable.jacobian)
+
+    def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
+        """The blocks by result and argument. out (..., n): they are written there one after the other, row by row."""
+        found = self._of.differentiable.jacobian(*args, **named)
+        given = {k: x for k, x in named.items() if k not in ("threads", "parameters")}
+        undefined = self._of.undefined(args, given)
+        broken = self._of.broken_entries(args, given, read_names("", named.get("parameters")))
+        result = _defined_blocks(found, undefined, broken)
+        return result if out is None else _filed(out, result, undefined.shape)
+
+    def jvp(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
+        """Derivatives of the blocks along tangents of the arguments, and along rates of numbers of the robot."""
+        found = self._of.differentiable.jacobian.jvp(args, tangents, parameters, **options)
+        return _defined_blocks(found, self._of.undefined_along(args, tangents, parameters))
+
+
+def _defined_blocks(found: Any, undefined: np.ndarray, broken: Mapping[str, Broken] | None = None) -> Any:
+    """The blocks by result, NaN where there are none."""
+    undefined = _beside(found[0][0], 2, undefined)
+    return type(found)(
+        *(type(J)(*(_blanked(_without(x, broken or {}, undefined.ndim), undefined) for x in J)) for J in found)
+    )
+
+
+def _without(x: Any, broken: Mapping[str, Broken], batch: int) -> Any:
+    """Derivatives by numbers (*batch, *result, *number), NaN by entries (*batch of q, *number) that are broken."""
+    if not isinstance(x, dict):
+        return x
+    return {
+        name: np.where(broken[name].among(own, batch), np.nan, own) if name in broken else own
+        for name, own in x.items()
+    }
+
+
+def by_svd(factor: Callable[[], Any], apply: Callable[[], Any], quiet: np.ndarray) -> BySvd:
+    """Samples by singular values: `factor` gives Y and b of YᵀY λ = -b, `apply` the results for given λ; `quiet` (m):
+    accelerations of the rows that are small."""
+
+    def solve(given: dict[str, np.ndarray]) -> tuple[Sequence[np.ndarray], np.ndarray]:
+        Y, b = factor()(**given)
+        valid = np.isfinite(Y).all(axis=(-2, -1)) & np.isfinite(b).all(axis=-1)
+        force, gap = np.full(b.shape, np.nan), np.full(len(b), np.nan)
+        force[valid], gap[valid] = least_force(Y[valid], b[valid], quiet)
+        results = apply()(**given, force=force)
+        return (*(results if isinstance(results, tuple) else (results,)), force), gap
+
+    return solve
+
+
+def _beside(x: Any, core: int, undefined: np.ndarray) -> np.ndarray:
+    """What is said of samples, with all axes of the batch of x, whose last `core` axes are no part of it: directions
+    may have more of them than states."""
+    return undefined[(None,) * (np.ndim(x) - core - undefined.ndim)]
+
+
+def _blanked(x: Any, undefined: np.ndarray) -> Any:
+    if isinstance(x, dict):
+        return {name: _blanked(own, undefined) for name, own in x.items()}
+    lost = undefined.reshape(undefined.shape + (1,) * (np.ndim(x) - undefined.ndim))
+    return np.where(lost, np.nan, x)
+
+
+def _filed(out: Any, found: Any, batch: tuple[int, ...]) -> Any:
+    """The blocks of a Jacobian as pieces of a given array."""
+    n = len(batch)
+    size = sum(math.prod(x.shape[n:]) for J in found for x in J if isinstance(x, np.ndarray))
+    check_target("out", out, (*batch, size))
+    at, rows = 0, []
+    for J in found:
+        blocks = []
+        for x in J:
+            if isinstance(x, np.ndarray):
+                end = at + math.prod(x.shape[n:])
+                out[..., at:end] = x.reshape(*batch, end - at)
+                x, at = out[..., at:end].reshape(x.shape), end
+            blocks.append(x)
+        rows.append(type(J)(*blocks))
+    return type(found)(*rows)
+
+
+def _is_valid(health: np.ndarray, tolerance: float) -> bool:
+    worst = health.reshape(-1, 3).max(axis=0, initial=0.0)
+    return bool(worst[0] < WEAK and worst[1] < LOOSE and worst[2] <= tolerance)  # False where it is NaN
+
+
+def _masked(results: list[Any], health: Any, tolerance: float) -> list[Any]:
+    """Lazy results: NaN where a sample would have to be looked at."""
+    import dask.array
+
+    valid = (health[..., 0] < WEAK) & (health[..., 1] < LOOSE) & (health[..., 2] <= tolerance)
+    return [dask.array.where(valid[..., None], x, np.nan) for x in results]
+
+
+def _written(out: Any, results: Sequence[Any], names: Sequence[str]) -> Any:
+    if not isinstance(out, tuple) or len(out) != len(results):
+        raise ArgumentError(f"out must be a tuple of {len(results)} arrays ({', '.join(names)}), got {described(out)}")
+    for target, result, name in zip(out, results, names, strict=True):
+        check_target(f"out ({name})", target, result.shape)
+    for target, result in zip(out, results, strict=True):
+        target[...] = result
+    return out

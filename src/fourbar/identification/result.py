@@ -209,10 +209,10 @@ class Identification:
         for status, meaning in _MEANING.items():
             named = [name for name, x in zip(self.names, self.statuses, strict=True) if x == status]
             if named:
-                unknown_ones.append(f"{status} ({meaning}):\n{_listed(named)}")
+                unknown_ones.append(f"{fill(f'{status} ({meaning}):', _WIDTH)}\n{_listed(named)}")
         if self.left_out:
             unknown_ones.append(f"not in `robot` (a constant force needs a spring):\n{_listed(self.left_out)}")
-        parts = ["; ".join(total), _table(fit), _table(rows), *unknown_ones]
+        parts = [fill("; ".join(total), _WIDTH), _table(fit), _table(rows), *unknown_ones]
         return "\n\n".join(parts)
 
 

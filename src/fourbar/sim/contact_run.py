@@ -169,9 +169,7 @@ class RunningContacts:
         self, scene: Scene, motion: RolloutRun, dt: float, steps: int, every: int, observed: dict[str, np.ndarray],
         threads: int | None = None,
     ) -> None:  # fmt: skip
-        if not isinstance(every, int | np.integer) or isinstance(every, bool) or every < 1:
-            raise ArgumentError(f"every={every!r}: expected a whole number of steps, at least 1")
-        self.scene, self.motion, self.dt, self.steps, self.every = scene, motion, dt, steps, int(every)
+        self.scene, self.motion, self.dt, self.steps, self.every = scene, motion, dt, steps, every
         self._start, self._observed, self._threads = motion.state, observed, threads
         known = (*motion.recordable, *RECORDS)
         names = (*RECORDS, *(x for x in known if x in ("acting", "kept") or x.startswith(OBSERVED)))

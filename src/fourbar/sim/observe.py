@@ -5,8 +5,7 @@
 
 An observation belongs to the state at the end of a step. Accelerations and forces of a scene are means over the step
 that ends there, in axes as they were at its start, like the forces of its contacts; those of a robot alone are of that
-instant. Where no step has been made yet, at the start, they are those of a scene that moves on without contacts and
-accelerations, and of a robot alone those of that instant.
+instant. At the start, where no step has been made yet, all of them are zero.
 """
 
 from __future__ import annotations

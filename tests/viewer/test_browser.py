@@ -24,6 +24,7 @@ _TIMEOUT = 180_000  # ms: software WebGL on a busy machine is slow
 _SIZE = {"width": 800, "height": 500}
 _SCENE = {"x": 0, "y": 160, "width": 470, "height": 340}  # of a served page: without its panel and its messages
 _ORANGE = ((180, 255), (60, 160), (0, 110))  # red, green and blue of an arrow of a force
+_NO_MESSAGES = "[class*=Notification] { display: none !important }"  # their bars are orange, their size that of a font
 _SHARP = (
     "() => [...document.querySelectorAll('canvas')].some(c => c.width > 100 && getComputedStyle(c).opacity === '1')"
 )
@@ -167,6 +168,7 @@ def serve(browser: Any) -> Iterator[Callable[..., tuple[fb.View, Watched]]]:
         served.append((shown, watched))
         watched.page.goto(shown.url + "?fixedDpr=1")
         watched.page.wait_for_function(_SHARP)
+        watched.page.add_style_tag(content=_NO_MESSAGES)
         until(lambda: coloured(watched.pixels(_SCENE)) > 150, watched.page)
         return shown, watched
 

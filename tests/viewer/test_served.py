@@ -6,6 +6,7 @@ import http.client
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -106,6 +107,18 @@ def test_a_seek_moves_the_time_line(serve: Callable[..., fb.View]) -> None:
     player.playing.value = False
     player.seek(0.5)
     assert abs(float(player._line.value) - 0.5) < 1e-9
+
+
+def test_a_motion_that_is_stopped_stays_where_it_is_put(serve: Callable[..., fb.View]) -> None:
+    """Also where the player is about to show its next state."""
+    robot = fb.robots.double_pendulum()
+    player = serve(fb.simulate(robot, [0.3, 0.0], duration=1.0, dt=0.01)).control
+    with player._lock:
+        time.sleep(0.2)  # until the player waits for its turn
+        player.playing.value = False
+        player.seek(0.0)
+    time.sleep(0.2)
+    assert player.t == 0.0
 
 
 def test_a_scene_is_shown_on_its_ground(serve: Callable[..., fb.View]) -> None:

@@ -62,8 +62,10 @@ class MotionPage:
 
     def _moved(self, event: Any) -> None:
         if event.client is not None:  # moved by hand, not by this thread
-            self.playing.value = False
-            self._show(float(self._line.value))
+            t = float(self._line.value)
+            with self._lock:
+                self.playing.value = False
+                self._show(t)
 
     def seek(self, t: float) -> None:
         """Show the state nearest to a time after the start, and move the time line there."""
@@ -109,11 +111,12 @@ class MotionPage:
     def _run(self) -> None:
         last = time.monotonic()
         while not self._stopped.wait(_FRAME):
-            now = time.monotonic()
-            if self.playing.value and self.recording.duration > 0.0:
-                t = self.t + (now - last) * float(self._speed.value)
-                self.seek(t % self.recording.duration if t > self.recording.duration else t)
-            last = now
+            with self._lock:  # or it would show its own time after somebody has stopped it and moved the line
+                now = time.monotonic()
+                if self.playing.value and self.recording.duration > 0.0:
+                    t = self.t + (now - last) * float(self._speed.value)
+                    self.seek(t % self.recording.duration if t > self.recording.duration else t)
+                last = now
 
     def stop(self) -> None:
         """Stop playing."""

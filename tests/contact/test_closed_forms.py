@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -169,3 +170,31 @@ def test_a_collision_keeps_momentum_and_loses_energy() -> None:
     assert run.contacts.found.any(axis=0).all()
     assert np.abs(momentum[1] - momentum[0])[:, 3:].max() < 1e-12
     assert (np.diff(energy, axis=0) <= 1e-12).all() and (energy[-1] < energy[0] - 0.01).all()
+
+
+@pytest.mark.parametrize("joint", [fb.joints.Free(), fb.joints.Spherical()], ids=["free", "ball joint"])
+def test_a_tumbling_body_keeps_its_angular_momentum_and_its_energy(joint: Any) -> None:
+    """Inertias 1 : 2 : 2.5, ten turns and more: the momentum to rounding, the energy to the square of the step."""
+    b = fb.Builder("body", gravity=(0.0, 0.0, 0.0))
+    b.body("body", joint=joint, mass=1.0, inertia=(1e-3, 2e-3, 2.5e-3))
+    robot, gained = b.build(), []
+    scene, v = fb.Scene(robot), np.zeros(robot.nv)
+    v[:3] = 10.0
+    for dt in (2e-3, 1e-3):
+        run = scene.simulate(robot.neutral(), v, duration=4.0, dt=dt)
+        energy = robot.kinetic_energy(run.q, run.v)
+        gained.append(np.abs(energy / energy[0] - 1.0).max())
+        R = robot.pose(run.q, "body")[:, :3, :3]
+        momentum = np.einsum("tij,tj->ti", R, run.v[:, :3] * (1e-3, 2e-3, 2.5e-3))
+        assert np.abs(momentum - momentum[0]).max() < 1e-13 * len(run.t) * np.abs(momentum[0]).max()  # rounding
+    assert gained[0] < 1e-4 and gained[1] < 0.3 * gained[0]
+
+
+def test_a_tumbling_body_whose_frame_is_elsewhere_gains_nothing_on_the_whole() -> None:
+    b = fb.Builder("body", gravity=(0.0, 0.0, 0.0))
+    b.body("body", joint=fb.joints.Free(), mass=1.0, com=(0.05, 0.02, -0.01), inertia=(1e-3, 2e-3, 2.5e-3))
+    robot = b.build()
+    v = np.array([10.0, 10.0, 10.0, 0.0, 0.0, 0.0])
+    run = fb.Scene(robot).simulate(robot.neutral(), v, duration=10.0, dt=2e-3)
+    energy = robot.kinetic_energy(run.q, run.v) / robot.kinetic_energy(run.q[0], run.v[0])
+    assert np.abs(energy - 1.0).max() < 0.03 and abs(energy[-1000:].mean() - energy[:1000].mean()) < 5e-3

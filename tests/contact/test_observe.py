@@ -11,7 +11,7 @@ import pytest
 
 import fourbar as fb
 from fourbar import observe
-from fourbar.sim import observers
+from fourbar.sim import state_observer
 
 from .bodies import G, ball, placed
 from .test_actuators import differential
@@ -230,7 +230,7 @@ def test_equal_observations_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -
 
     first = moved()
     with monkeypatch.context() as patched:
-        for module, name in ((observers, "Rollout"), (sys.modules["fourbar.sim.observe"], "Unrolled")):
+        for module, name in ((state_observer, "Rollout"), (sys.modules["fourbar.sim.observe"], "Unrolled")):
             patched.setattr(module, name, None)  # which nothing needs any more
         assert all(np.array_equal(a, b) for a, b in zip(first, moved(), strict=True))
     for k in range(10):

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fourbar.targets.exported import identifier
 
 import fourbar as fb
 from expr.support import triangular
@@ -19,6 +18,7 @@ from fourbar.cli.main import main
 from fourbar.expr import Shared, Unrolled
 from fourbar.expr.program import Block, Store
 from fourbar.targets.c_code import CWriter
+from fourbar.targets.exported_functions import identifier
 
 from .support import chain
 

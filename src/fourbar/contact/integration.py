@@ -3,18 +3,26 @@
 The velocity of a free body is given in its own axes, which turn. Within a step those are held as they were at its
 start: what is solved for contacts is the velocity there, along which the origin moves straight; then the velocity is
 written in the turned axes. So a ball rolls without climbing, and a body in flight keeps its momentum to rounding.
+
+A body that carries no others keeps its angular momentum in the same way: J ω turns with the axes, the gyroscopic torque
+ω x J ω is not taken from the start of the step, by which a tumbling body would gain energy without bound.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..joints.base import Joint
 from ..joints.lie import GroupJoint
+from ..spatial.inertia import rotational
 from ..spatial.linear import Scalar, Vec
+from ..spatial.symmetric import Sym, outer
 from ..tree.clusters import Cluster
+from ..tree.links import Link
 from ..tree.spanning_tree import SpanningTree
+
+_PASSES = 2  # by which the angular velocity in the middle of a step is found
 
 
 def straight(tree: SpanningTree, cluster: Cluster) -> Joint | None:
@@ -24,6 +32,50 @@ def straight(tree: SpanningTree, cluster: Cluster) -> Joint | None:
     joint = tree.links[cluster.links[0]].joint
     turns_and_moves = isinstance(joint, GroupJoint) and min(joint.group.rows) < 3 <= max(joint.group.rows)
     return joint if turns_and_moves else None
+
+
+def tumbling(tree: SpanningTree, cluster: Cluster) -> Link | None:
+    """The link of a cluster that turns about all axes and carries no other; None for all others, in loops, and where
+    the joint has an armature, which does not turn with it."""
+    link = tree.links[cluster.links[0]]
+    if not cluster.is_free or not isinstance(link.joint, GroupJoint) or cluster.links[0] in tree.parents:
+        return None
+    rows = link.joint.group.rows
+    turns = tuple(rows[-3:]) == (0, 1, 2) or tuple(rows[:3]) == (0, 1, 2)
+    alone = all(x.__class__ is float and x == 0.0 for x in link.armature)
+    whole = len(rows) == 3 or (len(rows) == 6 and (link.I.m.__class__ is not float or link.I.m > 0.0))
+    return link if turns and alone and whole else None
+
+
+class _Body(NamedTuple):
+    """Rotational inertia about the point that no force acts on: the centre of mass c, or the pivot (c is None)."""
+
+    J: Sym
+    inverse: Sym
+    c: Vec | None
+
+
+def _body(link: Link) -> _Body:
+    if len(_rows(link.joint)) == 3:
+        return _Body(link.I.J, _inverse(link.I.J), None)
+    c = Vec([x / link.I.m for x in link.I.h])
+    J = link.I.J - rotational(outer(link.I.h, c))
+    return _Body(J, _inverse(J), c)
+
+
+def _inverse(J: Sym) -> Sym:
+    """By its cofactors."""
+    xx, xy, xz, yy, yz, zz = J
+    first = Vec((yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy))
+    by = 1.0 / (xx * first[0] + xy * first[1] + xz * first[2])
+    more = (xx * zz - xz * xz, xy * xz - xx * yz, xx * yy - xy * xy)
+    return Sym(*[x * by for x in (*first, *more)])
+
+
+def _with_turned(joint: Joint, v: Vec, c: Vec | None, more: Vec) -> Vec:
+    """Velocities with an angular velocity more, and what it changes at the origin: its own centre goes on as before."""
+    six = (*more, *((0.0, 0.0, 0.0) if c is None else c.cross(more)))
+    return Vec([x + six[row] for x, row in zip(v, _rows(joint), strict=True)])
 
 
 def _rows(joint: Any) -> tuple[int, ...]:
@@ -38,23 +90,43 @@ def _parts(joint: Joint, v: Sequence[Scalar]) -> tuple[Vec, Vec]:
     return Vec(six[:3]), Vec(six[3:])
 
 
-def ahead(joint: Joint | None, v: Vec, a: Vec, dt: Scalar) -> Vec:
+def ahead(joint: Joint | None, tumbles: Link | None, v: Vec, a: Vec, dt: Scalar) -> Vec:
     """The velocity after a step, in the axes at its start, from the acceleration of the velocity's entries."""
-    if joint is None:
-        return v + a * dt
-    w, linear = _parts(joint, v)
-    six = (0.0, 0.0, 0.0, *w.cross(linear))
-    return Vec([x + (y + six[row]) * dt for x, y, row in zip(v, a, _rows(joint), strict=True)])
+    found = v + a * dt
+    if joint is not None:
+        w, linear = _parts(joint, v)
+        six = (0.0, 0.0, 0.0, *w.cross(linear))
+        found = Vec([x + (y + six[row]) * dt for x, y, row in zip(v, a, _rows(joint), strict=True)])
+    if tumbles is None:
+        return found
+    body, w = _body(tumbles), _parts(tumbles.joint, v)[0]
+    return _with_turned(tumbles.joint, found, body.c, (body.inverse @ w.cross(body.J @ w)) * dt)
 
 
-def moved(joint: Joint | None, embedding: Any, q: Vec, v: Vec, dt: Scalar) -> tuple[Vec, Vec]:
+def moved(joint: Joint | None, tumbles: Link | None, embedding: Any, q: Vec, v: Vec, dt: Scalar) -> tuple[Vec, Vec]:
     """Coordinates after a step with the velocity v of `ahead`, and that velocity in the axes at the step's end."""
+    if tumbles is None:
+        return _moved_straight(joint, embedding, q, v, v, dt)
+    body, own = _body(tumbles), tumbles.joint
+    w = _parts(own, v)[0]
+    change = Vec((0.0, 0.0, 0.0))
+    for _ in range(_PASSES):
+        half = w + change
+        change = (body.inverse @ half.cross(body.J @ half)) * (-0.5 * dt)
+    midway = _with_turned(own, v, None, change)
+    q_next, v_next = _moved_straight(joint, embedding, q, v, midway, dt)
+    momentum = own.placement(q_next).unrotate(own.placement(q).rotate(body.J @ w))
+    return q_next, _with_turned(own, v_next, body.c, body.inverse @ momentum - w)
+
+
+def _moved_straight(joint: Joint | None, embedding: Any, q: Vec, v: Vec, midway: Vec, dt: Scalar) -> tuple[Vec, Vec]:
+    """The same, turned as the velocity `midway` says, with the angular velocity as it is."""
     if joint is None:
-        return embedding.integrate(q, v * dt), v
+        return embedding.integrate(q, midway * dt), v
     linear = _parts(joint, v)[1]
     before = joint.placement(q)
     way = before.rotate(linear)
-    turning = Vec([x * dt if row < 3 else 0.0 for x, row in zip(v, _rows(joint), strict=True)])
+    turning = Vec([x * dt if row < 3 else 0.0 for x, row in zip(midway, _rows(joint), strict=True)])
     turned = joint.integrate(q, turning)
     linear = joint.placement(turned).unrotate(way)
     places = [row - 3 for row in _rows(joint) if row >= 3]

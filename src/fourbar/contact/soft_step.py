@@ -12,7 +12,9 @@ from ..algorithms.tiled_solver import negative_solution
 from ..expr import maximum, select
 from ..functions.context import Context
 from ..spatial.linear import Mat, Scalar, Vec
-from . import cones, integration
+from ..tree.clusters import Cluster
+from ..tree.links import Link
+from . import cones
 from .candidates import Candidate, JointRow, Spec, Touch
 from .cones import Cone, Row, SoftProblem
 from .delassus import Delassus, FreeMotion
@@ -91,11 +93,15 @@ class SoftStepper(Stepper):
             forces = self.implicit.forces()
             self.free = FreeMotion(plain, c.clusters, c.expanded, c.velocities(), forces, c.F_ext(), c.gravity)
 
+    def _tumbling(self, cluster: Cluster) -> Link | None:
+        """None: MuJoCo takes gyroscopic torques from the start of a step."""
+        return None
+
     def problem(self, delassus: Delassus) -> Any:
         """G, g, units and cones of all rows."""
         needed, spec, call = self.needed(), self.spec, self.call
         a = self.free.accelerations(needed, {})
-        ahead = {n: call(integration.ahead, self.turning[n], self.v[n], a[n], self.dt) for n in needed}
+        ahead = {n: self._ahead(n, a[n]) for n in needed}
         own = {n: self.v[n] for n in needed}
         every = list(range(len(spec.candidates)))
         free, before = self._rates(ahead, every), self._rates(own, every)

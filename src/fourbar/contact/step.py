@@ -20,6 +20,8 @@ from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
 from ..tree.cluster_tree import GROUND, Location
+from ..tree.clusters import Cluster
+from ..tree.links import Link
 from . import gauss_seidel, implicit_forces, integration
 from .bilateral import NO_SLACK, BilateralRows, bilateral_terms, links_of
 from .candidates import Candidate, JointRow, Manifold, OneOf, Spec, Touch, axes_of
@@ -172,6 +174,7 @@ class Stepper:
         self.s = self._sweeps()
         self.v = c.by_cluster("v")
         self.turning = [integration.straight(c.tree, cluster) for cluster in c.clusters]
+        self.tumbling = [self._tumbling(cluster) for cluster in c.clusters]
         self.free = FreeMotion(
             self.s, c.clusters, c.expanded, c.velocities(), self.implicit.forces(), c.F_ext(), c.gravity
         )  # fmt: skip
@@ -180,6 +183,22 @@ class Stepper:
         rows = evaluate_rows(self.s, self.bundles, c.coordinates(), c.velocities(), c.still())
         self.kept = [BilateralRows(*both) for both in zip(self.bundles, rows, strict=True)]
         self.blocks = self._blocks()
+
+    def _tumbling(self, cluster: Cluster) -> Link | None:
+        """The link of a cluster whose angular momentum is kept: one on which nothing acts implicitly."""
+        link = integration.tumbling(self.c.tree, cluster)
+        if link is None or tuple(self.s.tree.links[cluster.links[0]].armature) != tuple(link.armature):
+            return None
+        return link
+
+    def _ahead(self, n: int, a: Vec) -> Vec:
+        """The velocity of a cluster after the step, in the axes at its start."""
+        return self.call(integration.ahead, self.turning[n], self.tumbling[n], self.v[n], a, self.dt)
+
+    def _at_end(self, n: int, q: Vec, v: Vec) -> tuple[Vec, Vec]:
+        """Coordinates and velocity of a cluster at the end of the step."""
+        embedding = self.c.clusters[n].embedding
+        return self.call(integration.moved, self.turning[n], self.tumbling[n], embedding, q, v, self.dt)
 
     def _touched(self) -> list[int]:
         """The links that may touch something."""
@@ -310,7 +329,7 @@ class Stepper:
         """G, g and the bounds of all rows."""
         needed, spec = self.needed(), self.spec
         a = self.free.accelerations(needed, {})
-        ahead = {n: self.call(integration.ahead, self.turning[n], self.v[n], a[n], self.dt) for n in needed}
+        ahead = {n: self._ahead(n, a[n]) for n in needed}
         moved = self._moved(delassus, a)
         free = self._rates(ahead, list(range(len(spec.candidates))))
         bouncing = [k for k, x in enumerate(spec.candidates) if x.restitution > 0.0]
@@ -422,9 +441,8 @@ class Stepper:
         parts = tuple(Vec(impulse[b.first : b.first + b.size]) for b in self.blocks)
         every = list(range(len(c.clusters)))
         a = self.accelerated(delassus, self.call(_over_time, parts, dt))
-        q0, turning = c.by_cluster("q"), self.turning
-        ahead = [self.call(integration.ahead, turning[n], self.v[n], a[n], dt) for n in every]
-        both = [self.call(integration.moved, turning[n], c.clusters[n].embedding, q0[n], ahead[n], dt) for n in every]
+        ahead = [self._ahead(n, a[n]) for n in every]
+        both = [self._at_end(n, q, v) for n, (q, v) in enumerate(zip(c.by_cluster("q"), ahead, strict=True))]
         placed = zip(self.spec.candidates, self.placed, parts, strict=False)
         wrench = [self.call(world_force, own, x.axes, part, dt) for own, x, part in placed]
         return {

@@ -77,7 +77,7 @@ class Batch:
         self._number_shapes = {name: x.shape for name, x in self.numbers.items()}
         self._observed = read_observations(observe, scene.model)
         self._watch = scene.observer(self._parameters, self._observed)
-        self.observations = self._watch.see(self.q, self.v, self._numbers(slice(None)))
+        self.observations = self._watch.observe(self.q, self.v, self._numbers(slice(None)))
 
     def _spread(self, name: str, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         try:

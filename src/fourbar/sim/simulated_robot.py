@@ -271,7 +271,7 @@ class Simulation:
         if self.observed:
             values = {name: x.reshape(*self.given_q.shape[:-1], *x.shape[1:]) for name, x in self._values().items()}
             watch = self._observer(Observer, self.numbers.which, self.observed)
-            found = {name: x[None] for name, x in watch.see(motion.q[0], motion.v[0], values).items()}
+            found = {name: x[None] for name, x in watch.observe(motion.q[0], motion.v[0], values).items()}
             if len(motion.t) > 1:
                 later = self._later(motion, acted, values)
                 found = {name: np.concatenate([x, later[name]]) for name, x in found.items()}
@@ -296,7 +296,7 @@ class Simulation:
             given["a"] = follower.accelerations(motion.q[1:], motion.v[1:], tau)
         t = motion.t[1:].reshape(-1, *[1] * (motion.q.ndim - 2))
         watch = self._observer(InstantObserver, law, self.observed)
-        return watch.see(t, motion.q[1:], motion.v[1:], given, values)
+        return watch.observe(t, motion.q[1:], motion.v[1:], given, values)
 
     def _observer(self, make: Any, *given: Any) -> Any:
         return kept_observer(vars(self.robot).setdefault("_observers", {}), make, self.robot.model, *given)

@@ -132,14 +132,14 @@ class InstantObserver:
         found = {f"{OBSERVED}{name}": x.write(end) for name, x in self._observed}
         return {"q": given["q"], "v": given["v"], **found}
 
-    def see(self, t: Any, q: np.ndarray, v: np.ndarray, controls: dict[str, Any], numbers: Any) -> dict[str, Any]:
+    def observe(self, t: Any, q: np.ndarray, v: np.ndarray, controls: dict[str, Any], numbers: Any) -> dict[str, Any]:
         """What is observed, by name; leading axes broadcast."""
         if tuple(controls) not in self._rollouts:
             self._rollouts[tuple(controls)] = self._rollout(controls)
         rollout = self._rollouts[tuple(controls)]
         rolled = rollout.run({"q": q, "v": v}, {}, {"t": t, **controls, **numbers}, steps=1)
         axis = rolled.made.ndim
-        return {name: np.take(rolled.records[f"seen {name}"], 0, axis=axis) for name, _ in self._observed}
+        return {name: np.take(rolled.records[f"{OBSERVED}{name}"], 0, axis=axis) for name, _ in self._observed}
 
     def _rollout(self, controls: dict[str, Any]) -> Rollout:
         tree, which = self._model.cluster_tree, self._law.which

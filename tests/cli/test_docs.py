@@ -8,11 +8,14 @@ import runpy
 import sys
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_DRIVEN = {"README.md": [("run", "reached")], "howto.md": [("motion", "found")]}  # motions to the second of some poses
 _BLOCK = re.compile(r"(?:<!-- needs: (?P<needs>\S+) -->\n)?```python\n(?P<code>.*?)```", re.DOTALL)
 
 
@@ -27,10 +30,13 @@ def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """All blocks of a page, in order, in one namespace, beside the examples; tracebacks point into the page."""
     copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
-    space: dict[str, object] = {"__name__": "__main__"}
+    space: dict[str, Any] = {"__name__": "__main__"}
     for line, needs, code in _blocks(page):
         if needs is None or importlib.util.find_spec(needs.partition(".")[0]) is not None:
             exec(compile("\n" * line + code, str(page), "exec"), space)
+    for moved, goals in _DRIVEN.get(page.name, ()):
+        if moved in space:
+            assert np.abs(space[moved].q[-1] - space[goals].q[1]).max() < 0.02, f"{moved} does not end where it says"
 
 
 _LONG = ("actuators.py", "sweep_on_a_cluster.py")  # each takes as long as all others

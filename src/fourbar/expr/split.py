@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from .program import Block, Call, Instruction, Program, Repeat, Store
 
@@ -21,7 +23,7 @@ def split(program: Program, size: int) -> Program:
     moved = {call.block for call in program.calls if call.bases != (0,)}
     for number, block in enumerate(program.blocks):
         port, first = (block.ports, 0) if number in moved else (0, program.slots)
-        cut, kept = ([block], 0) if len(block.code) <= size else _cut(block, size, port, first)
+        cut, kept = ([block], 0) if len(block.code) <= size else _cut(block, size, port, first, number not in moved)
         parts.append(list(range(len(blocks), len(blocks) + len(cut))))
         blocks.extend(cut)
         most = max(most, kept)
@@ -37,38 +39,49 @@ def split(program: Program, size: int) -> Program:
     return replace(program, slots=program.slots + most, blocks=tuple(blocks), calls=tuple(calls), repeats=repeats)
 
 
-def _cut(block: Block, size: int, port: int, first: int) -> tuple[list[Block], int]:
+def _early(block: Block) -> frozenset[Store]:
+    """The stores of a block on absolute slots that may be made as soon as there is a value: nothing is read there."""
+    read = {tuple(place) for op, *place in block.code if op == "load"}
+    computed = (s for s in block.stores if isinstance(s.value, int) and block.code[s.value][0] not in _MEMORY)
+    return frozenset(s for s in computed if (s.port, s.offset) not in read)
+
+
+def _cut(block: Block, size: int, port: int, first: int, absolute: bool) -> tuple[list[Block], int]:
     """The parts of a block, and how many slots they need between them, from `first` of a port on.
 
-    The last part makes all stores.
+    A part stores what it has computed, if nothing is read there (which is known on absolute slots); the last one makes
+    all other stores.
     """
+    early = _early(block) if absolute else frozenset()
     part_of = [i // size for i in range(len(block.code))]
     last = part_of[-1]
-    kept: dict[int, int] = {}  # instruction that a later part uses -> its place among the slots in between
+    places: dict[int, list[tuple[int, int]]] = {}  # by instruction where its value is put: later parts read the first
+    for s in block.stores:
+        if s in early and isinstance(s.value, int):
+            places.setdefault(s.value, []).append((s.port, s.offset))
+    late = tuple(s for s in block.stores if s not in early)
+    used: list[tuple[Any, int]] = [(s.value, last) for s in late]
     for i, (op, *operands) in enumerate(block.code):
-        if op not in _MEMORY:
-            for a in operands:
-                if a.__class__ is int and part_of[a] != part_of[i] and block.code[a][0] not in _MEMORY:
-                    kept.setdefault(a, len(kept))
-    for store in block.stores:
-        a = store.value
-        if isinstance(a, int) and part_of[a] != last and block.code[a][0] not in _MEMORY:
-            kept.setdefault(a, len(kept))
-    between = {i: (port, first + at) for i, at in kept.items()}
-    parts = [_Part(block, between) for _ in range(last + 1)]
+        used += [(a, part_of[i]) for a in operands] if op not in _MEMORY else ()
+    kept = 0
+    for a, part in used:
+        if a.__class__ is int and part_of[a] != part and block.code[a][0] not in _MEMORY and a not in places:
+            places[a] = [(port, first + kept)]
+            kept += 1
+    parts = [_Part(block, places) for _ in range(last + 1)]
     for i, (op, *_) in enumerate(block.code):
         if op not in _MEMORY:
             parts[part_of[i]].compute(i)
-    finished = [part.finish(number == last) for number, part in enumerate(parts)]
-    return [part for part in finished if part.stores], len(kept)
+    finished = [part.finish(late if number == last else ()) for number, part in enumerate(parts)]
+    return [part for part in finished if part.stores], kept
 
 
 class _Part:
     """Some instructions of a block, as a block of their own."""
 
-    def __init__(self, block: Block, between: dict[int, tuple[int, int]]) -> None:
+    def __init__(self, block: Block, places: Mapping[int, list[tuple[int, int]]]) -> None:
         self._block = block
-        self._between = between
+        self._places = places
         self._number: dict[int, int] = {}
         self._code: list[Instruction] = []
         self._made: list[int] = []
@@ -76,7 +89,7 @@ class _Part:
     def _place(self, i: int) -> int:
         """Where instruction i of the whole block is found here: computed, or read."""
         if i not in self._number:
-            read = self._block.code[i] if self._block.code[i][0] in _MEMORY else ("load", *self._between[i])
+            read = self._block.code[i] if self._block.code[i][0] in _MEMORY else ("load", *self._places[i][0])
             self._number[i] = len(self._code)
             self._code.append(read)
         return self._number[i]
@@ -88,11 +101,10 @@ class _Part:
         self._code.append((op, *placed))
         self._made.append(i)
 
-    def finish(self, is_last: bool) -> Block:
-        stores = [Store(*self._between[i], self._number[i]) for i in self._made if i in self._between]
-        if is_last:
-            for s in self._block.stores:
-                value = self._place(s.value) if isinstance(s.value, int) else s.value
-                stores.append(Store(s.port, s.offset, value))
-        ports = max([self._block.ports, *(port + 1 for port, _ in self._between.values())])
+    def finish(self, late: Iterable[Store]) -> Block:
+        stores = [Store(*place, self._number[i]) for i in self._made for place in self._places.get(i, ())]
+        for s in late:
+            value = self._place(s.value) if isinstance(s.value, int) else s.value
+            stores.append(Store(s.port, s.offset, value))
+        ports = max([self._block.ports, *(port + 1 for places in self._places.values() for port, _ in places)])
         return Block(ports, self._block.table, tuple(self._code), tuple(stores))

@@ -9,8 +9,8 @@ LLVM compiles at its lowest level in files that are about mechanics (`_LOW`): th
 in a third of the time. What is about machine code itself, or compares with other libraries, is compiled as users have
 it, and so is all that `-m quick` and `-m slow` run.
 
-What collection leaves in memory (modules, thousands of tests) stays to the end, and so do the robots that the tests of
-a file keep: the garbage collector looks at them once, at the end of the file, and never again.
+What collection leaves in memory (modules, thousands of tests) stays to the end: the garbage collector does not look at
+it again and again. Nor does it look at what earlier tests have left where a test asks for a collection (`only_new`).
 """
 
 from __future__ import annotations
@@ -62,27 +62,28 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     """Let the garbage collector pass over what there is so far, and look at the rest less often than by default."""
     gc.freeze()
-    gc.set_threshold(200_000, 50)
+    gc.set_threshold(50_000, 20)
     gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
-    """Choose the level for LLVM. After the last test of a file, free its garbage, and let the collector pass over what
-    is left."""
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Choose the level for LLVM."""
     from fourbar.compile import llvm  # not before NumPy is told about threads
 
     shipped = llvm._CODEGEN_LEVEL
     if item.config.getoption("markexpr") == "not slow" and _LOW.match(item.nodeid):
         llvm._CODEGEN_LEVEL = 0
     try:
-        done = yield
+        return (yield)
     finally:
         llvm._CODEGEN_LEVEL = shipped
-    if nextitem is None or nextitem.path != item.path:
-        gc.collect()
-        gc.freeze()
-    return done
+
+
+@pytest.fixture
+def only_new() -> None:
+    """Let the garbage collector pass over what there is before a test: robots and programs by the million."""
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -88,6 +88,7 @@ def test_a_spanning_tree_without_regular_dynamics_is_copied():
         fb.System(tree.mechanism)
 
 
+@pytest.mark.usefixtures("only_new")
 def test_they_are_freed():
     system = fb.robots.four_bar()
     system.mass_matrix(system.neutral()), system.inverse_dynamics(*arguments(system, "inverse_dynamics", (4,)))

@@ -19,7 +19,7 @@ from fourbar.joints import Revolute
 
 from .support import machine_code_only, python
 
-pytestmark = machine_code_only
+pytestmark = [machine_code_only, pytest.mark.usefixtures("only_new")]
 LINUX = pytest.mark.skipif(not supported(), reason="about memory for code under Linux")
 Q = np.array([0.3])
 

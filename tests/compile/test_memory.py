@@ -17,6 +17,7 @@ from fourbar.joints import Revolute
 
 from .support import INTERPRETED, enough, fast_calls_only, machine_code_only, python, same_bits
 
+pytestmark = pytest.mark.usefixtures("only_new")
 Q = np.array([0.3, -0.7])
 OUT = np.empty(2)
 MANY = np.random.default_rng(0).random((100, 2))

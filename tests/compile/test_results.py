@@ -190,6 +190,7 @@ def test_a_dictionary_of_weak_references(f):
         assert same_bits(result, wanted(SAMPLES[number]))
 
 
+@pytest.mark.usefixtures("only_new")
 def test_results_outlive_the_robot():
     system = fb.robots.double_pendulum()
     results = [system.inverse_dynamics(q, q, q) for q in SAMPLES[:20]]

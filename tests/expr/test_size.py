@@ -30,7 +30,7 @@ def wide(x, count):
 
 
 @pytest.fixture(autouse=True)
-def no_collection():
+def no_collection(only_new):
     """Graphs are freed between the tests; while the clock runs, nobody looks for garbage among millions of nodes."""
     gc.collect()
     gc.disable()

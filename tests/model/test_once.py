@@ -112,6 +112,7 @@ def test_an_edited_robot_is_lowered_once(robot: str, edit: str, lowered: list[st
     assert other.nv >= 0 and len(lowered) <= 1  # none where the image of an equal robot is known
 
 
+@pytest.mark.usefixtures("only_new")
 def test_what_was_found_goes_with_its_mechanism() -> None:
     mechanism = replace(looped.mechanism("four_bar").mechanism)
     lower(mechanism)

@@ -177,6 +177,14 @@ def test_messages(what: Any, joints: Any, error: type[Exception], words: str) ->
         motion(fb.robots.double_pendulum()).plot(what, joints=joints)
 
 
+def test_no_states_and_no_numbers_are_refused() -> None:
+    robot = fb.robots.double_pendulum()
+    with pytest.raises(ArgumentError, match="no state to draw"):
+        motion(robot, 0).plot()
+    with pytest.raises(ArgumentError, match=r"torque\(t, q, v\) or an array, got 'drive'"):
+        motion(robot).plot(torque="drive")  # type: ignore[arg-type]
+
+
 def test_without_a_robot_or_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = fb.Trajectory(np.zeros(1), np.zeros((1, 2)), np.zeros((1, 2)), np.zeros(1))
     with pytest.raises(ArgumentError, match="has no robot"):

@@ -121,6 +121,23 @@ def test_a_motion_that_is_stopped_stays_where_it_is_put(serve: Callable[..., fb.
     assert player.t == 0.0
 
 
+@pytest.mark.parametrize(
+    ("q", "options", "words"),
+    [
+        ([np.nan, 0.0], {}, "q is NaN"),
+        (None, {"host": "192.0.2.1"}, "host='192.0.2.1' cannot be served"),
+        (None, {"host": "no such host"}, "host='no such host' cannot be served"),
+        (None, {"spread": -1.0}, "spread=-1.0"),
+        (None, {"spread": "wide"}, "spread='wide'"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(
+    serve: Callable[..., fb.View], q: Any, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(fb.ArgumentError, match=words):
+        serve(fb.robots.double_pendulum(), q, **options)
+
+
 def test_a_scene_is_shown_on_its_ground(serve: Callable[..., fb.View]) -> None:
     b = fb.Builder("ball")
     b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004, 0.004, 0.004))

@@ -77,6 +77,8 @@ def _chosen(motion: PlottedMotion, what: Sequence[str] | None) -> list[str]:
 
 def _thinned(motion: PlottedMotion) -> PlottedMotion:
     """The motion with no more points than a picture can show."""
+    if not len(motion.t):
+        raise ArgumentError("plot: there is no state to draw: the motion has no rows")
     step = -(-len(motion.t) // _MOST_POINTS)
     if step == 1:
         return motion

@@ -114,7 +114,13 @@ def _forces(torque: Any, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndar
     if callable(torque):
         asked = (np.asarray(torque(*now), float) for now in zip(t, q, v, strict=True))
         return np.array([np.broadcast_to(x, v.shape[1:]) for x in asked])
-    array, (n, nv) = np.asarray(torque, float), v.shape
+    n, nv = v.shape
+    try:
+        array = np.asarray(torque, float)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"plot: torque must be a function torque(t, q, v) or an array, got {torque!r:.80}"
+        ) from None
     if array.ndim != 2 or array.shape[1] != nv or array.shape[0] not in (n, n - 1):
         raise ArgumentError(
             f"plot: torque must be a function torque(t, q, v) or an array ({n}, {nv}), one row for each recorded time, "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from ..errors import ArgumentError
 from .drawing import LAYERS
 from .gltf import glb
 from .pictures import film, picture
-from .recorded_motion import RecordedMotion
+from .recorded_motion import RecordedMotion, apart
 from .standalone_page import page
 
 ENDINGS = {".html": "a page", ".glb": "glTF", ".png": "a picture", ".gif": "a film", ".mp4": "a film"}
@@ -25,7 +24,7 @@ def write(recording: RecordedMotion, path: Path, **options: Any) -> None:
     if ending not in ENDINGS:
         raise ArgumentError(f"save: {path.name!r} has an unknown ending; expected .npz, {', '.join(ENDINGS)}")
     _check(ending, options)
-    recording = replace(recording, spread=float(options.pop("spread", recording.spread)))
+    recording = apart(recording, options.pop("spread", recording.spread))
     if ending == ".html":
         path.write_text(page(recording, **options), encoding="utf-8")
     elif ending == ".glb":

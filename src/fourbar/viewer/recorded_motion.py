@@ -140,6 +140,13 @@ class RecordedMotion:
         return _FORCE
 
 
+def apart(recording: Recording, distance: Any) -> Recording:
+    """The same with its worlds at such a distance (m) from each other."""
+    if not isinstance(distance, int | float | np.number) or not 0.0 <= distance < np.inf:
+        raise ArgumentError(f"spread={distance!r}: expected a distance (m) of worlds, zero or more")
+    return replace(recording, spread=float(distance))
+
+
 def held(q: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Configurations (n, ..., nq) in which those that are not finite are replaced by the last finite ones before."""
     good = np.isfinite(q).all(axis=-1)
@@ -159,5 +166,7 @@ def still(
     q = np.asarray(robot.neutral() if q is None else q, float)
     if q.shape[-1:] != (robot.nq,):
         raise ArgumentError(f"q has shape {q.shape}, expected (..., {robot.nq})")
+    if not np.isfinite(q).all():
+        raise ArgumentError("q is NaN or infinite; finite configurations are shown")
     more = {"terrains": tuple(terrains), "touching": tuple(touching)}
     return RecordedMotion.of(robot, np.zeros(1), q[None] if q.ndim > 1 else q[None, None], **more)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from io import StringIO
@@ -30,6 +31,19 @@ def viser_module() -> Any:
     return needed("viser", "view", "the viewer")
 
 
+def _check_host(host: Any) -> None:
+    """Refuse an address that is not of this machine: viser would try all ports, for ever."""
+    try:
+        family, kind, _, _, (name, *_) = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as tried:
+            tried.bind((name, 0))
+    except (OSError, TypeError, UnicodeError) as error:
+        raise ArgumentError(
+            f"host={host!r} cannot be served from this machine ({error}); expected {LOCAL!r}, this machine only, or "
+            "'0.0.0.0', its network too"
+        ) from None
+
+
 class DrawnGroup(NamedTuple):
     """Items with the same surface and opacity, which are drawn together, and what draws them."""
 
@@ -46,6 +60,7 @@ class ServedPage:
         if not isinstance(port, int) or not 0 <= port < 65536:
             raise ArgumentError(f"port={port!r}: expected a whole number from 0 to 65535")
         make = viser_module().ViserServer
+        _check_host(host)
         with redirect_stdout(StringIO()):  # it prints its address, which `view` does
             self.server: Any = make(host=host, port=port, label=title, verbose=False)
         self.gui, self.scene = self.server.gui, self.server.scene

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import webbrowser
 from contextlib import redirect_stdout
-from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from ..errors import ArgumentError, warn
 from .motion_page import MotionPage
-from .recorded_motion import RecordedMotion, still
+from .recorded_motion import RecordedMotion, apart, still
 from .robot_page import RobotPage
 from .served_page import LOCAL, ServedPage
 
@@ -182,7 +181,7 @@ def view(
     <fourbar View of 'tello' at http://localhost:8080>
     """
     recording = recording_of(what, q)
-    recording = replace(recording, spread=float(spread)) if spread else recording
+    recording = apart(recording, spread) if spread != 0.0 else recording
     drawing = recording.drawing()
     warn_of_missing(drawing.notes)
     name = recording.robot.name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +56,17 @@ def test_errors_are_messages(arguments: list[str], message: str, capsys: pytest.
     assert printed.err.startswith(f"fourbar {arguments[0]}: error: ")
     assert message in printed.err
     assert printed.err.count("\n") == 1
+
+
+def test_warnings_are_lines_without_a_place_in_the_source(tmp_path: Path) -> None:
+    text = (
+        '<robot name="arm"><link name="arm"><visual><geometry><mesh filename="package://nowhere/arm.stl"/></geometry>'
+    )
+    (tmp_path / "arm.urdf").write_text(f"{text}</visual></link></robot>", encoding="utf-8")
+    command = [sys.executable, "-m", "fourbar", "view", "arm.urdf", "--output", "arm.html"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0 and run.stdout == "wrote arm.html\n"
+    assert run.stderr.startswith("warning: view: mesh") and run.stderr.count("\n") == 1
 
 
 def test_interruption_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,11 +13,11 @@ import pytest
 
 import fourbar as fb
 from fourbar.cli.main import main
+from fourbar.mechanism.geometry import Geometry
 from fourbar.sim.results import load_recording
 from fourbar.viewer import pictures
-from fourbar.viewer.recorded_motion import still
+from fourbar.viewer.recorded_motion import still, warn_of_missing
 from fourbar.viewer.standalone_page import page
-from fourbar.viewer.view import warn_of_missing
 
 
 @pytest.fixture(scope="module")
@@ -190,3 +190,14 @@ def test_what_cannot_be_shown_is_refused(run: fb.Trajectory) -> None:
 def test_a_missing_mesh_is_said_in_one_line() -> None:
     with pytest.warns(UserWarning, match=r"a\.stl.*1 more"):
         warn_of_missing(("mesh 'a.stl' was not found", "mesh 'b.stl' was not found"))
+
+
+@pytest.mark.parametrize("name", ["arm.html", "arm.glb"])
+def test_files_say_that_a_mesh_is_missing(name: str, tmp_path: Path) -> None:
+    b = fb.Builder("arm")
+    shape = Geometry("mesh", mesh="package://nowhere/arm.stl")
+    b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0.0, 0.0, -0.2), geometry=[shape])
+    robot = b.build()
+    moved = fb.Trajectory(np.arange(2.0), np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(2), robot)
+    with pytest.warns(UserWarning, match=r"arm\.stl.*boxes stand for them"):
+        moved.save(tmp_path / name)

@@ -112,7 +112,7 @@ def test_a_seek_moves_the_time_line(serve: Callable[..., fb.View]) -> None:
 def test_a_motion_that_is_stopped_stays_where_it_is_put(serve: Callable[..., fb.View]) -> None:
     """Also where the player is about to show its next state."""
     robot = fb.robots.double_pendulum()
-    player = serve(fb.simulate(robot, [0.3, 0.0], duration=1.0, dt=0.01)).control
+    player: Any = serve(fb.simulate(robot, [0.3, 0.0], duration=1.0, dt=0.01)).control
     with player._lock:
         time.sleep(0.2)  # until the player waits for its turn
         player.playing.value = False

@@ -6,6 +6,7 @@ import argparse
 import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 from .. import __version__
@@ -62,12 +63,18 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _said(message: Warning | str, *_: object) -> str:
+    """A warning as a reader of a terminal wants it: no file of ours, no line."""
+    return f"warning: {message}\n"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters should not make the command fail
     args = build_parser().parse_args(arguments)
+    usual, warnings.formatwarning = warnings.formatwarning, _said
     try:
         code = args.run(args)
         sys.stdout.flush()
@@ -85,3 +92,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         where = "" if error.filename is None else f": {str(error.filename)!r}"
         print(f"fourbar {args.command}: error: {error.strerror or error}{where}", file=sys.stderr)
         return _FAILED
+    finally:
+        warnings.formatwarning = usual

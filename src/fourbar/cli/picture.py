@@ -94,7 +94,7 @@ def joints(axes: Any, robot: System, t: np.ndarray, q: np.ndarray) -> None:
         values = (found.values - found.lower) / (found.upper - found.lower)
         axes.axhspan(0.0, 1.0, color=BAND, zorder=0)
         axes.set_ylim(max(-1.0, min(-0.15, values.min())), min(2.0, max(1.15, values.max())))
-        axes.set_title(f"joints within their limits (band){few}")
+        axes.set_title(f"joints, and the range within their limits (band){few}")
         label = "part of the range"
     else:
         axes.set_title(("joint angles" if found.turning else "joint coordinates") + few)

@@ -9,7 +9,7 @@ from ..errors import ArgumentError
 from .drawing import LAYERS
 from .gltf import glb
 from .pictures import film, picture
-from .recorded_motion import RecordedMotion, apart
+from .recorded_motion import RecordedMotion, apart, warn_of_missing
 from .standalone_page import page
 
 ENDINGS = {".html": "a page", ".glb": "glTF", ".png": "a picture", ".gif": "a film", ".mp4": "a film"}
@@ -25,6 +25,7 @@ def write(recording: RecordedMotion, path: Path, **options: Any) -> None:
         raise ArgumentError(f"save: {path.name!r} has an unknown ending; expected .npz, {', '.join(ENDINGS)}")
     _check(ending, options)
     recording = apart(recording, options.pop("spread", recording.spread))
+    warn_of_missing(recording.drawing().notes)
     if ending == ".html":
         path.write_text(page(recording, **options), encoding="utf-8")
     elif ending == ".glb":

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import refuse_lazy
 from ..contact.shapes import Shape
 from ..contact.terrain import Terrain
-from ..errors import ArgumentError
+from ..errors import ArgumentError, warn
 from . import triangles
 from .draw_robot import draw
 from .drawing import Drawing
@@ -140,7 +140,7 @@ class RecordedMotion:
         return _FORCE
 
 
-def apart(recording: Recording, distance: Any) -> Recording:
+def apart(recording: RecordedMotion, distance: Any) -> RecordedMotion:
     """The same with its worlds at such a distance (m) from each other."""
     if not isinstance(distance, int | float | np.number) or not 0.0 <= distance < np.inf:
         raise ArgumentError(f"spread={distance!r}: expected a distance (m) of worlds, zero or more")
@@ -170,3 +170,11 @@ def still(
         raise ArgumentError("q is NaN or infinite; finite configurations are shown")
     more = {"terrains": tuple(terrains), "touching": tuple(touching)}
     return RecordedMotion.of(robot, np.zeros(1), q[None] if q.ndim > 1 else q[None, None], **more)
+
+
+def warn_of_missing(notes: tuple[str, ...]) -> None:
+    """One line about meshes that could not be shown."""
+    if notes:
+        first, *others = notes
+        more = f" (and {len(others)} more like it)" if others else ""
+        warn(f"view: {first}{more}; boxes are drawn instead", UserWarning)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, warn
+from ..errors import ArgumentError
 from .motion_page import MotionPage
-from .recorded_motion import RecordedMotion, apart, still
+from .recorded_motion import RecordedMotion, apart, still, warn_of_missing
 from .robot_page import RobotPage
 from .served_page import LOCAL, ServedPage
 
@@ -191,11 +191,3 @@ def view(
     if browser:
         webbrowser.open(shown.url)
     return shown
-
-
-def warn_of_missing(notes: tuple[str, ...]) -> None:
-    """One line about meshes that could not be shown."""
-    if notes:
-        first, *others = notes
-        more = f" (and {len(others)} more like it)" if others else ""
-        warn(f"view: {first}{more}; boxes are drawn instead", UserWarning)

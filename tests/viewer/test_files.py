@@ -199,5 +199,5 @@ def test_files_say_that_a_mesh_is_missing(name: str, tmp_path: Path) -> None:
     b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0.0, 0.0, -0.2), geometry=[shape])
     robot = b.build()
     moved = fb.Trajectory(np.arange(2.0), np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(2), robot)
-    with pytest.warns(UserWarning, match=r"arm\.stl.*boxes stand for them"):
+    with pytest.warns(UserWarning, match=r"arm\.stl.*boxes are drawn instead"):
         moved.save(tmp_path / name)

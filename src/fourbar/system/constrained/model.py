@@ -13,6 +13,7 @@ from ...algorithms.constrained.rows import ConstraintRows
 from ...errors import ArgumentError, ModelError
 from ...functions.arguments import DeclaredArgument
 from ...functions.constraint_rows import Given, bundle, title
+from ...functions.context import Context
 from ...functions.model import Changes, Model
 from ...mechanism.mechanism import Mechanism
 from ...once import cached_property
@@ -121,6 +122,21 @@ class NumericRecorder:
     def call(self, function: Any, *args: Any) -> Any:
         """Just call it."""
         return function(*args)
+
+
+def computed(model: Model, method: Any, static: Mapping[str, Any], values: Mapping[str, Any]) -> list[np.ndarray]:
+    """The results of a method at values by name; NaN or infinite where one is undefined."""
+    given = [a for a in method.given(model) if a.name in values]
+
+    def results(number: Callable[[Any], Any]) -> list[np.ndarray]:
+        found = method.record(Context(model, NumericRecorder(values, number), given), **static)
+        return [np.array([float(x) for x in entries]).reshape(shape) for _, shape, entries in found]
+
+    try:
+        return results(float)
+    except (ArithmeticError, ValueError):  # which NumPy's slower numbers do not raise
+        with np.errstate(all="ignore"):
+            return results(np.float64)
 
 
 def read_tolerance(tolerance: Any) -> float:

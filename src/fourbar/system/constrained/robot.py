@@ -12,7 +12,6 @@ from ...algorithms.constrained.multipliers import IndependentRows
 from ...arrays import Argument, to_array
 from ...errors import ArgumentError, ModelError
 from ...functions.arguments import Q
-from ...functions.context import Context
 from ...functions.function import make_method
 from ...functions.registry import Method
 from ...linalg import ranks
@@ -29,7 +28,7 @@ from .frozen import Frozen
 from .hybrid import HybridDynamics
 from .inverse_dynamics import Drives, make_inverse, read_drives
 from .method_recordings import METHODS, without_health
-from .model import ConstrainedModel, Given, NumericRecorder, named, read_gains, read_tolerance
+from .model import ConstrainedModel, Given, computed, named, read_gains, read_tolerance
 from .redundant_samples import Resolved, by_svd
 
 if TYPE_CHECKING:
@@ -479,17 +478,7 @@ class Constrained(Frozen):
 
     def _run(self, method: Method, static: dict[str, Any] | None = None, **values: Any) -> list[np.ndarray]:
         """A recording, run on numbers; NaN or infinite where a result is undefined."""
-        given = [a for a in method.given(self._model) if a.name in values]
-
-        def recorded(number: Callable[[Any], Any]) -> list[np.ndarray]:
-            found = method.record(Context(self._model, NumericRecorder(values, number), given), **static or {})
-            return [np.array([float(x) for x in entries]).reshape(shape) for _, shape, entries in found]
-
-        try:
-            return recorded(float)
-        except (ArithmeticError, ValueError):  # which NumPy's slower numbers do not raise
-            with np.errstate(all="ignore"):
-                return recorded(np.float64)
+        return computed(self._model, method, static or {}, values)
 
     def choose(self, name: str, static: dict[str, Any]) -> IndependentRows:
         """The rows that stand for all, where the constraints are met."""

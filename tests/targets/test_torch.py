@@ -456,7 +456,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(fb.ArgumentError, match="q is a dask array"):
         f(lazy, v, a)
     hung = robot.constrained(fb.constraints.Contact("lower", "point"))  # what it computes depends on values
-    with pytest.raises(fb.ArgumentError, match="one program"):
+    with pytest.raises(fb.ArgumentError, match="single program"):
         to_torch.function(hung.forward_dynamics)
 
 

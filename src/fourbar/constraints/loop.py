@@ -109,7 +109,7 @@ EDITED: dict[str, Callable[..., Loop]] = {}  # loops of any kind in an edited ro
 
 
 def _edited(how: str) -> Callable[..., Loop]:
-    imported(f"{__package__}.edited")  # when first needed: few robots are edited
+    imported(f"{__package__}.edited_loops")  # when first needed: few robots are edited
     return EDITED[how]
 
 

@@ -40,10 +40,10 @@ def same(program, cut, values):
 
 
 @EXAMPLES
-@given(schedules, wishes, layouts, sizes, seeds)
-def test_random_programs(schedule, wanted, layout, size, seed):
+@given(schedules, wishes, layouts, sizes, st.booleans(), seeds)
+def test_random_programs(schedule, wanted, layout, size, early, seed):
     program = record(schedule, wanted, recorder(layout))
-    cut = split(program, size)
+    cut = split(program, size, early)
     values = {"x": np.reshape(generic(seed, 6), (2, 3)), "y": generic(seed + 1, 3)}
     same(program, cut, values)
     assert all(computed(block) <= size for block in cut.blocks)
@@ -54,6 +54,7 @@ def test_random_programs(schedule, wanted, layout, size, seed):
 def test_samples(name, size):
     program = GOLDEN[name]()
     same(program, split(program, size), inputs(program, 3))
+    same(program, split(program, size, early=True), inputs(program, 3))
 
 
 @pytest.mark.parametrize("layout", [1000, -1, -2])

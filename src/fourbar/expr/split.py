@@ -11,9 +11,10 @@ from .program import Block, Call, Instruction, Program, Repeat, Store
 _MEMORY = ("load", "table")
 
 
-def split(program: Program, size: int) -> Program:
+def split(program: Program, size: int, early: bool = False) -> Program:
     """The same program in blocks of at most `size` instructions, splitting where necessary.
 
+    If `early`, a part of a block on absolute slots stores what it has computed; otherwise the last part does.
     Values that a part passes to a later part of its block lie in slots behind those of the program. A block on absolute
     slots keeps its port; others get one more.
     """
@@ -23,7 +24,8 @@ def split(program: Program, size: int) -> Program:
     moved = {call.block for call in program.calls if call.bases != (0,)}
     for number, block in enumerate(program.blocks):
         port, first = (block.ports, 0) if number in moved else (0, program.slots)
-        cut, kept = ([block], 0) if len(block.code) <= size else _cut(block, size, port, first, number not in moved)
+        at_once = early and number not in moved
+        cut, kept = ([block], 0) if len(block.code) <= size else _cut(block, size, port, first, at_once)
         parts.append(list(range(len(blocks), len(blocks) + len(cut))))
         blocks.extend(cut)
         most = max(most, kept)
@@ -39,27 +41,26 @@ def split(program: Program, size: int) -> Program:
     return replace(program, slots=program.slots + most, blocks=tuple(blocks), calls=tuple(calls), repeats=repeats)
 
 
-def _early(block: Block) -> frozenset[Store]:
+def _at_once(block: Block) -> frozenset[Store]:
     """The stores of a block on absolute slots that may be made as soon as there is a value: nothing is read there."""
     read = {tuple(place) for op, *place in block.code if op == "load"}
     computed = (s for s in block.stores if isinstance(s.value, int) and block.code[s.value][0] not in _MEMORY)
     return frozenset(s for s in computed if (s.port, s.offset) not in read)
 
 
-def _cut(block: Block, size: int, port: int, first: int, absolute: bool) -> tuple[list[Block], int]:
+def _cut(block: Block, size: int, port: int, first: int, early: bool) -> tuple[list[Block], int]:
     """The parts of a block, and how many slots they need between them, from `first` of a port on.
 
-    A part stores what it has computed, if nothing is read there (which is known on absolute slots); the last one makes
-    all other stores.
+    If `early`, a part stores what it has computed where nothing is read; the last one makes all other stores.
     """
-    early = _early(block) if absolute else frozenset()
+    at_once = _at_once(block) if early else frozenset()
     part_of = [i // size for i in range(len(block.code))]
     last = part_of[-1]
     places: dict[int, list[tuple[int, int]]] = {}  # by instruction where its value is put: later parts read the first
     for s in block.stores:
-        if s in early and isinstance(s.value, int):
+        if s in at_once and isinstance(s.value, int):
             places.setdefault(s.value, []).append((s.port, s.offset))
-    late = tuple(s for s in block.stores if s not in early)
+    late = tuple(s for s in block.stores if s not in at_once)
     used: list[tuple[Any, int]] = [(s.value, last) for s in late]
     for i, (op, *operands) in enumerate(block.code):
         used += [(a, part_of[i]) for a in operands] if op not in _MEMORY else ()

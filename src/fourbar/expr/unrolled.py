@@ -242,7 +242,7 @@ class Unrolled:
         for graph in self._graphs:  # whose nodes refer to it: without this the garbage collector has to find them all
             graph.nodes.clear()
             graph.table.clear()
-        return split(whole, max(_LONGEST, 2 * self._block_size))  # a single step may be as large as a robot
+        return split(whole, max(_LONGEST, 2 * self._block_size), early=True)  # a step may be as large as a robot
 
     def _blocks(self, kept: list[list[Value]]) -> tuple[tuple[Block, ...], tuple[Call, ...], tuple[Repeat, ...]]:
         blocks: list[Block] = []

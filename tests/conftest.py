@@ -5,10 +5,6 @@ And what is left out of the default run, for time: tests marked `slow`, cases na
 run; those that take long to compile, and outside of tests/loops some with loops, stand there in tests marked
 `every_mechanism` only. `-m slow` runs what is left out.
 
-LLVM compiles at its lowest level in files that are about mechanics (`_LOW`): the same instructions of the same widths,
-in a third of the time. What is about machine code itself, or compares with other libraries, is compiled as users have
-it, and so is all that `-m quick` and `-m slow` run.
-
 What collection leaves in memory (modules, thousands of tests) stays to the end: the garbage collector does not look at
 it again and again. Nor does it look at what earlier tests have left where a test asks for a collection (`only_new`).
 """
@@ -21,7 +17,6 @@ import re
 import shutil
 import signal
 import tempfile
-from collections.abc import Generator
 
 import pytest
 
@@ -31,9 +26,6 @@ _HEAVY = {
     "repeated",
 }  # fmt: skip
 _RANDOM = re.compile(r"tree([2-9]|1\d)")  # beyond the first two
-_LOW = re.compile(
-    r"tests/(cli|contact|convert|derivatives|edit|files|help|identification|learning|loops|model|physics|plots|robots|viewer)/"
-)
 _LOOPED = {"differential", "guided"}  # in tests of loops only
 
 
@@ -64,20 +56,6 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(50_000, 20)
     gc.enable()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Choose the level for LLVM."""
-    from fourbar.compile import llvm  # not before NumPy is told about threads
-
-    shipped = llvm._CODEGEN_LEVEL
-    if item.config.getoption("markexpr") == "not slow" and _LOW.match(item.nodeid):
-        llvm._CODEGEN_LEVEL = 0
-    try:
-        return (yield)
-    finally:
-        llvm._CODEGEN_LEVEL = shipped
 
 
 @pytest.fixture

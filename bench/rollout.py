@@ -85,7 +85,8 @@ def threads_row(turns: int) -> None:
     robot = robot_named("panda")
     q, v, u = states(robot, MANY)
     few, ratio = (_two_threads(robot, q, v, u, steps, turns) for steps in (8, 64))
-    row = f"panda         batch of {MANY}, two threads: {ratio:4.2f}x, 8 steps {few:4.2f}x (load {os.getloadavg()[0]:.1f})"
+    load = os.getloadavg()[0]
+    row = f"panda         batch of {MANY}, two threads: {ratio:4.2f}x, 8 steps {few:4.2f}x (load {load:.1f})"
     judged(row, ratio, 1.8, above=True)
 
 

@@ -128,29 +128,3 @@ def test_what_changes_from_pass_to_pass_is_not_reused():
     for _ in range(3):
         expected += math.cos(expected)
     np.testing.assert_allclose((cosine, y), (math.cos(expected), expected), rtol=1e-14)
-
-
-def wasteful(x, y):
-    """A step of which most is not used."""
-    return (sin(x) + y, tuple(cos(x * k) for k in range(2, 12)))
-
-
-def test_blocks_that_are_short_without_what_is_not_used_are_joined():
-    def algorithm(recorder, x):
-        y = x[1]
-        for _ in range(3):
-            y, _ = recorder.call(wasteful, x[0], y)
-        return [y]
-
-    program, found = program_and_results(Unrolled(block_size=20), algorithm, 0.5, 1.0)
-    np.testing.assert_allclose(found, [3.0 * math.sin(0.5) + 1.0], rtol=1e-15)
-    assert [[op for op, *_ in block.code] for block in program.blocks] == [["load", "sin", "load", "add", "add", "add"]]
-
-
-def test_a_block_that_was_begun_stays_one():
-    def algorithm(recorder, x):
-        (y,) = recorder.call(lambda x: (sin(x),), x[0])
-        recorder.begin_block()
-        return recorder.call(lambda x, y: (x * y,), x[1], y)
-
-    assert len(program_and_results(Unrolled(), algorithm, 0.5, 1.0)[0].blocks) == 2

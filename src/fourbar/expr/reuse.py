@@ -2,7 +2,7 @@
 
 Within a block equal operations are one node. A recorder ends a block wherever it has become long enough, and the steps
 that follow would compute again what they share with those before, so that the number of operations would depend on
-where blocks happen to end. Blocks of which little is used are joined.
+where blocks happen to end.
 """
 
 from __future__ import annotations
@@ -21,12 +21,10 @@ class Reuse:
     """Blocks, taken in the order in which they run. `values` of each block by node are filed anew, and gain those that
     later blocks take."""
 
-    def __init__(self, values: Sequence[dict[Expr, Value]], longest: int) -> None:
+    def __init__(self, values: Sequence[dict[Expr, Value]]) -> None:
         self.changed = False  # whether anything is taken
         self._same: dict[Value, Value] = {}  # values that are not computed any more, and what is taken instead
         self._values = values
-        self._longest = longest  # nodes of blocks that are joined
-        self._last, self._size, self._graph = 0, 0, Graph()  # the block that was written last
         self._first: dict[tuple[Any, ...], Expr] = {}  # by operation and operands the node that stands for all equals
         self._alike: dict[Value, Expr] = {}  # the same by value
         self._block: dict[Graph, int] = {}
@@ -36,29 +34,24 @@ class Reuse:
         """A value, or the one that is taken instead."""
         return self._same.get(value, value)
 
-    def take(self, block: int, kept: Sequence[Value], joins: bool = False) -> None:
-        """The next block, of which some values are kept. It may be joined to the one before if that `joins` them."""
+    def take(self, block: int, kept: Sequence[Value]) -> None:
+        """The next block, of which some values are kept."""
         nodes = reachable(v.expr for v in kept)
         if not nodes:
             return
+        graph = nodes[0].graph
+        self._block[graph] = block
         alike = self._number(nodes)
         for value in kept:
             self._alike[value] = alike[_node(value).id]
-        found = {node.id for node in nodes if node.op != "load" and alike[node.id].graph is not nodes[0].graph}
+        found = {node.id for node in nodes if node.op != "load" and alike[node.id].graph is not graph}
         uses, chosen = _chosen(nodes, kept, found) if found else (dict.fromkeys(alike, 1), ())
         taken = {i: self._value(alike[i]) for i in chosen}
-        left = [node for node in nodes if uses[node.id]]
-        joined = joins and self._size + len(left) <= self._longest
         written = {node.id: node for node in nodes}
-        if joined or taken or any(node.op == "load" and node.args[0] in self._same for node in nodes):
+        if taken or any(node.op == "load" and node.args[0] in self._same for node in nodes):
             self.changed = True
-            written = self._write(self._graph if joined else Graph(), left, taken)
-        if not joined:
-            self._last, self._size, self._graph = block, 0, next(iter(written.values())).graph
-        self._size += len(left)
-        self._block[nodes[0].graph] = self._last
-        self._values[block].clear()
-        self._keep(self._values[self._last], kept, taken, written)
+            written = self._write([node for node in nodes if uses[node.id]], taken)
+        self._keep(self._values[block], kept, taken, written)
 
     def _number(self, nodes: Iterable[Expr]) -> dict[int, Any]:
         """For each node the first that is equal to it, wherever that is; for loads of the unknown the value."""
@@ -84,14 +77,15 @@ class Reuse:
             self._alike[values[node]] = first
         return values[node]
 
-    def _write(self, graph: Graph, nodes: Iterable[Expr], taken: Mapping[int, Value]) -> dict[int, Expr]:
-        """The nodes that are left, as those of another graph."""
+    def _write(self, nodes: Iterable[Expr], taken: Mapping[int, Value]) -> dict[int, Expr]:
+        """The nodes that are left, as those of a new graph."""
+        graph = Graph()
         written: dict[int, Expr] = {}
         for node in nodes:
-            if node.id in taken or node.op == "load":
-                value = taken[node.id] if node.id in taken else self.of(node.args[0])
-                own = value.expr
-                written[node.id] = own if own is not None and own.graph is graph else graph.node("load", value)
+            if node.id in taken:
+                written[node.id] = graph.node("load", taken[node.id])
+            elif node.op == "load":
+                written[node.id] = graph.node("load", self.of(node.args[0]))
             else:
                 args = [written[a.id] if a.__class__ is Expr else a for a in node.args]
                 written[node.id] = self._written[node] = graph.node(node.op, *args)
@@ -100,7 +94,8 @@ class Reuse:
     def _keep(
         self, values: dict[Expr, Value], kept: Iterable[Value], taken: Mapping[int, Value], written: Mapping[int, Expr]
     ) -> None:
-        """File the values that a block keeps."""
+        """File the values of a block anew."""
+        values.clear()
         for value in kept:
             number = _node(value).id
             other = taken.get(number) or values.get(written[number])

@@ -131,7 +131,6 @@ class Unrolled:
         self._constants = Constants()
         self._shapes: dict[Any, TracedStep] = {}
         self._apart: dict[int, Use] = {}  # by block
-        self._begun: set[int] = set()  # blocks that are not to be joined to the one before
         self._loops = OpenRepeats()
 
     def input(self, name: str, shape: tuple[int, ...]) -> tuple[Value, ...]:
@@ -153,7 +152,6 @@ class Unrolled:
         """Begin another block here, so that what follows lies together."""
         if self._graphs[-1].nodes:
             self._close(len(self._graphs[-1].nodes))
-        self._begun.add(len(self._graphs) - 1)
 
     def _check(self, size: int) -> None:
         if self._left is not None and size > self._left:
@@ -272,14 +270,12 @@ class Unrolled:
 
     def _reuse(self, kept: list[list[Value]]) -> Reuse:
         """Let blocks take what earlier ones have computed."""
-        reuse, joins = Reuse(self._values, self._block_size), False
+        reuse = Reuse(self._values)
         for block, values in enumerate(kept):
             use = self._apart.get(block)
             if use is None:
-                reuse.take(block, values, joins and block not in self._begun)
-                joins = True
-            elif values:
-                joins = False
+                reuse.take(block, values)
+            else:
                 use.arguments = [reuse.of(value) for value in use.arguments]
         return reuse
 

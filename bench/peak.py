@@ -34,7 +34,7 @@ def _assembly(lanes: Lanes) -> str:
 
 
 def peak_flops() -> float:
-    """Floating-point operations a second (two a multiply-add), the best of several runs."""
+    """Floating-point operations per second (two per multiply-add), the best of several runs."""
     lanes = batch_lanes()
     code = Loaded(to_object(_assembly(lanes)))
     spin = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(code.address("spin"))

@@ -92,6 +92,18 @@ def test_records_every_so_many_steps_and_the_last() -> None:
         assert np.abs(x - every.observations[name][-1]).max() <= 1e-9 * max(1.0, np.abs(x).max()), name
 
 
+def test_at_the_start_velocities_alone_accelerate_frames() -> None:
+    """Of a robot alone and of a scene: no forces and no accelerations of joints yet."""
+    robot = fb.robots.double_pendulum()
+    q, v, still = np.array([0.3, -0.2]), np.array([1.0, 2.0]), np.zeros(2)
+    observed = {"a": observe.acceleration("tip"), "imu": observe.imu("tip"), "force": observe.joint_force()}
+    for mover in (robot, fb.Scene(robot)):
+        first = fb.simulate(mover, q, v, duration=2e-3, dt=1e-3, observe=observed).observations
+        assert np.allclose(first["a"][0], robot.acceleration(q, v, still, frame="tip")) and np.any(first["a"][0])
+        assert np.allclose(first["imu"][0, 3:], specific_force(robot, q, v, still, "tip"))
+        assert not np.any(first["force"][0])
+
+
 @pytest.mark.parametrize("kp", [50.0, 3e4])
 def test_forces_of_actuators_are_those_that_act(kp: float) -> None:
     """M a + h = what acts: the forces of actuators, stiff as they may be, and of damping at the end of the step."""

@@ -86,7 +86,7 @@ def test_a_random_robot_falls_and_comes_to_rest(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("speed", "gain"), [(1e6, 0.0), (1.0, 1e9), (1e6, 1e9)])
 def test_what_is_absurd_ends_in_marked_samples(speed: float, gain: float) -> None:
-    """A million metres a second, and gains that no step can follow: samples are finite, or marked and told."""
+    """A million metres per second, and gains that no step can follow: samples are finite, or marked and reported."""
     robot, scene = world(9)
     q = np.repeat(robot.neutral()[None], 3, 0)
     q[:, 2] = 0.6

@@ -5,7 +5,8 @@
 
 An observation belongs to the state at the end of a step. Accelerations and forces of a scene are means over the step
 that ends there, in axes as they were at its start, like the forces of its contacts; those of a robot alone are of that
-instant. At the start, where no step has been made yet, all of them are zero.
+instant. At the start, where no step has been made yet, forces and the rates of the robot's velocities count as zero:
+`acceleration` and `imu` show what the velocities alone contribute, and the IMU gravity.
 """
 
 from __future__ import annotations
@@ -204,8 +205,8 @@ def method(name: str, **options: Any) -> Observation:
     --------
     >>> import fourbar as fb
     >>> robot = fb.robots.double_pendulum()
-    >>> seen = {"com": fb.observe.method("center_of_mass")}
-    >>> fb.simulate(robot, [0.5, 0.0], duration=0.1, dt=0.01, observe=seen).observations["com"].shape
+    >>> observed = {"com": fb.observe.method("center_of_mass")}
+    >>> fb.simulate(robot, [0.5, 0.0], duration=0.1, dt=0.01, observe=observed).observations["com"].shape
     (11, 3)
     """
     if name not in SUBJECTS:
@@ -240,8 +241,8 @@ def pose(frame: str) -> Observation:
     Examples
     --------
     >>> import fourbar as fb
-    >>> seen = {"tip": fb.observe.pose("tip")}
-    >>> run = fb.simulate(fb.robots.double_pendulum(), [0.5, 0.0], duration=0.1, dt=0.01, observe=seen)
+    >>> observed = {"tip": fb.observe.pose("tip")}
+    >>> run = fb.simulate(fb.robots.double_pendulum(), [0.5, 0.0], duration=0.1, dt=0.01, observe=observed)
     >>> run.observations["tip"].shape
     (11, 4, 4)
     """
@@ -268,8 +269,8 @@ def velocity(frame: str, at: Any = "origin", expressed_in: str = "world") -> Obs
     Examples
     --------
     >>> import fourbar as fb
-    >>> seen = {"tip": fb.observe.velocity("tip")}
-    >>> run = fb.simulate(fb.robots.double_pendulum(), [0.5, 0.0], duration=0.1, dt=0.01, observe=seen)
+    >>> observed = {"tip": fb.observe.velocity("tip")}
+    >>> run = fb.simulate(fb.robots.double_pendulum(), [0.5, 0.0], duration=0.1, dt=0.01, observe=observed)
     >>> run.observations["tip"].shape
     (11, 6)
     """
@@ -296,8 +297,8 @@ def acceleration(frame: str, at: Any = "origin", expressed_in: str = "world") ->
     Examples
     --------
     >>> import fourbar as fb
-    >>> seen = {"tip": fb.observe.acceleration("tip")}
-    >>> run = fb.simulate(fb.robots.double_pendulum(), [0.5, 0.0], duration=0.1, dt=0.01, observe=seen)
+    >>> observed = {"tip": fb.observe.acceleration("tip")}
+    >>> run = fb.simulate(fb.robots.double_pendulum(), [0.5, 0.0], duration=0.1, dt=0.01, observe=observed)
     >>> run.observations["tip"].shape
     (11, 6)
     """

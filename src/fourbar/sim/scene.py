@@ -326,8 +326,8 @@ class Scene(Staged):
         shapes = [x.shape[:-2] for x in outside.values() if isinstance(x, np.ndarray)]
         batch = np.broadcast_shapes(*shapes) if shapes else ()
         motion = self._started(q, v, wanted.dt, taken, wanted.friction, numbers, batch)
-        seen = self.observer(numbers.which, observed).observe(motion.part("q"), motion.part("v"), numbers.of_robot)
-        run = RunningContacts(self, motion, wanted.dt, wanted.steps, wanted.every, seen, wanted.threads)
+        first = self.observer(numbers.which, observed).observe(motion.part("q"), motion.part("v"), numbers.of_robot)
+        run = RunningContacts(self, motion, wanted.dt, wanted.steps, wanted.every, first, wanted.threads)
         try:
             Driver(run, outside, wanted.period).reach(asked(wanted.progress, wanted.steps))
         except KeyboardInterrupt:

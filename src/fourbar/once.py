@@ -24,6 +24,7 @@ from functools import update_wrapper
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Generic, TypeVar, overload
+from weakref import ref
 
 T = TypeVar("T")
 
@@ -114,6 +115,38 @@ class Once(Generic[T]):
 def once(make: Callable[..., T]) -> Once[T]:
     """The decorator for such a function."""
     return Once(make)
+
+
+class OncePerObject(Generic[T]):
+    """A function of an object that calls another once for it, and keeps the result as long as the object lives.
+
+    Objects are distinguished by identity: to compare or hash a mechanism takes long.
+    """
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self.kept: dict[int, tuple[ref[Any], T]] = {}
+        self._make = make
+        update_wrapper(self, make)
+
+    def __call__(self, thing: Any) -> T:
+        key = id(thing)
+        kept = self.kept.get(key)
+        if kept is not None and kept[0]() is thing:
+            return kept[1]
+        found = self._make(thing)
+        self.kept[key] = ref(thing, lambda gone: self._forget(key, gone)), found
+        return found
+
+    def _forget(self, key: int, gone: ref[Any]) -> None:
+        """An object is gone; another may have taken its id."""
+        kept = self.kept.get(key)
+        if kept is not None and kept[0] is gone:
+            self.kept.pop(key, None)
+
+
+def once_per_object(make: Callable[[Any], T]) -> OncePerObject[T]:
+    """The decorator for such a function."""
+    return OncePerObject(make)
 
 
 class cached_property(Generic[T]):  # noqa: N801

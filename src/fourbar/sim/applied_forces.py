@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..errors import warn
 from ..mechanism.contact_pairs import touches_world
+from ..once import once_per_object
 from ..system.system import System
 
 _SHOWN = 8  # joints named in a warning
@@ -47,14 +47,12 @@ def acting_on(robot: System, passive: bool) -> Acting:
     return with_passive if any(any(c.stiffness) or any(c.damping) for c in joints) else rigid
 
 
-_floors: WeakKeyDictionary[System, bool] = WeakKeyDictionary()  # of the robots, whether something can be touched
+_has_floor = once_per_object(touches_world)  # of a mechanism
 
 
 def warn_of_contacts(robot: System, caller: str = "simulate") -> None:
     """Warn that contacts with the world of the robot's file, such as a floor, are not simulated."""
-    if robot not in _floors:
-        _floors[robot] = touches_world(robot.mechanism)
-    if _floors[robot]:
+    if _has_floor(robot.mechanism):
         warn(
             f"{caller}: contacts are not simulated: the file has a floor, or other objects of the world that can be "
             "touched, and bodies will pass through them; use fb.Scene(robot), where they act",

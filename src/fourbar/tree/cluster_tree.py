@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
-from weakref import ref
 
 from ..expr import Expr
 from ..joints.base import Joint
 from ..mechanism.mechanism import WORLD, Mechanism, NamedLoop, PlacedJoint, Placement
-from ..once import cached_property
+from ..once import cached_property, once_per_object
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Mat, Vec
 from ..spatial.symmetric import Sym
@@ -166,29 +165,13 @@ def arrange(mechanism: Mechanism) -> Arranged:
     return Arranged(SpanningTree(tuple(parents), links), homes, frames, tuple(moving))
 
 
-# Results of `lower`, as long as their mechanism lives: by identity, since comparing mechanisms takes long.
-_KEPT: dict[int, tuple[ref[Mechanism], ClusterTree]] = {}
-
-
+@once_per_object
 def lower(mechanism: Mechanism) -> ClusterTree:
     """The cluster tree of a mechanism. Without loops every cluster has one link.
 
     It is computed once per mechanism: closing loops takes long, and readers examine them before a robot is made.
     """
-    key = id(mechanism)
-    kept = _KEPT.get(key)
-    if kept is not None and kept[0]() is mechanism:
-        return kept[1]
-    found = _lower(mechanism)
-    _KEPT[key] = ref(mechanism, lambda gone: _forget(key, gone)), found
-    return found
-
-
-def _forget(key: int, gone: ref[Mechanism]) -> None:
-    """A mechanism is gone; another may have taken its id."""
-    kept = _KEPT.get(key)
-    if kept is not None and kept[0] is gone:
-        _KEPT.pop(key, None)
+    return _lower(mechanism)
 
 
 class _Asked:

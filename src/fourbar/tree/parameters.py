@@ -15,12 +15,12 @@ from dataclasses import fields, is_dataclass, replace
 from itertools import islice
 from math import prod
 from typing import Any, NamedTuple
-from weakref import ref
 
 from ..constraints.loop import Loop
 from ..errors import ArgumentError, UnknownNameError, unknown
 from ..mechanism.actuators import law_form, law_numbers, with_law_number
 from ..mechanism.mechanism import Body, Frame, Mechanism, NamedLoop, PlacedJoint, Placement
+from ..once import once_per_object
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform, nudge
 from ..spatial.vectors import Twist
@@ -166,21 +166,11 @@ def numbers(mechanism: Mechanism) -> list[Parameter]:
     return found
 
 
-_known: dict[int, tuple[Any, tuple[Parameter, ...]]] = {}  # by identity: to hash a mechanism takes long
-
-
+@once_per_object
 def variable(mechanism: Mechanism) -> tuple[Parameter, ...]:
     """All parameters that may differ from sample to sample: those that are not placements, what joints do by
     themselves, and the laws of actuators. Found once for a mechanism.
     """
-    key = id(mechanism)
-    known = _known.get(key)
-    if known is None or known[0]() is not mechanism:
-        known = _known[key] = (ref(mechanism, lambda _: _known.pop(key, None)), tuple(_variable(mechanism)))
-    return known[1]
-
-
-def _variable(mechanism: Mechanism) -> list[Parameter]:
     found = [x for x in numbers(mechanism) if x == GRAVITY or not x.is_place(mechanism)]
     for place, joint in enumerate(mechanism.joints):
         for field in ("damping", "stiffness", "rest"):
@@ -194,7 +184,7 @@ def _variable(mechanism: Mechanism) -> list[Parameter]:
         for field, x in law_numbers(actuator).items():
             shape = (len(x),) if isinstance(x, tuple) else ()
             found.append(Parameter(f"{actuator.name}.{field}", shape, _ACTUATORS, place, field))
-    return found
+    return tuple(found)
 
 
 def numbers_of(name: str, thing: Any, owners: str, place: int) -> list[Parameter]:

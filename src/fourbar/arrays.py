@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,15 @@ class Argument:
 def is_lazy(x: Any) -> bool:
     """Whether this is a dask array: its numbers are still to be computed."""
     return type(x) not in _AT_HAND and type(x).__module__.startswith("dask.array")
+
+
+def to_count(value: Any, least: int = 1) -> int | None:
+    """A whole number of at least `least` as an int; None if the value is no such number. True and False are none."""
+    try:
+        count = least - 1 if isinstance(value, bool) else index(value)
+    except TypeError:
+        return None
+    return count if count >= least else None
 
 
 def refuse_lazy(function: str, advice: str = "", **given: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Argument, is_lazy
+from ..arrays import Argument, is_lazy, to_count
 from ..errors import ArgumentError, needed
 from .apply import Result, apply_to
 from .payloads import Sent
@@ -90,7 +90,7 @@ def _read(arrays: tuple[Any, ...], chunk: int | None) -> list[Any]:
 
     if not arrays:
         raise ArgumentError("sweep: give at least one array (n, ...) of samples after the function")
-    if chunk is not None and (not isinstance(chunk, int | np.integer) or isinstance(chunk, bool) or chunk < 1):
+    if chunk is not None and to_count(chunk) is None:
         raise ArgumentError(f"sweep: chunk={chunk!r}: expected a whole number of samples, at least 1")
     shapes = [tuple(x.shape) if hasattr(x, "shape") else np.shape(x) for x in arrays]
     if any(not shape for shape in shapes) or len({shape[0] for shape in shapes}) > 1:

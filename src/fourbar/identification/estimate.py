@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import is_lazy
+from ..arrays import is_lazy, to_count
 from ..errors import ArgumentError, IdentificationError, unknown
 from ..system.system import System
 from . import result as status
@@ -167,7 +167,7 @@ def _gather(
     progress: Progress | None,
 ) -> Evidence:
     for name, number in (("window", window), ("chunk", chunk)):
-        if not isinstance(number, int) or number < 1:
+        if to_count(number) is None:
             raise ArgumentError(f"{name}={number!r}: expected a whole number of samples, at least 1")
     first, data = _peek(data)
     if form is None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import to_count
 from ..errors import ArgumentError, FourbarError
 from ..linalg import condition
 from ..mechanism.validate import read_rng
@@ -220,7 +221,7 @@ def exciting_trajectory(
     check_robot(robot)
     kinds, axes, generator = read_kinds(columns), find_axes(robot), read_rng(rng)
     for name, number, least in (("harmonics", harmonics, 2), ("samples", samples, 2), ("evaluations", evaluations, 1)):
-        if not isinstance(number, int) or number < least:
+        if to_count(number, least) is None:
             why = ": a single wave cannot start at rest" if name == "harmonics" else ""
             raise ArgumentError(f"{name}={number!r}: expected a whole number, at least {least}{why}")
     if not (isinstance(period, Real) and np.isfinite(period) and period > 0.0):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import to_count
 from ..errors import ArgumentError
 from ..system.system import System
 from .robot_data import Rotors, build_facts
@@ -84,7 +85,7 @@ def _row(name: str, parent: str) -> Row:
 
 
 def _numbers(n: int, seed: int | None) -> _Uniform | _Random:
-    if not isinstance(n, int | np.integer) or n < 1:
+    if to_count(n) is None:
         raise ArgumentError(f"n={n!r}: expected an integer, the number of links, at least 1")
     return _Uniform() if seed is None else _Random(seed)
 

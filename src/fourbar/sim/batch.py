@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Argument, to_array
+from ..arrays import Argument, to_array, to_count
 from ..contact.candidates import OneOf, reported_gaps
 from ..contact.step_rollout import Taken
 from ..errors import ArgumentError, CoordinateError, unknown
@@ -52,11 +52,11 @@ class Batch:
     """
 
     def __init__(self, scene: Scene, n: int, dt: float, numbers: Any = None, observe: Any = None) -> None:
-        if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
+        if (count := to_count(n)) is None:
             raise ArgumentError(f"batch({n!r}): expected how many worlds there are, at least 1")
         if not is_positive(dt):
             raise ArgumentError(f"batch: dt={dt!r}: expected the length of a step in seconds, positive and finite")
-        self.scene, self.dt, self.n = scene, float(dt), int(n)
+        self.scene, self.dt, self.n = scene, float(dt), count
         robot, contacts = scene.robot, len(scene.contacts)
         self.q = np.repeat(robot.neutral()[None], n, 0)
         self.v = np.zeros((n, robot.nv))
@@ -110,9 +110,9 @@ class Batch:
         Joint forces tau (..., nv) and controls u (..., nu) of the actuators, which act if u is given, are held.
         """
         if steps.__class__ is not int or steps < 1:
-            if not isinstance(steps, np.integer) or steps < 1:
+            if (count := to_count(steps)) is None:
                 raise ArgumentError(f"step: steps={steps!r}: expected a whole number, at least 1")
-            steps = int(steps)
+            steps = count
         if ids is not None or 1 in self.diverged.tobytes():
             self._step_some(np.arange(self.n)[self._which("step", ids)], tau, u, steps, threads)
             return

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Argument, batch_shape, to_array
+from ..arrays import Argument, batch_shape, to_array, to_count
 from ..errors import ArgumentError
 from ..system.system import System
 from ..tree.closed_positions import are_closed
@@ -73,7 +73,7 @@ def read_state(robot: Any, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def read_counts(every: Any, passive: Any) -> None:
     """Refuse what is no number of steps, and what is no choice."""
-    if not isinstance(every, int | np.integer) or isinstance(every, bool) or every < 1:
+    if to_count(every) is None:
         raise ArgumentError(f"every={every!r}: expected a whole number of steps, at least 1")
     if not isinstance(passive, bool | np.bool_):
         raise ArgumentError(f"passive={passive!r}: expected True or False")
@@ -151,9 +151,9 @@ def read_steps(steps: Any, period: int, *controls: Any) -> int:
     """How many steps are asked for: if None, what the rows of the first array among controls last."""
     if steps is None:
         steps = _rows_given(*controls) * period
-    if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 1:
+    if (count := to_count(steps)) is None:
         raise ArgumentError(f"steps={steps!r}: expected a whole number of steps, at least 1")
-    return int(steps)
+    return count
 
 
 def _rows_given(*controls: Any) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Argument, batch_shape, refuse_lazy, to_array
+from ..arrays import Argument, batch_shape, refuse_lazy, to_array, to_count
 from ..contact import selection
 from ..contact.candidates import Spec
 from ..contact.contact_points import compiled_points
@@ -116,7 +116,7 @@ class Scene(Staged):
         for name, x in (("tolerance", tolerance), ("bounce_above", bounce_above)):
             if not (isinstance(x, Real) and 0.0 <= float(x) < np.inf):
                 raise ArgumentError(f"{name}={x!r}: expected a velocity in m/s, not negative")
-        if not isinstance(iterations, int | np.integer) or iterations < 1:
+        if to_count(iterations) is None:
             raise ArgumentError(f"iterations={iterations!r}: expected a whole number, at least 1")
         tree, acting = self.robot.model.cluster_tree, asked.on(self.robot.model, self.robot.neutral())
         hulls = partial(hull_of, most=read_points(mesh_points))

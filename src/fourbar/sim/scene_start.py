@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import to_count
 from ..contact.candidates import Candidate
 from ..contact.laws import Law
 from ..contact.selection import ENOUGH, ContactSelection
@@ -69,9 +70,9 @@ def poses_at(robot: System, q: np.ndarray) -> dict[int, Transform]:
 
 def read_points(mesh_points: Any) -> int:
     """The number of corners of a hull."""
-    if not isinstance(mesh_points, int | np.integer) or isinstance(mesh_points, bool) or mesh_points < 4:
+    if (count := to_count(mesh_points, 4)) is None:
         raise ArgumentError(f"mesh_points={mesh_points!r}: expected a whole number of points, at least 4")
-    return int(mesh_points)
+    return count
 
 
 def warn_of_selection(found: ContactSelection, unkept: Sequence[str]) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral
 from types import MappingProxyType
 
 import numpy as np
 
+from ..arrays import to_count
 from ..errors import ArgumentError
 from ..functions.model import Model
 from ..mechanism.mechanism import Mechanism
@@ -81,7 +81,7 @@ class Configured:
         >>> robot.random(0, n=1000).shape
         (1000, 2)
         """
-        if n is not None and (not isinstance(n, Integral) or n < 0):
+        if n is not None and to_count(n, 0) is None:
             raise ArgumentError(f"random: n must be a whole number of configurations, or None for one, got {n!r}")
         generator, size = read_rng(rng), () if n is None else (int(n),)
         parts = [

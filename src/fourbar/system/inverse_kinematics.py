@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import to_count
 from ..errors import ArgumentError, AssemblyError
 from ..functions.inverse_kinematics_targets import Goals, leading, read_targets, spread
 from ..mechanism.validate import read_rng
@@ -165,9 +166,9 @@ def _result(goals: Goals, found: _Found, batch: tuple[int, ...], nq: int, tolera
 
 
 def _count(name: str, x: Any, least: int) -> int:
-    if isinstance(x, bool | float) or not np.ndim(x) == 0 or not x == int(x) or x < least:
+    if (count := to_count(x, least)) is None:
         raise ArgumentError(f"inverse_kinematics: {name} must be a whole number of at least {least}, got {x!r}")
-    return int(x)
+    return count
 
 
 class Reaching:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..arrays import to_count
 from ..errors import ArgumentError
 from .drawing import LAYERS
 from .gltf import glb
@@ -46,7 +47,7 @@ def _check(ending: str, options: dict[str, Any]) -> None:
     if layers is not None and (isinstance(layers, str) or not set(layers) <= set(LAYERS)):
         raise ArgumentError(f"layers={layers!r}: expected a list of some of {', '.join(LAYERS)}")
     ghosts, rate = options.get("ghosts", 0), options.get("rate", 1.0)
-    if not isinstance(ghosts, int) or ghosts < 0:
+    if to_count(ghosts, 0) is None:
         raise ArgumentError(f"ghosts={ghosts!r}: expected a whole number, not negative")
     if not rate > 0.0:
         raise ArgumentError(f"rate={rate!r}: expected states per second, positive")

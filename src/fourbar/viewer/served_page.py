@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import to_count
 from ..errors import ArgumentError, needed
 from .camera import FIELD, looked_from
 from .drawing import Drawing, Item
@@ -57,12 +58,12 @@ class ServedPage:
 
     def __init__(self, drawing: Drawing, worlds: int, bounds: np.ndarray, host: str, port: int, title: str) -> None:
         self.drawing, self.worlds = drawing, worlds
-        if not isinstance(port, int) or not 0 <= port < 65536:
+        if to_count(port, 0) is None or port > 65535:
             raise ArgumentError(f"port={port!r}: expected a whole number from 0 to 65535")
         make = viser_module().ViserServer
         _check_host(host)
         with redirect_stdout(StringIO()):  # it prints its address, which `view` does
-            self.server: Any = make(host=host, port=port, label=title, verbose=False)
+            self.server: Any = make(host=host, port=int(port), label=title, verbose=False)
         self.gui, self.scene = self.server.gui, self.server.scene
         self.gui.configure_theme(show_logo=False, show_share_button=False)
         self.gui.main_panel.dock_right()

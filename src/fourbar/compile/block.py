@@ -10,10 +10,10 @@ from collections import Counter
 from typing import Any
 
 from ..expr import Block
+from ..expr.program import MEMORY
 from .elementary import DECLARATIONS, Elementary
 from .ir import Code, Lanes
 
-_MEMORY = ("load", "table")
 _ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _COMPARE = {"lt": "olt", "le": "ole"}
 _INTRINSIC = {"sqrt": "sqrt", "min": "minimum", "max": "maximum"}
@@ -21,7 +21,7 @@ _INTRINSIC = {"sqrt": "sqrt", "min": "minimum", "max": "maximum"}
 
 def _fusable(block: Block) -> dict[int, int]:
     """For each sum the product that is fused into it: one that nothing else uses, the later one if there are two."""
-    uses = Counter(x for op, *operands in block.code if op not in _MEMORY for x in operands if x.__class__ is int)
+    uses = Counter(x for op, *operands in block.code if op not in MEMORY for x in operands if x.__class__ is int)
     uses.update(s.value for s in block.stores if isinstance(s.value, int))
     fused: dict[int, int] = {}
     for number, (op, *operands) in enumerate(block.code):

@@ -19,6 +19,7 @@ from typing import Any
 # An instruction is (op, operands...): an int is the number of an earlier instruction, a float is a constant.
 # Two operations read memory: ("load", port, offset) and ("table", index).
 Instruction = tuple[Any, ...]
+MEMORY = ("load", "table")
 
 
 @dataclass(frozen=True)

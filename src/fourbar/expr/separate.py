@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from .program import Block, Call, Input, Instruction, Output, Program, Repeat, Store
+from .block_part import BlockPart
+from .program import MEMORY, Block, Call, Input, Output, Program, Repeat, Store
 
 KNOWN = "parameters"  # what the first program results in, and the rest takes
-_MEMORY = ("load", "table")
 _SUMS = ("add", "sub", "neg")
 
 
@@ -111,7 +111,7 @@ class _Separation:
         known = number < self._stays_from and all(slot in self._holds for slot in _read(program, number))
         if known and number not in self._repeated:
             self._first.append((number, block, call, {}))
-            self._moved += sum(op not in _MEMORY for op, *_ in block.code)
+            self._moved += sum(op not in MEMORY for op, *_ in block.code)
             self._holds.update((slot, _Made(number, slot, True)) for slot in written)
             self._put_in_place(number, [x for x in written if x in self._looped or x in self._read_in_place])
             self._forget(x for x in written if x in self._looped)
@@ -126,9 +126,9 @@ class _Separation:
     def _divide(self, number: int, block: Block) -> None:
         """A block on absolute slots."""
         known = self._known(number, block)
-        first, rest = _Part(block), _Part(block)
+        first, rest = _SeparatedPart(block), _SeparatedPart(block)
         for i, (op, *operands) in enumerate(block.code):
-            if op in _MEMORY:
+            if op in MEMORY:
                 continue
             if known[i] is not None:
                 first.compute(i)
@@ -151,9 +151,9 @@ class _Separation:
             else:
                 self._holds[store.offset] = made
         if first.made or first.stores:
-            self._first.append((number, first.block(), Call(0, (0,)), dict(first.numbers)))
+            self._first.append((number, first.block(1, 0), Call(0, (0,)), dict(first.numbers)))
         if rest.stores:
-            self._rest.append((number, rest.block(), Call(0, (0,))))
+            self._rest.append((number, rest.block(1, 0), Call(0, (0,))))
 
     def _known(self, number: int, block: Block) -> list[_Made | None]:
         """For each instruction what it is if it depends on the named arguments alone.
@@ -164,7 +164,7 @@ class _Separation:
         known = self._decided(number, block)
         users: dict[int, list[int]] = {}
         for i, (op, *operands) in enumerate(block.code):
-            if op not in _MEMORY:
+            if op not in MEMORY:
                 for a in operands:
                     if a.__class__ is int:
                         users.setdefault(a, []).append(i)
@@ -200,14 +200,14 @@ class _Separation:
         found = ((made, self._origin[made]) for made in self.crossing if made in self._origin)
         return {made: own for made, own in found if all(map(crosses, own[1]))}
 
-    def _find(self, rest: _Part, i: int, made: _Made | None) -> None:
+    def _find(self, rest: _SeparatedPart, i: int, made: _Made | None) -> None:
         """Let the rest find instruction i where it is."""
         if made is None or made is _CONSTANT:
             rest.place(i)
         else:
             rest.numbers.setdefault(i, self._known_in(rest, made))
 
-    def _known_in(self, rest: _Part, made: _Made) -> int:
+    def _known_in(self, rest: _SeparatedPart, made: _Made) -> int:
         """The number, in a part of the rest, of a value that is known, or the sum of such values."""
         if made not in rest.known:
             if made in self._sums:
@@ -271,45 +271,12 @@ def _first_call_of_others(program: Program, given: list[Input]) -> int:
     return next((number for number in numbers if not others.isdisjoint(_read(program, number))), len(numbers))
 
 
-class _Part:
-    """Some instructions of a block on absolute slots, as a block of their own."""
+class _SeparatedPart(BlockPart):
+    """Some instructions of a block on absolute slots."""
 
     def __init__(self, block: Block) -> None:
-        self._block = block
-        self._code: list[Instruction] = []
-        self.numbers: dict[int, int] = {}  # of an instruction of the whole block, here
+        super().__init__(block)
         self.known: dict[_Made, int] = {}  # numbers of values that were computed elsewhere
-        self.made, self.stores = 0, []
-
-    def add(self, instruction: Instruction) -> int:
-        """The number of one more instruction."""
-        self._code.append(instruction)
-        return len(self._code) - 1
-
-    def place(self, i: int) -> None:
-        """Have a number for instruction i, which reads memory."""
-        if i not in self.numbers:
-            self.numbers[i] = self.add(self._block.code[i])
-
-    def compute(self, i: int) -> None:
-        """Take over an operation whose operands are here, or are read."""
-        op, *operands = self._block.code[i]
-        for a in operands:
-            if a.__class__ is int:
-                self.place(a)
-        self.numbers[i] = self.add((op, *(self.numbers[a] if a.__class__ is int else a for a in operands)))
-        self.made += 1
-
-    def store(self, store: Store) -> None:
-        """Take over a store."""
-        if isinstance(store.value, int):
-            self.place(store.value)
-            store = replace(store, value=self.numbers[store.value])
-        self.stores.append(store)
-
-    def block(self) -> Block:
-        """What was taken over."""
-        return Block(1, 0, tuple(self._code), tuple(self.stores))
 
 
 def _read(program: Program, number: int) -> set[int]:

@@ -13,7 +13,7 @@ from typing import Any
 from ..once import cached_property
 from .autodiff import reachable
 from .node import Expr, Graph, Value
-from .program import Instruction
+from .program import MEMORY, Instruction
 from .pytree import flatten, unflatten
 
 _FUSED = (4, 2, 1)  # how many calls a block may take, best first
@@ -63,7 +63,7 @@ def trace_step(function: Callable[..., Any], structure: Any, signature: tuple[An
     for position, leaf in enumerate(found):
         if leaf.__class__ is not Expr:
             results.append(leaf)
-        elif leaf.op in ("load", "table"):
+        elif leaf.op in MEMORY:
             results.append(("argument", leaf.args[0]))
         else:
             if leaf not in roots:
@@ -273,7 +273,7 @@ def task_code(task: FusedTask, address: Callable[[int], tuple[int, int]]) -> tup
                 number[node.id] = loaded[index]
 
         for node in needs.nodes:
-            if node.op in ("load", "table"):
+            if node.op in MEMORY:
                 continue
             for a in node.args:
                 if a.__class__ is Expr and a.id not in number:

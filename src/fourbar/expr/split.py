@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from .program import Block, Call, Instruction, Program, Repeat, Store
-
-_MEMORY = ("load", "table")
+from .block_part import BlockPart
+from .program import MEMORY, Block, Call, Instruction, Program, Repeat, Store
 
 
 def split(program: Program, size: int, early: bool = False) -> Program:
@@ -44,7 +43,7 @@ def split(program: Program, size: int, early: bool = False) -> Program:
 def _at_once(block: Block) -> frozenset[Store]:
     """The stores of a block on absolute slots that may be made as soon as there is a value: nothing is read there."""
     read = {tuple(place) for op, *place in block.code if op == "load"}
-    computed = (s for s in block.stores if isinstance(s.value, int) and block.code[s.value][0] not in _MEMORY)
+    computed = (s for s in block.stores if isinstance(s.value, int) and block.code[s.value][0] not in MEMORY)
     return frozenset(s for s in computed if (s.port, s.offset) not in read)
 
 
@@ -63,49 +62,35 @@ def _cut(block: Block, size: int, port: int, first: int, early: bool) -> tuple[l
     late = tuple(s for s in block.stores if s not in at_once)
     used: list[tuple[Any, int]] = [(s.value, last) for s in late]
     for i, (op, *operands) in enumerate(block.code):
-        used += [(a, part_of[i]) for a in operands] if op not in _MEMORY else ()
+        used += [(a, part_of[i]) for a in operands] if op not in MEMORY else ()
     kept = 0
     for a, part in used:
-        if a.__class__ is int and part_of[a] != part and block.code[a][0] not in _MEMORY and a not in places:
+        if a.__class__ is int and part_of[a] != part and block.code[a][0] not in MEMORY and a not in places:
             places[a] = [(port, first + kept)]
             kept += 1
-    parts = [_Part(block, places) for _ in range(last + 1)]
+    parts = [_SplitPart(block, places) for _ in range(last + 1)]
     for i, (op, *_) in enumerate(block.code):
-        if op not in _MEMORY:
+        if op not in MEMORY:
             parts[part_of[i]].compute(i)
     finished = [part.finish(late if number == last else ()) for number, part in enumerate(parts)]
     return [part for part in finished if part.stores], kept
 
 
-class _Part:
-    """Some instructions of a block, as a block of their own."""
+class _SplitPart(BlockPart):
+    """A part of a block that is split: it reads what earlier parts have computed where these have put it."""
 
     def __init__(self, block: Block, places: Mapping[int, list[tuple[int, int]]]) -> None:
-        self._block = block
+        super().__init__(block)
         self._places = places
-        self._number: dict[int, int] = {}
-        self._code: list[Instruction] = []
-        self._made: list[int] = []
 
-    def _place(self, i: int) -> int:
-        """Where instruction i of the whole block is found here: computed, or read."""
-        if i not in self._number:
-            read = self._block.code[i] if self._block.code[i][0] in _MEMORY else ("load", *self._places[i][0])
-            self._number[i] = len(self._code)
-            self._code.append(read)
-        return self._number[i]
-
-    def compute(self, i: int) -> None:
-        op, *operands = self._block.code[i]
-        placed = [self._place(a) if a.__class__ is int else a for a in operands]
-        self._number[i] = len(self._code)
-        self._code.append((op, *placed))
-        self._made.append(i)
+    def read(self, i: int) -> Instruction:
+        read = super().read(i)
+        return read if read[0] in MEMORY else ("load", *self._places[i][0])
 
     def finish(self, late: Iterable[Store]) -> Block:
-        stores = [Store(*place, self._number[i]) for i in self._made for place in self._places.get(i, ())]
-        for s in late:
-            value = self._place(s.value) if isinstance(s.value, int) else s.value
-            stores.append(Store(s.port, s.offset, value))
-        ports = max([self._block.ports, *(port + 1 for places in self._places.values() for port, _ in places)])
-        return Block(ports, self._block.table, tuple(self._code), tuple(stores))
+        """The part, with stores of what others read, and with those that are left to it."""
+        self.stores += [Store(*place, self.numbers[i]) for i in self.made for place in self._places.get(i, ())]
+        for store in late:
+            self.store(store)
+        ports = max([self._whole.ports, *(port + 1 for places in self._places.values() for port, _ in places)])
+        return self.block(ports, self._whole.table)

@@ -6,9 +6,7 @@ import hashlib
 import marshal
 from collections.abc import Iterable
 
-from .program import Block, Call, Input, Instruction, Output, Program, Repeat, Store
-
-_MEMORY = ("load", "table")
+from .program import MEMORY, Block, Call, Input, Instruction, Output, Program, Repeat, Store
 
 
 def _operand(x: object) -> str:
@@ -17,7 +15,7 @@ def _operand(x: object) -> str:
 
 def _instruction(number: int, instruction: Instruction) -> str:
     op, *operands = instruction
-    shown = map(str, operands) if op in _MEMORY else map(_operand, operands)
+    shown = map(str, operands) if op in MEMORY else map(_operand, operands)
     return f"  %{number} = {op} {' '.join(shown)}"
 
 
@@ -80,7 +78,7 @@ def _parse_block(head: list[str], body: list[list[str]]) -> Block:
         if words[0] == "store":
             stores.append(Store(int(words[1]), int(words[2]), _parse_operand(words[3])))
         else:
-            read = int if words[2] in _MEMORY else _parse_operand
+            read = int if words[2] in MEMORY else _parse_operand
             code.append((words[2], *map(read, words[3:])))
     return Block(int(head[3]), int(head[5]), tuple(code), tuple(stores))
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .autodiff import reachable
 from .node import Expr, Graph, Value
-from .program import Block, Call, Input, Instruction, Output, Program, Repeat, Store
+from .program import MEMORY, Block, Call, Input, Instruction, Output, Program, Repeat, Store
 from .pytree import flatten, tree_map, unflatten
 from .repeat import Body, OpenRepeats, repeat, repeat_numbers
 from .reuse import Reuse
@@ -26,7 +26,6 @@ from .standalone import Constants, is_apart
 if TYPE_CHECKING:
     from .shared_tasks import TracedStep, Use
 
-_MEMORY = ("load", "table")
 _LONGEST = 2000  # instructions in a block
 
 
@@ -72,7 +71,7 @@ def linear_code(roots: Iterable[Any], read: Callable[[Expr], Instruction]) -> tu
     number: dict[int, int] = {}
     code: list[Instruction] = []
     for node in reachable(roots):
-        if node.op in _MEMORY:
+        if node.op in MEMORY:
             continue
         for a in node.args:
             if a.__class__ is Expr and a.id not in number:

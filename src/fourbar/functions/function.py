@@ -26,6 +26,7 @@ from ..compile.ufunc import GeneralisedUfunc, compiled, signature
 from ..compile.workers import default_threads, run_shared
 from ..errors import ArgumentError, unknown
 from ..expr import Output, Program, interpret
+from ..expr.program import MEMORY
 from ..once import Turn, cached_property, imported, once
 from .model import Model
 from .nan_reasons import Explainer
@@ -50,7 +51,7 @@ def backend() -> str:
 
 def operations(program: Program) -> int:
     """Arithmetic operations of one sample."""
-    counted = [sum(op not in ("load", "table") for op, *_ in b.code) for b in program.blocks]
+    counted = [sum(op not in MEMORY for op, *_ in b.code) for b in program.blocks]
     return sum(counted[call.block] * often for call, often in zip(program.calls, program.passes(), strict=True))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..expr import Block, Program, interpret
+from ..expr.program import MEMORY
 
 _VECTORS, _TRIED = 3, 64  # states that a test knows the results of, and among how many they are chosen
 
@@ -75,7 +76,7 @@ def needed_instructions(block: Block) -> set[int]:
     needed = {s.value for s in block.stores if s.value.__class__ is int}
     for k in reversed(range(len(block.code))):
         op, *operands = block.code[k]
-        if k in needed and op not in ("load", "table"):
+        if k in needed and op not in MEMORY:
             needed.update(x for x in operands if x.__class__ is int)
     return needed  # type: ignore[return-value]
 

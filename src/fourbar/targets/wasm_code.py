@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..expr import Block, Program
+from ..expr.program import MEMORY
 from .exported_functions import Exported, needed_instructions
 
 _I32, _F64, _FUNCTION, _NOTHING = 0x7F, 0x7C, 0x60, 0x40
@@ -104,16 +105,16 @@ class _BlockCode:
         code, uses, depth = self._block.code, dict.fromkeys(self._needed, 0), dict.fromkeys(self._needed, 0)
         for k in self._needed:
             op, *operands = code[k]
-            for x in operands if op not in ("load", "table") else ():
+            for x in operands if op not in MEMORY else ():
                 if x.__class__ is int:
                     uses[x] += 1
         stored = {s.value for s in self._block.stores if s.value.__class__ is int}
         kept = []
         for k in sorted(self._needed):
             op, *operands = code[k]
-            if op not in ("load", "table"):
+            if op not in MEMORY:
                 depth[k] = 1 + max((depth[x] for x in operands if x.__class__ is int), default=0)
-            if op in ("load", "table") or k in stored or uses[k] > 1 or depth[k] > _DEEPEST:
+            if op in MEMORY or k in stored or uses[k] > 1 or depth[k] > _DEEPEST:
                 kept.append(k)
                 depth[k] = 0
         return kept

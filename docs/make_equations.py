@@ -16,7 +16,7 @@ from fourbar import Builder, joints
 from fourbar.expr import Graph
 from fourbar.expr.to_sympy import to_sympy
 from fourbar.joints import Joint
-from fourbar.spatial.groups import SE2, SE3, SO2, SO3, Group, Rn, Schoenflies
+from fourbar.spatial.groups import SE2, SE3, SO2, SO3, Group, Rn, SchoenfliesGroup
 
 PAGE = Path(__file__).with_name("equations.md")
 BEGIN, END = "<!-- made by docs/make_equations.py -->\n", "<!-- end -->\n"
@@ -24,7 +24,7 @@ TWIST = sympy.symbols("p q r u v w", real=True)  # From's letters, angular first
 # Name in LaTeX, group, and the joint whose child moves on it.
 SPACES: tuple[tuple[str, Group, Joint], ...] = (
     ("SE(3)", SE3(), joints.Free()),
-    (r"\mathcal{X}(z)", Schoenflies(), joints.Schoenflies()),
+    (r"\mathcal{X}(z)", SchoenfliesGroup(), joints.Schoenflies()),
     ("SE(2)", SE2(), joints.Planar()),
     ("SO(3)", SO3(), joints.Spherical()),
     (r"\mathbb{R}^3", Rn(3), joints.Translation3()),

@@ -9,7 +9,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from fourbar.spatial.groups import SE2, SE3, SO2, SO3, AbelianGroup, Group, Rn, Schoenflies
+from fourbar.spatial.groups import SE2, SE3, SO2, SO3, AbelianGroup, Group, Rn, SchoenfliesGroup
 from fourbar.spatial.linear import Mat, Vec, hat, vec
 
 from .support import (
@@ -121,7 +121,7 @@ def test_log_is_principal(group: Group, data: Any) -> None:
     assert math.hypot(*turning) <= math.pi * (1 + 2e-16)
 
 
-@pytest.mark.parametrize("group", [SO2(), SE2(), Schoenflies()], ids=lambda g: g.name)
+@pytest.mark.parametrize("group", [SO2(), SE2(), SchoenfliesGroup()], ids=lambda g: g.name)
 def test_log_of_half_turn_in_the_plane_is_plus_pi(group: Group) -> None:
     for turns in (0, 2, 20):
         v = group.log(vec([0.0] * (group.nq - 1) + [math.pi + turns * 2 * math.pi]))
@@ -259,7 +259,7 @@ TABLE: list[tuple[Group, list[float], list[float], list[list[float]], list[list[
         [3, 4, 5, 0, 1, 2],
     ),
     (
-        Schoenflies(), [U, V, W, R], [P1, P2, P3, P4],
+        SchoenfliesGroup(), [U, V, W, R], [P1, P2, P3, P4],
         [[0, -R, 0, V], [R, 0, 0, -U], [0, 0, 0, 0], [0, 0, 0, 0]],
         [[0, 0, 0, -P2], [0, 0, 0, P1], [0, 0, 0, 0], [P2, -P1, 0, 0]],
         [3, 0, 1, 2],

@@ -41,7 +41,7 @@ class _Member(ctypes.Structure):
     ]
 
 
-class _Slot(ctypes.Structure):
+class _TypeSlot(ctypes.Structure):
     _fields_ = [("slot", ctypes.c_int), ("value", ctypes.c_void_p)]
 
 
@@ -84,11 +84,11 @@ def callable_type(name: str) -> type:
         _Member(b"held", _OBJECT, words.INSTANCE_STATE, _READONLY, None),
         _Member(),
     )
-    slots = (_Slot * 4)(
-        _Slot(_TP_CALL, address_of(api.PyVectorcall_Call)),
-        _Slot(_TP_DEALLOC, _release().address),
-        _Slot(_TP_MEMBERS, ctypes.addressof(members)),
-        _Slot(0, None),
+    slots = (_TypeSlot * 4)(
+        _TypeSlot(_TP_CALL, address_of(api.PyVectorcall_Call)),
+        _TypeSlot(_TP_DEALLOC, _release().address),
+        _TypeSlot(_TP_MEMBERS, ctypes.addressof(members)),
+        _TypeSlot(0, None),
     )
     flags = _DEFAULT_FLAGS | _HAVE_VECTORCALL
     spec = _Spec(f"fourbar.{name}".encode(), words.INSTANCE_SIZE, 0, flags, ctypes.addressof(slots))

@@ -88,14 +88,14 @@ def _driver(lanes: Lanes) -> Loaded:
     return loaded(f"driver {lanes}", partial(driver, lanes))
 
 
-class Coordinates(NamedTuple):
-    """Which entries of an argument are angles, and at which quaternions begin: what is watched of configurations."""
+class WatchedEntries(NamedTuple):
+    """The entries of an argument that are angles, and those at which quaternions begin: both are watched."""
 
     angles: tuple[int, ...] = ()
     quaternions: tuple[int, ...] = ()
 
 
-Watch = Mapping[str, Coordinates]  # by argument
+Watch = Mapping[str, WatchedEntries]  # by argument
 
 
 def digest(program: Program, lanes: Lanes, watch: Watch) -> bytes:

@@ -32,7 +32,7 @@ def open_loop(c: Code, name: str, before: str, end: str, step: int, after: str) 
     return f"%{name}_i", close
 
 
-class _Row(ABC):
+class _RowMover(ABC):
     """Code that moves a row of %count entries of W samples; subclasses say in which direction."""
 
     def __init__(self, lanes: Lanes) -> None:
@@ -143,7 +143,7 @@ class _Row(ABC):
         """Entry k of W samples, which need not follow each other."""
 
 
-class Pack(_Row):
+class Pack(_RowMover):
     """From an array into consecutive slots."""
 
     def _store(self, k: str, value: str) -> None:
@@ -180,7 +180,7 @@ class Pack(_Row):
         self._store(k, total)
 
 
-class Unpack(_Row):
+class Unpack(_RowMover):
     """From the slots that a map lists into an array.
 
     The processor does not recognise the stores of W rows in turn as streams, and each waits for its cache line.

@@ -287,7 +287,7 @@ def trace_rows(
     flat = [tracer.symbols(f"link{i}", LINK_SIZE) for i in links]
     moving = {i: Taylor.of(x) for i, x in zip(links, flat, strict=True)}
     state = {name: (j, *_moving(tracer, f"{k}", j)) for k, (name, j) in enumerate(joints.items())}
-    phi, rate = condition.residual_and_rates(_View(condition, tracer.t, places, moving, state), tracer.rates)
+    phi, rate = condition.residual_and_rates(_ConditionView(condition, tracer.t, places, moving, state), tracer.rates)
     if not rate:
         raise ModelError(f"{condition!r} holds nothing: it has no rows")
     acceleration = tracer.rates(rate)
@@ -309,7 +309,7 @@ def trace_rows(
     return traced
 
 
-class _View:
+class _ConditionView:
     """The robot at time t, as a condition sees it."""
 
     def __init__(

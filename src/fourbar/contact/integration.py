@@ -47,7 +47,7 @@ def tumbling(tree: SpanningTree, cluster: Cluster) -> Link | None:
     return link if turns and alone and whole else None
 
 
-class _Body(NamedTuple):
+class _TumblingBody(NamedTuple):
     """Rotational inertia about the point that no force acts on: the centre of mass c, or the pivot (c is None)."""
 
     J: Sym
@@ -55,12 +55,12 @@ class _Body(NamedTuple):
     c: Vec | None
 
 
-def _body(link: Link) -> _Body:
+def _body(link: Link) -> _TumblingBody:
     if len(_rows(link.joint)) == 3:
-        return _Body(link.I.J, _inverse(link.I.J), None)
+        return _TumblingBody(link.I.J, _inverse(link.I.J), None)
     c = Vec([x / link.I.m for x in link.I.h])
     J = link.I.J - rotational(outer(link.I.h, c))
-    return _Body(J, _inverse(J), c)
+    return _TumblingBody(J, _inverse(J), c)
 
 
 def _inverse(J: Sym) -> Sym:

@@ -19,7 +19,7 @@ from ..tree.solid import is_solid
 from .angles import describe_endless_angle, spins, stored_joints, straight
 
 if TYPE_CHECKING:
-    from ..compile.kernel import Coordinates
+    from ..compile.kernel import WatchedEntries
 
 _EXAMINED = 100  # samples of a batch that are looked at, of those whose result is NaN
 
@@ -126,14 +126,14 @@ class Explainer:
         return bool(self._reason or self._massless or has_bent_loops(self._cluster_tree) or spins(self._cluster_tree))
 
     @property
-    def watch(self) -> dict[str, Coordinates]:
+    def watch(self) -> dict[str, WatchedEntries]:
         """The coordinates that are looked at while batches are computed."""
-        from ..compile.kernel import Coordinates
+        from ..compile.kernel import WatchedEntries
 
         quaternions = tuple(j.first + k for j in stored_joints(self._cluster_tree) for k in j.joint.quaternions)
         others = {k + i for k in quaternions for i in range(4)} | straight(self._cluster_tree)
         angles = tuple(k for k in range(self._cluster_tree.nq) if k not in others)
-        return dict.fromkeys(self._configurations, Coordinates(angles, quaternions))
+        return dict.fromkeys(self._configurations, WatchedEntries(angles, quaternions))
 
     def __call__(self, given: Mapping[str, np.ndarray], lost: np.ndarray) -> None:
         """Explain NaN in the samples `lost` (...), which have finite arguments."""

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..expr import sqrt
-from ..spatial.groups import SE2, SE3, SO3, Group, Rn
-from ..spatial.groups import Schoenflies as SchoenfliesGroup
+from ..spatial.groups import SE2, SE3, SO3, Group, Rn, SchoenfliesGroup
 from ..spatial.groups.so3 import from_matrix
 from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
 from ..spatial.rotation import Factor, quaternion_matrix

@@ -27,7 +27,7 @@ from ..functions.function import sharing_from
 from ..functions.recording import Recording
 from ..once import Turn
 from .operations import Operation
-from .wrapped import Functions, WrappedMethod, recording_of
+from .wrapped import Functions, UnfitLibrary, WrappedMethod, recording_of
 from .xla_handler import MAJOR, Handler
 
 jax = needed("jax", "jax")
@@ -42,13 +42,9 @@ _USED = {
 }
 
 
-class Unfit(ImportError):
-    """The JAX that is installed cannot run functions of fourbar."""
-
-
-def _unfit(why: str) -> Unfit:
+def _unfit(why: str) -> UnfitLibrary:
     there = f"jax {jax.__version__} does not fit fourbar.jax"
-    return Unfit(
+    return UnfitLibrary(
         f"{there}: {why}. It needs jax>=0.5 with version {MAJOR}.x of XLA's typed FFI: pip install -U jax", name="jax"
     )
 
@@ -87,7 +83,7 @@ ffi, _core, ad, batching, mlir = _parts()
 _MINOR = interface_version(_read_header(ffi.include_dir()))
 
 
-class Targets:
+class XlaHandlers:
     """Handlers that XLA knows, by name. They stay until the process ends, since compiled functions refer to them."""
 
     def __init__(self) -> None:
@@ -123,7 +119,7 @@ def _pointer(address: int) -> Any:
     return ctypes.cast(address, ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p))
 
 
-_targets = Targets()
+_handlers = XlaHandlers()
 call_p = _core.Primitive("fourbar")  # parameter: op, an Operation
 call_p.multiple_results = True
 
@@ -155,7 +151,7 @@ def _emitted(ctx: Any, *args: Any, op: Operation) -> Any:
         raise NotImplementedError(
             f"fourbar.jax: {op.recording.name} needs arrays of known shape; {leading} has symbols (jax.export)"
         )
-    return ffi.ffi_lowering(_targets.name(op.program, prod(leading) == 1))(ctx, *args)
+    return ffi.ffi_lowering(_handlers.name(op.program, prod(leading) == 1))(ctx, *args)
 
 
 def _refused_device(ctx: Any, *args: Any, op: Operation) -> Any:

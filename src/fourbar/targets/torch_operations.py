@@ -23,6 +23,7 @@ from ..errors import ArgumentError, needed
 from ..functions.function import make
 from ..once import Turn, cached_property
 from .operations import Operation
+from .wrapped import UnfitLibrary
 
 torch = needed("torch", "torch")
 
@@ -30,10 +31,6 @@ _NAMESPACE = "fourbar"
 _INSIDE = (
     "_are_functorch_transforms_active", "_any_requires_grad", "_len_torch_dispatch_stack", "_is_tracing",
 )  # fmt: skip
-
-
-class Unfit(ImportError):
-    """The PyTorch that is installed cannot run functions of fourbar."""
 
 
 def _parts() -> tuple[Any, ...]:
@@ -51,7 +48,7 @@ def _parts() -> tuple[Any, ...]:
             getattr(home, name)
         return inside, below, after, duals, functions._SingleLevelFunction, single
     except (ImportError, AttributeError) as error:
-        raise Unfit(
+        raise UnfitLibrary(
             f"torch {torch.__version__} does not fit fourbar.torch: {error}. It needs torch>=2.13", name="torch"
         ) from error
 

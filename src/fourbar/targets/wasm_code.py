@@ -72,7 +72,7 @@ def _number(x: float) -> bytes:
     return bytes([_NUMBER]) + struct.pack("<d", x)
 
 
-class _Code(NamedTuple):
+class _FunctionCode(NamedTuple):
     """A function: how many addresses it takes, its other variables (addresses and conditions, numbers), its body."""
 
     taken: int
@@ -171,7 +171,7 @@ class _BlockCode:
             return given + bytes([_CALL]) + unsigned(self._imported[op])
         return given + bytes([_PLAIN[op]])
 
-    def function(self) -> _Code:
+    def function(self) -> _FunctionCode:
         """The function."""
         parts = []
         for port in range(self._ports):
@@ -180,7 +180,7 @@ class _BlockCode:
         for s in self._block.stores:
             parts.append(self._base(s.port) + self._operand(s.value) + _with_address(_STORE, self._offset(s.offset)))
         conditions = sum(map(self._is_condition, self._kept))
-        return _Code(self._taken, self._ports + conditions, len(self._kept) - conditions, b"".join(parts))
+        return _FunctionCode(self._taken, self._ports + conditions, len(self._kept) - conditions, b"".join(parts))
 
 
 class Module:
@@ -196,7 +196,7 @@ class Module:
         self._workspace = _FIRST + sum(map(self._data_size, programs))
         slots = max((p.slots for p in programs), default=0)
         self.heap = self._workspace + 8 * max(1, slots)  # where memory is free
-        self._codes: list[_Code] = []
+        self._codes: list[_FunctionCode] = []
         self._entries = {f.name: self._program(f.program) for f in functions}
         if _FIRST + len(self._data) != self._workspace:
             raise AssertionError("constants take another size than was counted")
@@ -221,7 +221,7 @@ class Module:
         self._data += struct.pack(f"<{len(bases)}i", *bases) + struct.pack(f"<{len(tables)}d", *tables)
         body = self._read(program) + self._calls(program, fixed, first, start, start + 4 * len(bases))
         taken = len(program.inputs) + len(program.outputs)
-        self._codes.append(_Code(taken, len(program.repeats), 0, body + self._write(program)))
+        self._codes.append(_FunctionCode(taken, len(program.repeats), 0, body + self._write(program)))
         return len(self._imported) + len(self._codes) - 1
 
     def _slot(self, slot: int) -> int:

@@ -13,6 +13,10 @@ from ..functions.method_table import SUBJECTS
 from ..functions.recording import MethodRecording, Recording
 
 
+class UnfitLibrary(ImportError):
+    """A library is installed in a version that cannot run functions of fourbar."""
+
+
 def recording_of(of: Any, module: str, library: str, ways: str) -> Recording:
     """The recording of a function of a robot, or an error that says what to give instead.
 

@@ -72,7 +72,7 @@ def single_clusters(tree: SpanningTree) -> tuple[Cluster, ...]:
 Homes = Callable[[str], tuple[int, Transform]]
 
 
-class _View:
+class _LoopView:
     """What a loop refers to: coordinates and poses at given coordinates of the cluster's joints."""
 
     def __init__(self, q: dict[str, Vec], pose: Callable[[str], Transform]) -> None:
@@ -110,7 +110,7 @@ def loop_residual(
             link, place = home(body)
             return poses[link].then(place).then(nudge(displaced[body]))
 
-        view = _View(dict(zip(names, q, strict=True)), pose)
+        view = _LoopView(dict(zip(names, q, strict=True)), pose)
         return [row for loop in loops for row in loop.loop.residual(view)]
 
     return residual

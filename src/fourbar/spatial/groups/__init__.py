@@ -2,12 +2,12 @@
 
 from .base import AbelianGroup, Group
 from .rn import Rn
-from .schoenflies import Schoenflies
+from .schoenflies import SchoenfliesGroup
 from .se2 import SE2
 from .se3 import SE3
 from .so2 import SO2
 from .so3 import SO3
 
-GROUPS: tuple[Group, ...] = (SO2(), SO3(), SE2(), SE3(), Schoenflies(), Rn(1), Rn(2), Rn(3))
+GROUPS: tuple[Group, ...] = (SO2(), SO3(), SE2(), SE3(), SchoenfliesGroup(), Rn(1), Rn(2), Rn(3))
 
-__all__ = ["GROUPS", "SE2", "SE3", "SO2", "SO3", "AbelianGroup", "Group", "Rn", "Schoenflies"]
+__all__ = ["GROUPS", "SE2", "SE3", "SO2", "SO3", "AbelianGroup", "Group", "Rn", "SchoenfliesGroup"]

@@ -30,7 +30,7 @@ def _bordered(m: Mat, corner: float) -> Mat:
 
 
 @final
-class Schoenflies(Group):
+class SchoenfliesGroup(Group):
     """Schoenflies motions. q = (x, y, z, θ); v = (ω, vx, vy, vz) in the body frame."""
 
     __slots__ = ()

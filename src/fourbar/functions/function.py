@@ -144,6 +144,17 @@ class Variant:
 DERIVATIVES: dict[str, Callable[[Recording], Any]] = {}  # by kind, of any recording: `derivatives` fills this in
 
 
+def at_least_one(owner: str, name: str, value: Any) -> int:
+    """A number of threads or steps, of any type that stands for a whole number."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = 0
+    if count < 1:
+        raise ArgumentError(f"{owner}: {name} must be a whole number of at least 1, got {value!r}")
+    return count
+
+
 class FunctionState:
     """The state of a function, apart from the machine code of its calls: a recording, and its kernels."""
 
@@ -247,15 +258,7 @@ class FunctionState:
             self._environments[present].arm(kernel, single, variant.sharing_from)
 
     def _threads(self, asked: int | None) -> int:
-        if asked is None:
-            return default_threads()
-        try:
-            count = operator.index(asked)
-        except TypeError:
-            count = 0
-        if count < 1:
-            raise ArgumentError(f"{self.name}: threads must be a whole number of at least 1, got {asked!r}")
-        return count
+        return default_threads() if asked is None else at_least_one(self.name, "threads", asked)
 
     def _targets(self, out: Any, batch: tuple[int, ...], present: tuple[str, ...]) -> tuple[Any, ...]:
         outputs = self.program(present).outputs

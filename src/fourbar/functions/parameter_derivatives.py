@@ -20,12 +20,12 @@ from ..tree.cluster_tree import every_body
 from ..tree.parameter_changes import changed_bodies, changed_numbers, with_numbers
 from ..tree.parameters import Parameter
 from ..tree.spanning_tree import SpanningTree
-from .context import Context, Record, inputs, recorded
+from .context import Context, inputs, recorded
 from .derivative_recordings import DerivativeRecording, Jvp, Vjp
 from .incompatible_changes import Sparse, allowed
 from .methods import dynamics
 from .model import Model
-from .recording import BLOCK, MethodRecording, Recording
+from .recording import BLOCK, MethodRecording, ParameterRecording, Recording
 
 
 class ChangedContext(Context):
@@ -52,25 +52,14 @@ class ChangedContext(Context):
         return SpanningTree(every_body(self._origin)[0].parents, links), poses
 
 
-class Changing(MethodRecording):
+class Changing(ParameterRecording):
     """A method that depends on changes of the model's numbers too: inputs of the program after the arguments."""
 
-    is_plain = False  # what is written for a method knows nothing of changes
+    context = ChangedContext
 
     def __init__(self, of: MethodRecording, which: tuple[Parameter, ...]) -> None:
         super().__init__(of.model, of.name, of.method, of.read, of.pickled())
-        self._which = which
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        return *super().parts, tuple(x.name for x in self._which)
-
-    def recorded(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
-        def run(recorder: Any) -> Any:
-            context = ChangedContext(self.model, recorder, present, self._which)
-            return algorithm(context, **self.read(context.model.cluster_tree))
-
-        return recorded(self.name, run, block)
+        self.which = which
 
 
 def changing(of: Recording, which: tuple[Parameter, ...]) -> Recording:

@@ -35,7 +35,6 @@ interpreted.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -54,7 +53,7 @@ from ..expr.separate import KNOWN, Separated, separate
 from ..once import cached_property
 from .context import recorded
 from .fingerprint import fingerprint
-from .function import Variant, backend, operations
+from .function import Variant, at_least_one, backend, operations
 
 Shape = tuple[int, ...]
 Entries = Mapping[str, Sequence[Any]]  # the flat entries of arguments or results, by name
@@ -224,7 +223,7 @@ class Rollout:
         `on_progress(k)` is called whenever some are done, k in all.
         """
         for name, value in (("steps", steps), ("every", every), ("hold", hold)):
-            _check_count(self.step.name, name, value)
+            at_least_one(self.step.name, name, value)
         rows = {name: np.asarray(x, float) for name, x in (controls or {}).items()}
         batch = _leading(self.step.name, self.step.controls, rows, 1)
         motion = self.start(state, numbers, batch)
@@ -244,7 +243,7 @@ class Rollout:
     def threads_for(self, n: int, steps: int, asked: int | None) -> int:
         """How many threads make some steps of n samples, where nobody asks for a number."""
         if asked is not None:
-            return _check_count(self.step.name, "threads", asked)
+            return at_least_one(self.step.name, "threads", asked)
         return default_threads() if self.work * n * steps >= _WORTH_SHARING and n > 1 else 1
 
 
@@ -449,16 +448,6 @@ class Interpreter:
             new = found[after]
             chosen[after] = np.where(valid.reshape(-1, *[1] * (new.ndim - 1)), new, before[name])
         return chosen
-
-
-def _check_count(owner: str, name: str, value: Any) -> int:
-    try:
-        count = operator.index(value)
-    except TypeError:
-        count = 0
-    if count < 1:
-        raise ArgumentError(f"{owner}: {name} must be a whole number of at least 1, got {value!r}")
-    return count
 
 
 def _broadcast(owner: str, *shapes: Shape) -> Shape:

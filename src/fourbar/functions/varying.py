@@ -12,7 +12,6 @@ import numpy as np
 
 from ..arrays import Argument
 from ..errors import ArgumentError, unknown
-from ..expr import Program
 from ..mechanism.actuators import Actuator
 from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Vec
@@ -22,11 +21,11 @@ from ..tree.parameter_changes import VariedTree, changed_bodies, varied_numbers,
 from ..tree.parameters import GRAVITY, Parameter, find, numbers, variable
 from ..tree.spanning_tree import SpanningTree
 from .attributes import OptionedMethod
-from .context import Context, Record, inputs, recorded
+from .context import Context, inputs
 from .function import make
 from .method_table import SUBJECTS
 from .model import Model
-from .recording import BLOCK, MethodRecording
+from .recording import ParameterRecording
 from .registry import METHODS
 
 if TYPE_CHECKING:
@@ -99,27 +98,16 @@ class VariedContext(Context):
         return SpanningTree(every_body(self._origin)[0].parents, links), poses
 
 
-class VariedRecording(MethodRecording):
+class VariedRecording(ParameterRecording):
     """A method with parameters of the model as arguments, after those that it needs."""
 
-    is_plain = False  # what is written for a method as registered knows nothing of them
+    context = VariedContext
 
     def __init__(self, model: Model, name: str, options: dict[str, Any], which: tuple[Parameter, ...]) -> None:
         method = METHODS[name]
         again = (unpickle_varied, model.mechanism, tuple(x.name for x in which), name, tuple(options.items()))
         super().__init__(model, name, method, partial(method.read_options, **options), again, as_arguments(which))
-        self._which = which
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        return *super().parts, tuple(x.name for x in self._which)
-
-    def recorded(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
-        def run(recorder: Any) -> Any:
-            context = VariedContext(self.model, recorder, present, self._which)
-            return algorithm(context, **self.read(context.model.cluster_tree))
-
-        return recorded(self.name, run, block)
+        self.which = which
 
 
 class Varying:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import FourbarError
+from .drawing import LAYERS
 from .gltf import glb
 from .recorded_motion import RecordedMotion
 
-_LAYERS = ("shapes", "collision", "frames", "axes", "mass", "inertia", "ground")
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <link rel="icon" href="data:,">
@@ -45,7 +45,7 @@ def _script() -> str:
 
 def page(recording: RecordedMotion, title: str = "", **options: Any) -> str:
     """A page that shows a recording; options as of `glb`. It loads nothing from elsewhere."""
-    wanted: dict[str, Any] = {"layers": _LAYERS} | options
+    wanted: dict[str, Any] = {"layers": LAYERS} | options
     data = glb(recording, **wanted)
     return _PAGE.format(title=escape(title or recording.robot.name), glb=b64encode(data).decode(), script=_script())
 

@@ -35,7 +35,8 @@ def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         if needs is None or importlib.util.find_spec(needs.partition(".")[0]) is not None:
             exec(compile("\n" * line + code, str(page), "exec"), space)
     for moved, goals in _DRIVEN.get(page.name, ()):
-        if moved in space:
+        assert any(f"\n{moved} = " in code for _, _, code in _blocks(page)), f"{page.name} has no {moved} any more"
+        if moved in space:  # not where a block is left out for lack of what it needs
             assert np.abs(space[moved].q[-1] - space[goals].q[1]).max() < 0.02, f"{moved} does not end where it says"
 
 

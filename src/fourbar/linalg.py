@@ -42,8 +42,8 @@ def transposed(M: np.ndarray) -> np.ndarray:
 
 def finite(A: np.ndarray) -> np.ndarray:
     """A with zeros in place of NaN and infinity; A itself where there are none."""
-    sound = np.isfinite(A)
-    return A if sound.all() else np.where(sound, A, 0.0)
+    valid = np.isfinite(A)
+    return A if valid.all() else np.where(valid, A, 0.0)
 
 
 def singular_values(A: np.ndarray) -> np.ndarray:

@@ -100,7 +100,7 @@ def callable_type(name: str) -> type:
 
 
 class _Common(NamedTuple):
-    """What all callables of this process have in common: words of their tables, fields of the instances, and what has
+    """The common part of all callables of this process: words of their tables, fields of the instances, and what has
     to live as long as any of them, for functions may be called after modules are gone."""
 
     table: np.ndarray

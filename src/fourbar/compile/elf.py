@@ -40,7 +40,7 @@ class Image(NamedTuple):
 
 
 def image(code: bytes) -> Image | None:
-    """What to load into memory; None if the object is of another kind or has unknown parts."""
+    """The image to load into memory; None if the object is of another kind or has unknown parts."""
     if code[: len(_HEAD)] != _HEAD or struct.unpack_from("<2H", code, 16) != _OBJECT_X86_64:
         return None
     (start,), (count,) = struct.unpack_from("<Q", code, 40), struct.unpack_from("<H", code, 60)

@@ -40,7 +40,7 @@ class Lanes:
 
     @property
     def suffix(self) -> str:
-        """How the names of LLVM's functions of doubles end."""
+        """The ending of the names of LLVM's functions of doubles."""
         return "f64" if self.scalar else f"v{self.width}f64"
 
     @property

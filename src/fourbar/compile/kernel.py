@@ -51,7 +51,7 @@ class Unit:
 
 
 def units(program: Program) -> tuple[list[Unit], list[str]]:
-    """What is to be compiled for a program, and the function name of each of its blocks.
+    """The units to compile for a program, and the function name of each of its blocks.
 
     Blocks on absolute slots belong to this program alone and are compiled together; a block with ports may serve other
     robots too, so it is named by what it does and is a unit, and thereby a cache entry, of its own, unless there are
@@ -112,7 +112,7 @@ def digest(program: Program, lanes: Lanes, watch: Watch) -> bytes:
         (lanes.width, lanes.fma),
         tuple((name, tuple(own.angles), tuple(own.quaternions)) for name, own in watch.items()),
     )
-    found = hashlib.sha256(marshal.dumps(parts, 2))  # later versions of the format tell shared objects apart
+    found = hashlib.sha256(marshal.dumps(parts, 2))  # later versions of the format distinguish shared objects
     for y in program.outputs:
         found.update(y.slots)
     return found.digest()
@@ -151,7 +151,7 @@ class Kernel:
 
     @property
     def failures(self) -> int:
-        """How often there was no memory for a workspace."""
+        """The number of times that there was no memory for a workspace."""
         return int(self._tables.data[words.FAILURES])
 
     def check_memory(self, failures: int) -> None:
@@ -162,7 +162,7 @@ class Kernel:
 
 
 def piece(program: Program, lanes: Lanes) -> int:
-    """How many samples are computed before signals are looked for, a multiple of the width."""
+    """The number of samples between looks for signals, a multiple of the width."""
     instructions = [len(block.code) for block in program.blocks]
     cost = sum(instructions[call.block] * often for call, often in zip(program.calls, program.passes(), strict=True))
     return max(1, signals.BETWEEN // (max(1, cost) * lanes.width)) * lanes.width

@@ -44,7 +44,7 @@ def _cpu() -> tuple[str, str]:
 
 
 def identity() -> str:
-    """What object code depends on besides its source: CPU, its features, the compiler."""
+    """All that object code depends on besides its source: CPU, its features, the compiler."""
     name, features = _cpu()
     llvmlite: Any = imported("llvmlite")
     return f"{name}\n{features}\nllvmlite {llvmlite.__version__}\ncodegen {_CODEGEN_LEVEL}\n"
@@ -97,7 +97,7 @@ def to_object(assembly: str) -> bytes:
 
 
 def to_assembly(assembly: str) -> str:
-    """What the CPU will run, as text."""
+    """The machine code of the CPU, as text."""
     with _llvm() as llvm:
         return _emitted(llvm, "emit_assembly", assembly)
 

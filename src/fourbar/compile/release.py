@@ -1,4 +1,4 @@
-"""How a callable is freed: by machine code, for CPython does not release what an instance of such a type holds.
+"""Freeing a callable, by machine code: CPython does not release what an instance of such a type holds.
 
 Anyone could call a method `__del__`, and then the callable, when its tables are gone. The code reads nothing but the
 instance: at interpreter exit, instances may outlive all modules and what those hold.
@@ -60,5 +60,5 @@ class Release:
 
 @once
 def release(state: int, drop: int, free: int, clear: int, weak: int) -> Release:
-    """That of this process, for instances with these offsets."""
+    """The function that frees instances with these offsets, in this process."""
     return Release(state, drop, free, clear, weak)

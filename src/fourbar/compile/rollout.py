@@ -24,7 +24,7 @@ _NEVER = 1 << 62  # samples after which signals are looked for: a call is short,
 
 
 class Roles(NamedTuple):
-    """What the arguments of a step's program are, by name: `state` says which result is the new value of which input;
+    """The roles of arguments of a step's program, by name: `state` says which result is the new value of which input;
     `numbers` stay as they are; `controls` change from row to row; `stop`, if it is not empty, is a result that ends the
     motion of a sample where it is above zero.
     """
@@ -36,7 +36,7 @@ class Roles(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What one call asks for: so many steps from number `first` on, a row of controls for each `hold` of them, a record
+    """A request of one call: so many steps from number `first` on, a row of controls for each `hold` of them, a record
     after each `every`, of which the arrays begin with number `first_record`.
     """
 

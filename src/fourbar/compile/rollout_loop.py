@@ -152,12 +152,12 @@ def _accept(lanes: Lanes) -> str:
     c.do("%new_next = add i64 %new_i, 1")
     c.do("br label %new")
     c.label("judge")
-    sound, left = _judged(c, lanes)
+    valid, left = _judged(c, lanes)
     c.do("br label %old")
     k, close = open_loop(c, "old", "judge", slots, 1, "done")
     target = _pair(c, table, k)[1]
     new = _load(c, lanes, c.let(f"add i64 {room}, {c.let(f'mul i64 {k}, {lanes.bytes}')}"))
-    kept = _choose(c, lanes, sound, new, _load(c, lanes, target))
+    kept = _choose(c, lanes, valid, new, _load(c, lanes, target))
     # Volatile, or else LLVM makes a masked store of it, which is slow.
     c.do(f"store volatile {lanes.double} {kept}, ptr {_slot(c, target)}, align {lanes.bytes}")
     c.do(close)
@@ -167,7 +167,7 @@ def _accept(lanes: Lanes) -> str:
 
 
 def _judged(c: Code, lanes: Lanes) -> tuple[str, str]:
-    """Which samples accept their new state, where %bad is NaN if that is not finite; whether some sample goes on."""
+    """A mask of the samples that accept their new state (%bad is NaN if it is not finite), and whether any goes on."""
     v, b = lanes.double, lanes.boolean
     status_at, made_at, stop_at = word(c, "%data", STATUS), word(c, "%data", MADE), word(c, "%data", STOP)
     status, made = _load(c, lanes, status_at), _load(c, lanes, made_at)
@@ -176,17 +176,17 @@ def _judged(c: Code, lanes: Lanes) -> tuple[str, str]:
     here = c.let(f"shufflevector {v} {one}, {v} poison, <{lanes.width} x i32> zeroinitializer")
     running = c.let(f"and {b} {going}, {c.let(f'fcmp oeq {v} {made}, {here}')}")
     finite = c.let(f"fcmp ord {v} %bad, %bad")
-    sound = c.let(f"and {b} {running}, {finite}")
+    valid = c.let(f"and {b} {running}, {finite}")
     has_stop = c.let(f"icmp sge i64 {stop_at}, 0")
     stop = _load(c, lanes, c.let(f"select i1 {has_stop}, i64 {stop_at}, i64 {status_at}"))  # zero where it runs
-    stops = c.let(f"and {b} {sound}, {c.let(f'fcmp ogt {v} {stop}, {lanes.constant(0.0)}')}")
-    diverges = c.let(f"xor {b} {running}, {sound}")
+    stops = c.let(f"and {b} {valid}, {c.let(f'fcmp ogt {v} {stop}, {lanes.constant(0.0)}')}")
+    diverges = c.let(f"xor {b} {running}, {valid}")
     after = _choose(c, lanes, diverges, lanes.constant(float(DIVERGED)), status)
     after = _choose(c, lanes, stops, lanes.constant(float(STOPPED)), after)
     _store(c, lanes, after, status_at)
     more = c.let(f"fadd {v} {made}, {lanes.constant(1.0)}")
-    _store(c, lanes, _choose(c, lanes, sound, more, made), made_at)
-    return sound, some_lane(c, lanes, c.let(f"fcmp oeq {v} {after}, {lanes.constant(float(RUNNING))}"))
+    _store(c, lanes, _choose(c, lanes, valid, more, made), made_at)
+    return valid, some_lane(c, lanes, c.let(f"fcmp oeq {v} {after}, {lanes.constant(float(RUNNING))}"))
 
 
 def _zero(lanes: Lanes) -> str:

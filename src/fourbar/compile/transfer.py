@@ -261,7 +261,7 @@ class Stream(Unpack):
         end = c.let(f"add i64 %whole, {-w}")
         for lane, row in enumerate(rows):
             self._copy(self._place(lane, 0), c.let(f"getelementptr double, ptr {row}, i64 {end}"))
-        c.do("fence seq_cst")  # streaming stores are not ordered with those that tell other threads of the end
+        c.do("fence seq_cst")  # streaming stores are not ordered with those that signal the end to other threads
         c.do("ret i64 %whole")
         arguments = "ptr noalias %slots, ptr noalias %map, ptr noalias %array, i64 %outer, i64 %inner, i64 %count"
         return f"define internal i64 @{name}({arguments}, i64 %i, i64 %n) #0 {{\n{c.body()}\n}}\n"

@@ -1,4 +1,4 @@
-"""What the machine code of a call reads: the words of a callable's table, offsets in objects, and how code says it."""
+"""Data that the machine code of a call reads: words of a callable's table, offsets in objects, and code for these."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CONTIGUOUS, OWNED, ALIGNED, WRITEABLE = 0x1, 0x4, 0x100, 0x400
 
 
 def field(c: Code, pointer: str, offset: int, kind: str = "i64") -> str:
-    """What an object holds at an offset in bytes."""
+    """The content of an object at an offset in bytes."""
     return c.let(f"load {kind}, ptr {c.let(f'getelementptr i8, ptr {pointer}, i64 {offset}')}, align 4")
 
 
@@ -73,7 +73,7 @@ def describe(c: Code, number: str) -> str:
 
 
 def entries(c: Code, number: str, samples: str) -> str:
-    """How many numbers an argument has in so many samples."""
+    """The number of entries of an argument in so many samples."""
     description = describe(c, number)
     core, count = word(c, description, 0), samples
     for j in range(3):

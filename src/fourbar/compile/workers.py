@@ -38,7 +38,7 @@ _PAUSE = {"x86_64": _X86, "AMD64": _X86, "aarch64": _ARM, "arm64": _ARM, "ARM64"
 
 
 def _pause() -> tuple[str, str]:
-    """The instruction that tells the CPU that this is a waiting loop: its declaration and its call."""
+    """The instruction that marks a waiting loop for the CPU: its declaration and its call."""
     return _PAUSE.get(platform.machine(), ("", ""))
 
 
@@ -333,7 +333,7 @@ def most_threads() -> int:
 
 
 def chunk_size(n: int, threads: int, width: int, most: int) -> int:
-    """How many samples a thread takes at a time: `most`, a multiple of the width, or less."""
+    """The number of samples that a thread takes at a time: `most`, a multiple of the width, or less."""
     return min(max(1, n // (threads * CHUNKS_PER_THREAD * width)) * width, most)
 
 

@@ -1,4 +1,4 @@
-"""Which directions of a Jacobian share their code.
+"""Directions of a Jacobian that share their code.
 
 Along a direction only some of the values that a block loads move: its *pattern*. Code is written for a few patterns,
 and a direction is pushed by that of a larger one, where the rest of the rates are zeros. What this adds to the work
@@ -45,7 +45,7 @@ def shared_patterns(program: Program, pieces: Sequence[BlockFunction], direction
 def _counted(
     program: Program, pieces: Sequence[BlockFunction], directions: Sequence[Entries]
 ) -> list[Counter[Pattern]]:
-    """How many directions have which pattern, in all calls of each piece. Directions are the bits of a number."""
+    """The number of directions of each pattern, in all calls of each piece. Directions are the bits of a number."""
     moving: dict[int, int] = {}  # the directions along which a slot moves
     for k, direction in enumerate(directions):
         for argument in program.inputs:
@@ -84,7 +84,7 @@ def _groups(call: Call, piece: BlockFunction, moving: Mapping[int, int]) -> list
 
 
 def _summed(patterns: Patterns, count: Counter[Pattern]) -> dict[Pattern, int]:
-    """How many directions use the code of each pattern."""
+    """The number of directions that use the code of each pattern."""
     used: Counter[Pattern] = Counter()
     for pattern, chosen in patterns.items():
         used[chosen] += count[pattern]
@@ -98,7 +98,7 @@ def _given_up(pieces: Sequence[BlockFunction], used: list[dict[Pattern, int]]) -
     left = _MORE * work
 
     def offers(number: int, pattern: Pattern) -> Iterator[tuple[float, int, Pattern, Pattern, int]]:
-        """What giving up a pattern adds for each instruction saved, by the least of those that include it."""
+        """The cost of giving up a pattern per instruction saved, by the least of those that include it."""
         piece, own = pieces[number], used[number]
         larger = [p for p in own if p != pattern and set(pattern) <= set(p)]
         if larger:

@@ -118,7 +118,7 @@ class Program:
     repeats: tuple[Repeat, ...] = ()
 
     def passes(self) -> list[int]:
-        """How often each call may run, at most."""
+        """The largest number of times that each call may run."""
         often = [1] * len(self.calls)
         for repeat in self.repeats:
             for number in range(repeat.first, repeat.end):

@@ -29,7 +29,7 @@ def _sum(a: Any, b: Any) -> Any:
 
 
 class _Memory:
-    """What lies in the slots of a program while it is replayed."""
+    """The content of the slots of a program while it is replayed."""
 
     def __init__(self, program: Program, given: Entries) -> None:
         self.slots: dict[int, Any] = dict(program.preset)

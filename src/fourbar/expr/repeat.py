@@ -1,4 +1,4 @@
-"""How a recorder writes a part of a program that runs until it is done: `recorder.repeat(body, state, most, going)`.
+"""Recording a part of a program that runs until it is done: `recorder.repeat(body, state, most, going)`.
 
 `state` is nested tuples of scalars. `body(state) -> (state, going)` is ordinary algorithm code: it makes calls of the
 recorder, and may use any value of the recording besides its state. It is recorded once; the program runs it while
@@ -69,7 +69,7 @@ class OpenRepeats:
 
 
 class RepeatRecorder(Protocol):
-    """What a recorder offers for this."""
+    """The part of a recorder that this needs."""
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Record a step."""

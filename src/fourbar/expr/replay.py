@@ -38,7 +38,7 @@ class NodeCode:
         return (True, self._place[x.id]) if x.__class__ is Expr else (False, x)
 
     def reach(self, first: int, moving: Collection[int]) -> tuple[int, tuple[bool, ...]]:
-        """How many steps depend on some of the known values, numbered from `first` on, and which roots do."""
+        """The number of steps, and the roots, that depend on some of the known values, numbered from `first` on."""
         reached = {first + i for i in moving}
         known, size = len(self._place) - len(self._steps), len(reached)
         for number, read in enumerate(self._read, known):

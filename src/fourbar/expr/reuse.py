@@ -112,7 +112,7 @@ def _node(value: Value) -> Expr:
 
 
 def _chosen(nodes: Sequence[Expr], kept: Iterable[Value], found: set[int]) -> tuple[dict[int, int], list[int]]:
-    """How often each node is used if some of those that were found elsewhere are taken from there; and which these are.
+    """The number of uses of each node if some nodes are taken from other blocks; and the nodes that are.
 
     From the results on, a node is taken if that leaves more nodes unused than it takes loads.
     """

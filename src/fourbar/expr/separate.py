@@ -192,7 +192,7 @@ class _Separation:
         return known
 
     def sums(self) -> dict[_Made, _Sum]:
-        """Of what crosses over, the sums and differences of other such values: the rest may compute them itself."""
+        """Values that cross over and are sums or differences of other such values: the rest may compute them."""
 
         def crosses(x: Any) -> bool:
             return x.__class__ is not _Made or x in self.crossing

@@ -37,7 +37,7 @@ class PortLayout:
 
 @dataclass(frozen=True)
 class Ports:
-    """How one block addresses the loads and exports of all of its calls, wherever these have them.
+    """The addresses of loads and exports in one block, for all of its calls, wherever these have them.
 
     `anchors` are the numbers of the values that the ports point at; `addresses` are (port, offset) of every value.
     """
@@ -74,7 +74,7 @@ class Ports:
         return Ports(tuple(anchors), tuple(distances))
 
     def bases(self, layout: PortLayout) -> tuple[int, ...]:
-        """What the ports of a call point at."""
+        """The slots that the ports of a call point at."""
         places = layout.places()
         return tuple(layout.bases[places[i][0]] + places[i][1] for i in self.anchors)
 
@@ -181,7 +181,7 @@ class Records:
         return [(record, 1 + max(offsets), values, offsets) for record, (values, offsets) in records.items()]
 
     def layout(self, task: FusedTask) -> PortLayout:
-        """How a task addresses its loads and exports."""
+        """The addresses of a task's loads and exports."""
         ports: dict[Any, int] = {}
         bases: list[int] = []
 

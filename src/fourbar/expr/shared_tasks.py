@@ -100,7 +100,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Needs:
-    """What is left of a shape when only some of its roots are wanted, in the order of computation."""
+    """The part of a shape that some of its roots need, in the order of computation."""
 
     roots: tuple[int, ...]
     nodes: tuple[Expr, ...]

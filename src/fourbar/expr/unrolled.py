@@ -30,7 +30,7 @@ _LONGEST = 2000  # instructions in a block
 
 
 class Recorder(Protocol):
-    """What an algorithm needs: something that calls a pure function on nested tuples, and repeats such calls."""
+    """The interface that algorithms need: it calls a pure function on nested tuples, and repeats such calls."""
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any: ...
 

@@ -167,13 +167,13 @@ def _gap(cluster_tree: ClusterTree, named: Configuration) -> float:
 
 _TURNING = (Revolute, Helical, Cylindrical)
 _EXACT = 1e-15
-_ASTRAY = 0.3  # radians; axes further apart are so on purpose
+_MISALIGNED = 0.3  # radians; axes further apart are so on purpose
 _NOTHING: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True)
 class Straightened:
-    """What was changed in the loops of one cluster: the joints, and the largest angle (radians)."""
+    """A change in the loops of one cluster: the joints, and the largest angle (radians)."""
 
     joints: tuple[str, ...]
     angle: float
@@ -187,7 +187,7 @@ class Tolerance:
     named: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, name: str) -> float:
-        """That of a joint, or a loop."""
+        """The tolerance for a joint, or a loop."""
         return self.named.get(name, self.usual)
 
 
@@ -306,7 +306,7 @@ def misaligned_axes(mechanism: Mechanism, loop: str, tolerance: float) -> tuple[
     main = max(axes, key=lambda a: len(parallel[a]), default="")
     if not main or len(parallel[main]) < 2:
         return ()
-    off = [a for a in axes if tolerance <= across[a][main] < np.sin(_ASTRAY)]
+    off = [a for a in axes if tolerance <= across[a][main] < np.sin(_MISALIGNED)]
     return tuple(Misaligned(a, tuple(parallel[main]), float(np.arcsin(across[a][main]))) for a in off)
 
 

@@ -1,4 +1,4 @@
-"""What was found while reading a file: nothing that the file says is dropped without a finding.
+"""The findings of reading a file: nothing that the file says is dropped without one.
 
 A reader holds a `Reading`, reports to it what it finds, and closes it into a frozen `Report`. An error in one element
 does not hide those in the next: `with reading.element():` around each collects the errors of all.

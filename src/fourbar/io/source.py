@@ -36,7 +36,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Options:
-    """How to read. `extra` are options of one format only; its entry in `formats.py` lists them.
+    """Options of reading. `extra` are those of one format only; its entry in `formats.py` lists them.
 
     `floating`: False, True (a free joint carries the root), or the joint that does. `folders`: where to search for
     packages and meshes; no path that leads out of these and the file's own folder is opened, but symbolic links in them

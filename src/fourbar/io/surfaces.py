@@ -33,7 +33,7 @@ _ALL = 0xFFFF
 
 
 def _below(element: Element, path: str) -> Element | None:
-    """What is at a path, without saying that it was read."""
+    """The element at a path, without marking it as read."""
     at: Element | None = element
     for tag in path.split("/"):
         at = next((c for c in at.children if c.tag == tag), None) if at is not None else None
@@ -101,7 +101,7 @@ def _bits(surface: Element) -> dict[str, Any]:
 
 
 def urdf_surfaces(root: Element) -> dict[str, dict[str, Any]]:
-    """What <gazebo reference="..."> says of the surfaces of links, by link."""
+    """The surfaces of links that <gazebo reference="..."> gives, by link."""
     found: dict[str, dict[str, Any]] = {}
     for element in (c for c in root.children if c.tag == "gazebo"):
         with root.reading.lenient("gazebo"):

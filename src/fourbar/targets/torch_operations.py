@@ -312,7 +312,7 @@ def _name(of: Operation) -> str:
     """What PyTorch calls an operation. It says what is computed, and how that is differentiated.
 
     It is the same in every process, so that PyTorch can keep graphs on disk. Robots that differ in their loops only may
-    have the same program: where a configuration can go is then all that tells their gradients apart.
+    have the same program: where a configuration can go is then all that distinguishes their gradients.
     """
     programs = [of.program]
     curved = [i for i in range(len(of.arguments)) if of.project(i) is not None]

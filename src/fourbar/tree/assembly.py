@@ -143,13 +143,13 @@ def _limits(cluster_tree: ClusterTree, cluster: Cluster) -> tuple[np.ndarray, np
 
 
 def _within_limits(cluster_tree: ClusterTree, cluster: Cluster, full: np.ndarray) -> np.ndarray:
-    """Which rows of coordinates of all joints of a cluster are within their limits."""
+    """A mask of the rows, coordinates of all joints of a cluster, that are within their limits."""
     lower, upper = _limits(cluster_tree, cluster)
     return np.all((full >= lower) & (full <= upper), axis=-1)
 
 
 def _is_held(tie: LoopEmbedding, full: np.ndarray) -> np.ndarray:
-    """Which configurations (n, nq) are away from toggle positions."""
+    """A mask of the configurations (n, nq) that are away from toggle positions."""
     return tie.determinacy(full) > KEEP_AWAY
 
 

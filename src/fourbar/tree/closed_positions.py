@@ -108,7 +108,7 @@ def _newton(A: np.ndarray, phi: np.ndarray, turns: np.ndarray, unit: np.ndarray)
 
 
 def turning_velocities(cluster_tree: ClusterTree) -> np.ndarray:
-    """Which independent velocities (nv) rotate something; the others are those of slides."""
+    """A mask of the independent velocities (nv) that rotate something; the others are those of slides."""
     found: list[bool] = []
     for cluster in cluster_tree.clusters:
         own, tie = [x for i in cluster.links for x in turning(cluster_tree.moving[i].joint)], cluster.embedding

@@ -73,7 +73,7 @@ Homes = Callable[[str], tuple[int, Transform]]
 
 
 class _LoopView:
-    """What a loop refers to: coordinates and poses at given coordinates of the cluster's joints."""
+    """The mechanism as a loop sees it, at given coordinates of the cluster's joints."""
 
     def __init__(self, q: dict[str, Vec], pose: Callable[[str], Transform]) -> None:
         self._q = q

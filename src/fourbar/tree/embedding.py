@@ -98,7 +98,7 @@ class LoopEmbedding:
 
     @cached_property
     def _key(self) -> tuple[Any, ...]:
-        """What the cluster computes, as data: equal clusters share their code."""
+        """The cluster's computation, as data: equal clusters share their code."""
         from ..expr.unrolled import linear_code
 
         t = self.traced
@@ -451,8 +451,8 @@ class LoopEmbedding:
         return smallest(finite(K[..., list(self.rows), :][..., list(self.dependent)]))
 
     def determinacy(self, q: np.ndarray) -> np.ndarray:
-        """How well (...) the independent velocities determine the others at the coordinates (..., nq) of all joints,
-        relative to where the loops were closed first.
+        """The degree (...) to which the independent velocities determine the others at coordinates (..., nq) of all
+        joints, relative to where the loops were closed first.
         """
         assert self.closed is not None
         return self._hold(q) / np.minimum(1.0, self._hold(self.closed[None])[0])
@@ -496,5 +496,5 @@ def expand(embedding: LoopEmbedding, q: Vec, v: Vec | None) -> EmbeddedState:
 
 
 def map_rate(embedding: LoopEmbedding, e: EmbeddedState, v: tuple[Vec, ...]) -> tuple[Mat, ...]:
-    """How fast G changes as the joints of a cluster move with v."""
+    """The rate of G as the joints of a cluster move with v."""
     return embedding.map_rate(e, v)

@@ -35,7 +35,7 @@ class Followers:
 def find_followers(
     K: Sequence[Sequence[Scalar]], entries: Sequence[Sequence[int]], columns: Iterable[int], n: int
 ) -> Followers:
-    """Those of the `columns` (of n) that follow. `entries`: the columns of each row's entries that are not zero."""
+    """The followers among the `columns` (of n). `entries`: the columns of each row's entries that are not zero."""
     holding: list[set[int]] = [set() for _ in range(n)]
     for i, own in enumerate(entries):
         for j in own:

@@ -1,4 +1,4 @@
-"""Which links a loop connects. Integers only: links are numbered parents first, -1 is the ground.
+"""Groups of the links that loops connect. Integers only: links are numbered parents first, -1 is the ground.
 
 The links between a loop and their nearest common ancestor form a cluster; loops that share links share a cluster. As a
 whole a cluster has one parent link, so that clusters form a tree (Chignoli §III).

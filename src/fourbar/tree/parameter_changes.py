@@ -135,8 +135,8 @@ def _bound(
 
 
 def affects_loops(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, which: Which) -> list[bool]:
-    """Which parameters the loops of a cluster can depend on: their own, and placements of joints on and below their
-    bodies.
+    """A mask of the parameters on which the loops of a cluster can depend: their own, and placements of joints on and
+    below their bodies.
     """
     near, found = {*cluster.links, cluster.carrier}, []
     for x in which:

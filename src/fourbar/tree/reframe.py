@@ -127,7 +127,7 @@ def _before(R: Rows, turn: tuple[float, float]) -> Rows:
 
 
 def _least_cost(R: Rows) -> int:
-    """What a rotation costs in the best frame of its child."""
+    """The cost of a rotation in the best frame of its child."""
     cost = _rotation_cost(R)
     return min([cost, *(_rotation_cost(_after(R, turn)) for turn in _turns(R))]) if cost else 0
 
@@ -143,7 +143,7 @@ def _rotation_cost(R: Rows) -> int:
 
 
 def _best_shift(placement: Transform, places: list[Vec], I: Inertia) -> float:
-    """How far the origin of a frame at a placement, which carries others at places, is moved along its axis."""
+    """The distance by which the origin of a frame, which carries others at places, is moved along its axis."""
     axis = [row[2] for row in _rows(placement)]
     size = max(map(abs, (*placement.p, *(x for p in places for x in p))), default=0.0)
 

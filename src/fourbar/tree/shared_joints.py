@@ -18,7 +18,7 @@ from .elimination import solve
 
 
 class Bent(NamedTuple):
-    """How the independent velocities of a joint go with its dependent ones: δ_i = back + follow δ_d."""
+    """The relation of a joint's independent velocities to its dependent ones: δ_i = back + follow δ_d."""
 
     independent: tuple[int, ...]
     dependent: tuple[int, ...]

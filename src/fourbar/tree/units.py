@@ -61,8 +61,8 @@ class Sight(NamedTuple):
 
 
 class _Kind:
-    """What velocities of a joint do: how much each rotates and translates (nv), and which coordinates (nq) are lengths,
-    since only translation changes them.
+    """The effects of a joint's velocities: how much each rotates and translates (nv), and a mask of the coordinates
+    (nq) that are lengths, since only translation changes them.
     """
 
     def __init__(self, joint: Joint) -> None:

@@ -13,7 +13,7 @@ from . import triangles
 from .drawing import Item, Rod, numbers
 from .mesh_files import Colour
 
-# Colours that also people who confuse red and green can tell apart.
+# Colours that people who confuse red and green can distinguish too.
 PALETTE: tuple[Colour, ...] = tuple(
     (r / 255, g / 255, b / 255, 1.0)
     for r, g, b in ((52, 106, 178), (224, 130, 42), (62, 148, 92), (160, 90, 164), (198, 78, 82), (70, 150, 160),

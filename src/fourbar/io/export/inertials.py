@@ -179,7 +179,7 @@ def _own_axes(joint: Joint) -> np.ndarray:
 
 
 class CarriedInertia(NamedTuple):
-    """How much a body moves, with all its descendants: mass, and the size of its moment about its joint."""
+    """The inertia that a body's joint moves, with all descendants: mass, and the size of the moment about the joint."""
 
     mass: float
     moment: float

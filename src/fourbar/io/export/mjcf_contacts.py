@@ -46,7 +46,7 @@ class GeomWriter:
                 child(element, "geom", name=name, **form, rgba=shape.colour, **where, **self._contact_attributes(shape))
 
     def report(self) -> None:
-        """What was left out of all of them."""
+        """Report what was left out of all of them."""
         self._assets.report()
         if self._lost:
             self._unsaid.leave(f"{', '.join(self._lost)} of surfaces are left out: MJCF says solref and solimp")
@@ -95,7 +95,7 @@ class GeomWriter:
         return {"group": "3", **found, "solmix": mix, **self._numbers(surface)}
 
     def _numbers(self, surface: Surface) -> dict[str, Any]:
-        """What geoms and pairs have in common."""
+        """The attributes that geoms and pairs have in common."""
         self._lost |= dict.fromkeys(x for x in _UNSAID if getattr(surface, x) is not None)
         said = (surface.friction, surface.torsion, surface.rolling)
         friction = [normal if x is None else x for x, normal in zip(said, _FRICTION, strict=True)]

@@ -39,7 +39,7 @@ def planar(
 
 
 def two_hinges(joint: Universal) -> str:
-    """What SDF calls two hinges in one place: universal if they are at right angles."""
+    """SDF's name for two hinges in one place: universal if they are at right angles."""
     along = sum(a * b for a, b in zip(unit_axis(joint.axis1), unit_axis(joint.axis2), strict=True))
     return "universal" if abs(along) < _RIGHT else "revolute2"
 

@@ -24,7 +24,7 @@ _BULLET = {
 
 
 class Losses:
-    """What of surfaces is left out, and where: reported once for each."""
+    """Properties of surfaces that are left out, and where: reported once for each."""
 
     def __init__(self, unsaid: Unsaid) -> None:
         self._unsaid = unsaid

@@ -83,7 +83,7 @@ def check_waived(waive: Iterable[str], known: Iterable[str]) -> None:
 
 
 class Unsaid:
-    """What a format cannot express: refused where the dynamics depends on it, unless waived; else reported."""
+    """Handles what a format cannot express: refused where the dynamics depends on it, unless waived; else reported."""
 
     def __init__(self, format: str, file: str, waive: Iterable[str] = ()) -> None:
         self._format, self._file, self._waive = format, file, tuple(waive)

@@ -166,7 +166,7 @@ class UrdfWriter:
             parent = link
 
     def _slide(self, hinge: str, screw: Helical, parent: str, link: str) -> None:
-        """What a screw does besides turning: a slide along its axis that follows its hinge."""
+        """The translation of a screw: a slide along its axis that follows its hinge."""
         slide = self._joint(self.new_joint(f"{hinge}_slide"), Prismatic(screw.axis), parent, link, IDENTITY)
         wide = {key: [sign * _ENDLESS] for key, sign in (("lower", -1), ("upper", 1), ("effort", 1), ("velocity", 1))}
         child(slide, "limit", **wide)
@@ -315,7 +315,7 @@ def child_link(joint: ET.Element, tag: str) -> str:
 
 
 def _kind(closing: Joint) -> str | None:
-    """What URDF+ calls a joint that closes a loop."""
+    """URDF+'s name for a joint that closes a loop."""
     return tag_of(type(closing.in_loop()), "urdf+")
 
 

@@ -70,12 +70,12 @@ class ActuatorReader:
         return (lower, upper) if lower > -np.inf or upper < np.inf else None
 
     def _pulling(self, tendon: int) -> int:
-        """How many actuators pull at a tendon."""
+        """The number of actuators that pull at a tendon."""
         m = self.model
         return int(((m.actuator_trntype == TENDON) & (m.actuator_trnid[:, 0] == tendon)).sum())
 
     def _drives(self, a: int) -> list[Drive]:
-        """What an actuator moves; nothing if that is neither a joint nor a fixed tendon."""
+        """The joints that an actuator moves; empty if it moves neither a joint nor a fixed tendon."""
         m = self.model
         kind, target = int(m.actuator_trntype[a]), int(m.actuator_trnid[a, 0])
         gear = m.actuator_gear[m.actuator_outadr[a]]

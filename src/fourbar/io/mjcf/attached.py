@@ -15,7 +15,7 @@ MOST_COPIES = 10_000
 
 
 class Size(NamedTuple):
-    """How many bodies a model makes, and of how many models it consists: itself, and copies of those it attaches."""
+    """The size of a model: its bodies, and its models, which are itself and copies of those it attaches."""
 
     bodies: float
     models: float
@@ -70,7 +70,7 @@ class MjcfDocument:
 
 
 def copies(element: Element) -> float:
-    """How many copies an element makes, including those of its ancestors; 1 where MuJoCo will refuse a count."""
+    """The number of copies that an element makes, with those of its ancestors; 1 where MuJoCo will refuse a count."""
     total, at = 1.0, element
     while at is not None:
         if at.tag in COPYING:

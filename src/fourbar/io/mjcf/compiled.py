@@ -83,7 +83,7 @@ def _refuse(message: str, lines: ElementLines, reading: Reading) -> NoReturn:
 
 
 def _report_compiler(mujoco: Any, spec: Any, lines: ElementLines, reading: Reading) -> None:
-    """What the compiler changes in the numbers of the file."""
+    """Report what the compiler changes in the numbers of the file."""
     settings, whole = spec.compiler, Place(lines.file)
     for attribute in ("boundmass", "boundinertia", "balanceinertia", "fusestatic"):
         if getattr(settings, attribute):

@@ -25,7 +25,7 @@ def colliding(model: Any) -> np.ndarray:
 
 
 def surface(model: Any, g: int) -> Surface:
-    """How a geom meets others."""
+    """The surface of a geom."""
     slide, turn, roll = model.geom_friction[g].tolist()
     return Surface(
         friction=slide, torsion=turn, rolling=roll,

@@ -1,4 +1,4 @@
-"""What a MuJoCo model has and a mechanism lacks: each gets a finding.
+"""Findings about what a MuJoCo model has and a mechanism lacks.
 
 Errors (unless waived) are what moves the bodies by itself; notes are what a program adds (sensors, contacts).
 """

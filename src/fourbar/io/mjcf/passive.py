@@ -1,4 +1,4 @@
-"""What acts on the joints of a compiled MuJoCo model by itself, except for what the file switches off
+"""Passive forces on the joints of a compiled MuJoCo model, except for those that the file switches off
 (<option><flag>).
 """
 
@@ -36,13 +36,13 @@ def _written(model: Any) -> Passive:
 
 
 def passive(model: Any) -> Passive:
-    """What acts."""
+    """The passive forces that act: zero where the file switches them off."""
     written = _written(model)._asdict()
     return Passive(**{key: np.zeros_like(x) if is_off(model, _OFF[key][0]) else x for key, x in written.items()})
 
 
 def switched_off(model: Any) -> list[str]:
-    """What the file contains and switches off, in words."""
+    """Messages about what the file contains and switches off."""
     found = []
     for key, x in _written(model)._asdict().items():
         switches, words = _OFF[key]

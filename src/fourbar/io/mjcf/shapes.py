@@ -20,7 +20,7 @@ _GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's default
 
 @dataclass(frozen=True)
 class GeomSource:
-    """What a geom of a spec has and the compiled one lacks: its mesh and colour. None: no geometry of ours."""
+    """The mesh and colour of a geom, which its spec has and the compiled geom lacks. None: no geometry of ours."""
 
     geom: Any
     kind: str

@@ -1,4 +1,4 @@
-"""What a file switches off (<option><flag>): the bits of MuJoCo's disableflags."""
+"""Switches of a file (<option><flag>): the bits of MuJoCo's disableflags."""
 
 from __future__ import annotations
 

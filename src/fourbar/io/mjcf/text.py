@@ -166,7 +166,7 @@ def _check_element(element: Element) -> None:
 
 
 def _heights(element: Element) -> float:
-    """How many heights a height field has; none where MuJoCo will refuse a count."""
+    """The number of heights of a height field; none where MuJoCo will refuse a count."""
     try:
         return math.prod(max(0.0, float(element.attributes.get(side, "0"))) for side in ("nrow", "ncol"))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What JSON and TOML readers share besides the tables."""
+"""The common part of JSON and TOML readers, besides the tables."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from . import VERSION
 
 
 class _Problems:
-    """What cannot be written, all of it."""
+    """Collects everything that cannot be written."""
 
     def __init__(self) -> None:
         self.found: list[str] = []

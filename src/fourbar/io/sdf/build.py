@@ -230,7 +230,7 @@ class Assembly:
         self._add_mimics(b, joint, gears)
 
     def _add_mimics(self, b: MechanismBuilder, joint: SdfJoint, gears: list[tuple[Element, str, float, float]]) -> None:
-        """What a joint mimics: (element, joint, ratio, offset). It may be given in SDF's way and in Drake's."""
+        """Add the gears of a mimic: (element, joint, ratio, offset). It may be given in SDF's way and in Drake's."""
         for n, (mimic, asked, ratio, offset) in enumerate(gears):
             leader = joint.item.scope.find(asked, mimic)
             if not leader or leader[-1].kind != "joint":

@@ -1,4 +1,4 @@
-"""What Drake adds to SDF: planar joints, balls that close loops, tendons that couple joints, mimics, rotors behind
+"""Drake's additions to SDF: planar joints, balls that close loops, tendons that couple joints, mimics, rotors behind
 gears.
 
 What a mechanism cannot represent although its motion depends on it (bushings, springs between points, soft bodies) is

@@ -46,7 +46,7 @@ class Includes:
         self._expand(root, (_identity(source),))
 
     def meshes(self, file: str) -> Meshes:
-        """What finds the files that a file names."""
+        """The finder of the files that a file names."""
         return self._finder(file, Path.is_file)
 
     def _finder(self, file: str, accepts: Callable[[Path], bool]) -> Meshes:

@@ -1,4 +1,4 @@
-"""Which joints carry links, and which close loops.
+"""The choice between joints that carry links and joints that close loops.
 
 Every link is carried by the first joint of the file that has it as its child. A link that is the child of two joints is
 in a loop: the later joint closes it. Joints in the wrong direction are reversed.

@@ -122,7 +122,7 @@ def _check_xacro(root: Element) -> None:
 
 
 def _report_gazebo(root: Element) -> None:
-    """What only Gazebo reads. Joints and links in it are part of the robot there, and may close loops."""
+    """Report what only Gazebo reads. Joints and links in it are part of the robot there, and may close loops."""
     for element in root.all("gazebo"):
         element.mark("*")
         added = next((c for c in element.children if c.tag in ("joint", "link", "model")), None)

@@ -152,7 +152,7 @@ def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
 
 
 def _advice(value: Any) -> str:
-    """What to do with a value that another library follows."""
+    """Advice on a value that another library traces."""
     library = type(value).__module__.partition(".")[0].removesuffix("lib")  # jax or jaxlib
     if library == "casadi":
         return " (use fourbar.casadi.function, which makes a CasADi function of a robot's function)"

@@ -51,7 +51,7 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
 
 
 def extra(name: str) -> str:
-    """How to install an optional part, in the README's words."""
+    """The command that installs an optional part, as in the README."""
     return f'pip install ".[{name}]" in the folder of fourbar'
 
 

@@ -1,4 +1,4 @@
-"""What closes a kinematic loop: the names of `fourbar.constraints` that a robot is built with."""
+"""Kinematic loops: the names of `fourbar.constraints` that a robot is built with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made once per process, by whichever thread comes first.
+"""Things made once per process, by whichever thread comes first.
 
 A thread that makes something takes a turn at it (`Turn`), so that others wait for the result instead of making it
 again. Nobody may wait at such a lock for ever:

@@ -1,4 +1,4 @@
-"""How objects show themselves: small HTML tables in notebooks, everything escaped."""
+"""Objects in notebooks: small HTML tables, everything escaped."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from .wide_cluster import wide_node
 
 
 class Spun(NamedTuple):
-    """What velocity alone does to a link: its spin, the acceleration c it gains, the force p it takes."""
+    """The effect of velocity alone on a link: its spin, the acceleration c it gains, the force p it takes."""
 
     spin: Spin
     c: Twist
@@ -52,7 +52,7 @@ RESTING = Spun(Spin.of_ground(), Twist.zero(), Wrench.zero())
 
 
 class Biased(NamedTuple):
-    """What velocity alone does to all clusters, by cluster: forces p on their links, and accelerations."""
+    """The effect of velocity alone on all clusters, by cluster: forces p on their links, and accelerations."""
 
     p: list[tuple[Wrench, ...]]
     bias: list[Bias]

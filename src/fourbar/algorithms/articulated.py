@@ -51,7 +51,7 @@ class ClusterHinge(NamedTuple):
     D: Factored
 
     def drive(self, u: Vec, w: Vec) -> Vec:
-        """Which of u and w = D⁻¹ u is kept to accelerate the cluster: u, as one solution with D is enough then."""
+        """The kept one of u and w = D⁻¹ u to accelerate the cluster: u, as one solution with D is enough then."""
         return u
 
 
@@ -277,7 +277,7 @@ class HeldCluster(NamedTuple):
         return Outcome(HeldFreed(freed, tuple(IA), tuple(pA)), handle)
 
     def accelerate(self, kept: HeldFreed, bias: Bias, A: Twist) -> Outcome:
-        """What is `FreeAndHeld`, and the acceleration of every link; τ = G_hᵀ (Sᵀ (IA A + pA) + armature)."""
+        """`FreeAndHeld`, and the acceleration of every link; τ = G_hᵀ (Sᵀ (IA A + pA) + armature)."""
         a, moved = self.moving.accelerate(kept.freed, bias, A)
         F = [I @ t + p for I, t, p in zip(kept.IA, moved, kept.pA, strict=True)]
         rates = [block @ a + b for block, b in zip(self.moving.G, bias.g, strict=True)]

@@ -31,7 +31,7 @@ _SMALL = 64  # velocities up to which zeros of what is coupled are left out, at 
 
 
 class Load(NamedTuple):
-    """What a body, or all that a joint carries, does to the forces: inertia, 2 B, and the force F it takes."""
+    """The load of a body, or of all that a joint carries, on the forces: inertia, 2 B, and the force F it takes."""
 
     I: Inertia
     flow: Flow

@@ -85,7 +85,7 @@ def between(x: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
 
 
 def room(x: Scalar, end: Scalar, scale: Scalar) -> Scalar:
-    """How far an independent velocity may move until its joint, which moves by `scale` per unit, is at a limit."""
+    """The way of an independent velocity until its joint, which moves by `scale` per unit, is at a limit."""
     return (end - x) * (1.0 / scale)
 
 
@@ -160,7 +160,7 @@ class StepBounds(NamedTuple):
 
 
 class Hold(NamedTuple):
-    """Which velocities are free (1, others 0), and the steps of the others."""
+    """A mask of the velocities that are free (1, others 0), and the steps of the others."""
 
     free: Vec
     at: Vec

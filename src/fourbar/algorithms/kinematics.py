@@ -67,7 +67,7 @@ def move_outward(k: Kinematics, parent: MovingBody, v: Vec, a: Vec) -> MovingBod
 
 
 class Reported(NamedTuple):
-    """Which point of a frame, in whose axes: `point` in the frame or "world"; `axes` a home, None for the world's."""
+    """A point of a frame, and axes: `point` in the frame or "world"; `axes` a location, None for the world's."""
 
     frame: Location
     point: tuple[float, float, float] | str

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(NamedTuple):
-    """What a step returns: its own result, and what it sends on: inward to the parent, outward for each link."""
+    """The return value of a step: its own result, and what it sends on, inward to the parent, outward for each link."""
 
     result: Any
     message: Any

@@ -45,14 +45,14 @@ class _Link(NamedTuple):
 
 
 class _Carrier(NamedTuple):
-    """What the cluster hangs on: a link at the origin that rests."""
+    """The carrier of the cluster: a link at the origin that rests."""
 
     pose: Transform
     gained: Twist
 
 
 class _Sent(NamedTuple):
-    """What links send to the one that carries them."""
+    """The messages of links to the one that carries them."""
 
     Ic: Articulated
     F: Wrench

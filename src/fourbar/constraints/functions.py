@@ -51,7 +51,7 @@ def called(function: Callable[..., Any], view: MechanismView, joints: Sequence[s
 
 
 def _scalars(what: str, result: Any) -> tuple[Scalar, ...]:
-    """What a function returned, one number or several, as a tuple."""
+    """The result of a function, one number or several, as a tuple."""
     rows = tuple(result) if hasattr(result, "__iter__") and not isinstance(result, str) else (result,)
     if any(isinstance(x, bool | np.bool) for x in rows):
         raise ModelError(f"{what}: the function returned {result!r}; write a difference, x - y, instead of x == y")

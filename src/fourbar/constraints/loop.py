@@ -93,7 +93,7 @@ class Loop(Restriction):
         return _edited("renamed")(self, _of(joints, self.joints), _of(bodies, self.bodies))
 
     def held(self, at: Mapping[str, tuple[float, ...]]) -> tuple[Loop, ...]:
-        """What is left where some joints stay at given coordinates: nothing, the loop itself, or others."""
+        """The loops that are left where some joints stay at given coordinates: none, the loop itself, or others."""
         stay = tuple((joint, tuple(at[joint])) for joint in self.joints if joint in at)
         if len(stay) < len(self.joints) or self.bodies:
             return (_edited("held")(self, stay) if stay else self,)

@@ -273,8 +273,8 @@ class BoxAndBox:
         return (*touches, _either(passing, corner, last))
 
     def _chosen(self, a: Box, b: Box, axis: SeparatingAxis) -> tuple[list[Scalar], Scalar]:
-        """Which of the six normals is that of the faces that overlap (1.0), and whether these touch (1.0): those of the
-        axis, or the nearest to that of crossing edges."""
+        """The normal of the faces that overlap, among six (1.0, others 0.0), and whether these touch (1.0): those of
+        the axis, or the nearest to that of crossing edges."""
         near = [_size(dot(axis.along, x)) for x in (*a.axes, *b.axes)]
         best = near[0]
         for x in near[1:]:

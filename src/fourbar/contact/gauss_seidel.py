@@ -107,7 +107,7 @@ def _in_disc(y: Vec, radius: Scalar) -> Vec:
 
 
 def _largest_eigenvalue(a: Scalar, b: Scalar, d: Scalar) -> Scalar:
-    """Of [[a, b], [b, d]]."""
+    """The largest eigenvalue of [[a, b], [b, d]]."""
     half = 0.5 * (a - d)
     return 0.5 * (a + d) + sqrt(half * half + b * b + TINY)
 

@@ -85,7 +85,7 @@ class Implicit:
         self.coupled = [x for x in self.servos if x.is_coupled]
 
     def _stiffness(self, i: int) -> Vec | None:
-        """Of a spring that acts implicitly: that of a joint whose coordinates are the integrals of its velocities."""
+        """The stiffness of a joint's implicit spring: its coordinates are the integrals of its velocities."""
         joint = self.c.model.cluster_tree.moving[i]
         return Vec(joint.stiffness) if is_flat(joint.joint) and acts(joint.stiffness) else None
 

@@ -62,7 +62,7 @@ class Soft:
 
 @dataclass(frozen=True)
 class SoftContact(Soft):
-    """That of a contact: its normal; friction is as much stiffer as `ratio` says."""
+    """The softness of a contact: its normal; friction is as much stiffer as `ratio` says."""
 
     ratio: float = 1.0
 

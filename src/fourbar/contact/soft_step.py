@@ -53,7 +53,7 @@ def soft_terms(candidate: Candidate, touch: Touch, friction: Vec, before: Vec, f
 
 
 def soft_row(row: JointRow, q: Scalar, v: Scalar, friction: Scalar, dt: Scalar) -> Row:
-    """What draws a joint: changes of its velocity in a step."""
+    """The terms of a joint in the convex problem: changes of its velocity in a step."""
     soft: SoftJoint = row.soft
     rub = soft.friction.drawn(0.0, dt)
     ends: list[tuple[Scalar, Scalar]] = []

@@ -312,7 +312,7 @@ class Stepper:
         return found
 
     def _twists(self, by_link: list[Any], links: list[int]) -> Any:
-        """Of some links, for velocities of joints."""
+        """Twists of some links, for velocities of joints."""
         return along(self.s, [Location(x, IDENTITY) for x in links], Twist.zero(), velocity_outward, by_link)
 
     def _kept_terms(self, by_link: list[Any]) -> list[Any]:

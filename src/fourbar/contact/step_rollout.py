@@ -42,7 +42,7 @@ class Force(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What a step takes and reports besides state and time step: joint forces `tau` and controls `u` of actuators, each
+    """Inputs and reports of a step besides state and time step: joint forces `tau` and controls `u` of actuators, each
     GIVEN, NONE or a Force; the friction of every contact; parameters of the robot; observations by name; numbers of
     terrain.
     """
@@ -96,7 +96,7 @@ class ContactStepEnd:
         return self._stepper.implicit.acted(self.moving.accelerations("a"))
 
     def _forces(self) -> tuple[Any, ...]:
-        """Of controls and actuators together, means over the step."""
+        """Forces of controls and actuators together, means over the step."""
         c, call = self._stepper.c, self._stepper.call
         driven = c.project(self._stepper.implicit.pulled(self.moving.accelerations("a")))
         return tuple(flat([call(_sum, *both) for both in zip(c.by_cluster("tau"), driven, strict=True)]))

@@ -280,7 +280,7 @@ class SignedDistance(Terrain):
 
 
 def _at(traced: TracedDistance, entries: tuple[Scalar, ...], tiny: float = 0.0) -> SurfacePoint:
-    """What was traced at a point and numbers, divided by the length of its gradient."""
+    """A traced distance at a point and numbers, divided by the length of its gradient."""
     inputs, value, gradient = traced
     gap, *slope = evaluate([value, *gradient], dict(zip(inputs, entries, strict=True)))
     squared = dot(slope, slope)

@@ -82,11 +82,11 @@ class DerivativeRecording(Recording):
         return unpickle_function, self.pickled()
 
     def _plain(self) -> MethodRecording | None:
-        """What is differentiated, if that is a method as it is registered: ways may have been written for it."""
+        """The method that is differentiated, if it is one as registered: ways may have been written for it."""
         return self.of if isinstance(self.of, MethodRecording) and self.of.is_plain else None
 
     def _own(self, present: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of the present arguments that the original function has."""
+        """The present arguments that the original function has."""
         return tuple(a.name for a in self.of.arguments if a.name in present)
 
     def _start(self, present: tuple[str, ...], block: int) -> Replay:
@@ -96,7 +96,7 @@ class DerivativeRecording(Recording):
 
     @property
     def _original(self) -> Recording:
-        """What is differentiated."""
+        """The function that is differentiated."""
         return self.of
 
     def _source(self, present: tuple[str, ...]) -> Program:
@@ -120,7 +120,7 @@ class DerivativeRecording(Recording):
         return Forwards(Replay(source, c.recorder, entries, piece), partial(stages.rates, c))
 
     def _inputs(self, source: Program, recorder: Any, known: Entries) -> Entries:
-        """What the original function is given, beside what is known; what is left out is zero."""
+        """The inputs of the original function, beside what is known; what is left out is zero."""
         left = {x.name: x.shape for x in source.inputs if x.name not in known}
         return {**known, **{name: recorder.input(name, shape) for name, shape in left.items()}}
 
@@ -131,7 +131,7 @@ class DerivativeRecording(Recording):
     def _by_group(
         self, step: Callable[..., Any], replay: Replay, argument: Argument, entries: Sequence[Any], size: str
     ) -> Sequence[Any]:
-        """What belongs to a configuration through step(embedding, q, entries), by cluster; other entries stay."""
+        """The entries that belong to a configuration through step(embedding, q, entries), by cluster; others stay."""
         if not argument.is_configuration:
             return entries
         clusters, call = self.model.cluster_tree.clusters, replay.recorder.call

@@ -206,7 +206,7 @@ class JacobianLayout:
         self._unpack: dict[tuple[str, ...], Callable[[np.ndarray], Any]] = {}
 
     def _shapes(self, present: tuple[str, ...]) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-        """Of the results, and of the tangents of the arguments."""
+        """Shapes of the results, and of the tangents of the arguments."""
         widths = [a.tangent for a in self._recording.of.arguments if a.name in present]
         return self._recording.result_shapes(present), widths
 

@@ -1,4 +1,4 @@
-"""What the program of a recording depends on, as bytes: two recordings with the same bytes write the same program."""
+"""All that the program of a recording depends on, as bytes: equal bytes mean equal programs."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def _function(f: FunctionType) -> tuple[Any, ...]:
 
 
 def _code(code: CodeType) -> tuple[Any, ...]:
-    """What a piece of code does, apart from the functions that it calls, which are in the sources."""
+    """The meaning of a piece of code, apart from the functions that it calls, which are in the sources."""
     constants = [_code(c) if isinstance(c, CodeType) else c for c in code.co_consts]
     return code.co_name, code.co_firstlineno, code.co_code, code.co_names, constants
 
 
 def fingerprint(parts: Any) -> bytes | None:
-    """What these are and the sources of fourbar are, as bytes; None if that cannot be said."""
+    """The fingerprint of `parts` and of the sources of fourbar; None if there is none."""
     files, written = _sources(), io.BytesIO()
     if not files:
         return None

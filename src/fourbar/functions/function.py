@@ -291,7 +291,7 @@ def _lost(
     results: Sequence[Any],
     batch: tuple[int, ...],
 ) -> np.ndarray:
-    """Which samples (...) have NaN in a result although all their arguments are finite."""
+    """A mask (...) of the samples that have NaN in a result although all their arguments are finite."""
     lost = np.zeros(batch, bool)
     for y, result in zip(outputs, results, strict=True):
         lost = lost | np.any(np.isnan(result), axis=_core(y.shape))

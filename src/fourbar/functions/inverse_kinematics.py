@@ -94,7 +94,7 @@ def walls(cluster_tree: ClusterTree) -> tuple[Wall, ...]:
 
 
 def _pattern(c: Context, aims: Sequence[Aim], held: frozenset[int]) -> Pattern:
-    """Which velocities meet in Jᵀ J: those that move the same frame, or are tied by loops; none that is held."""
+    """The pattern of Jᵀ J: velocities meet that move the same frame, or are tied by loops; none that is held."""
     first, of_link = [], {}
     for cluster in c.clusters:
         own = list(range(sum(map(len, first)), sum(map(len, first)) + cluster.embedding.nv))

@@ -1,4 +1,4 @@
-"""What a method of a robot works on: its mechanism, and the cluster tree of that."""
+"""The model of a robot that methods work on: its mechanism, and the cluster tree of that."""
 
 from __future__ import annotations
 

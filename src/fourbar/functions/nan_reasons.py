@@ -57,7 +57,7 @@ def _without_derivative(cluster_tree: ClusterTree, q: np.ndarray) -> list[str]:
 
 
 def _toggles(cluster_tree: ClusterTree, rows: np.ndarray) -> str:
-    """What is wrong with loops at configurations without a result, if it is they."""
+    """A message about loops at configurations without a result, if they are the reason."""
     bare = sorted({name for row in rows for name in _without_derivative(cluster_tree, row)})
     if bare:
         return f"loop {', '.join(map(repr, bare))}: its condition has no value or no derivative there"
@@ -71,14 +71,14 @@ def _toggles(cluster_tree: ClusterTree, rows: np.ndarray) -> str:
 
 
 def lacks_direction(quaternions: np.ndarray) -> np.ndarray:
-    """Which of some quaternions (..., 4) are zero, or so small that their squares are: (...)."""
+    """A mask (...) of the quaternions (..., 4) that are zero, or so small that their squares are."""
     from ..compile.elementary import SMALLEST_QUATERNION
 
     return np.asarray((np.abs(quaternions) < SMALLEST_QUATERNION).all(axis=-1))
 
 
 def zero_quaternion(cluster_tree: ClusterTree, argument: str, rows: np.ndarray) -> str:
-    """What is wrong with configurations (n, nq) in which a quaternion has no length."""
+    """A message about configurations (n, nq) in which a quaternion has no length."""
     for name, joint, first in stored_joints(cluster_tree):
         for start in joint.quaternions:
             if lacks_direction(rows[:, first + start : first + start + 4]).any():
@@ -91,7 +91,7 @@ def zero_quaternion(cluster_tree: ClusterTree, argument: str, rows: np.ndarray) 
 
 
 def _massless_joint(cluster_tree: ClusterTree) -> str:
-    """Which joint moves nothing that has inertia, in words; none does in most robots. Found out once."""
+    """A message about a joint that moves nothing with inertia; most robots have none. Found once."""
     kept = vars(cluster_tree)
     if "massless_joint" not in kept:
         kept["massless_joint"] = "" if is_solid(cluster_tree) else _sought_massless_joint(cluster_tree)
@@ -152,7 +152,7 @@ class Explainer:
             warn(f"in some samples {of}{error}; these are NaN", RuntimeWarning)
 
     def _found(self, rows: Mapping[str, np.ndarray]) -> FourbarError | None:
-        """What is wrong with the configurations of the lost samples, if anything is."""
+        """A message about the configurations of the lost samples, if anything is wrong with them."""
         for name, q in rows.items():
             wrong = zero_quaternion(self._cluster_tree, name, q) or describe_endless_angle(self._cluster_tree, name, q)
             if wrong:

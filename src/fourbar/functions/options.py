@@ -46,7 +46,7 @@ def _has_hash(option: Any) -> bool:
 
 
 class Choices:
-    """What was made for a choice of options, found again by the options as they were given.
+    """Functions made for choices of options, found again by the options as they were given.
 
     `make` takes options by place and by name. Names and points are looked up; other options it gets every time.
     """
@@ -58,7 +58,7 @@ class Choices:
         self._named: dict[Any, Any] = {}
 
     def placed(self, given: tuple[Any, ...]) -> Any:
-        """What belongs to options by place."""
+        """The function for options by place."""
         try:
             found = self._placed.get(given)
         except TypeError:  # a list, an array
@@ -70,7 +70,7 @@ class Choices:
         return found
 
     def named(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """What belongs to options by place and by name; these are taken out of `named`, where other things may be."""
+        """The function for options by place and by name; these are taken out of `named`, where other things may be."""
         try:
             found = self._named[given, *named.items()]
         except (KeyError, TypeError):  # there are others too, or a list
@@ -79,7 +79,7 @@ class Choices:
         return found
 
     def _separated(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """What belongs to options among other things."""
+        """The function for options that stand among other things."""
         options = {name: named.pop(name) for name in [*named] if name in self._names}
         key = (given, *[(name, tuple(x) if type(x) is list else x) for name, x in options.items()])
         try:

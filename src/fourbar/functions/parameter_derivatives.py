@@ -190,7 +190,7 @@ class ChangeJacobian(_Along):
 
     @cached_property
     def _shapes(self) -> list[tuple[int, ...]]:
-        """Of the results, which do not depend on what arguments are given."""
+        """Shapes of the results, which do not depend on what arguments are given."""
         return [y.shape for y in self.of.program(self.required).outputs]
 
 

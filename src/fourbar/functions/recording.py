@@ -1,4 +1,4 @@
-"""How the program of a function is written: recordings. Those of derivatives are in `derivative_recordings`."""
+"""Recordings, which write the programs of functions. Those of derivatives are in `derivative_recordings`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Static = Callable[["ClusterTree"], dict[str, Any]]  # reads the options of a met
 
 
 class Recording(ABC):
-    """How to write the program of a function, for any choice of its optional arguments."""
+    """Writes the program of a function, for any choice of its optional arguments."""
 
     model: Model
     name: str
@@ -72,7 +72,7 @@ class Recording(ABC):
     @property
     @abstractmethod
     def nan(self) -> str:
-        """What NaN in a result means, where no loop is at a toggle position."""
+        """The meaning of NaN in a result, where no loop is at a toggle position."""
 
     @abstractmethod
     def pickled(self) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""What a method of a robot is, and the registry of all of them."""
+"""Methods of robots, and the registry of all of them."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Method(NamedTuple):
         return (*(x.on(model) for x in self.inputs), *more, *(x.on(model, optional=True) for x in self.extra))
 
     def read_options(self, cluster_tree: Any, **chosen: Any) -> dict[str, Any]:
-        """What `record` takes besides the context, for some options; the others have their defaults."""
+        """The arguments of `record` besides the context, for some options; the others have their defaults."""
         return self.read(cluster_tree, **{x.name: x.default for x in self.options if not x.required} | chosen)
 
 

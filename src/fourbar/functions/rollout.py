@@ -87,7 +87,7 @@ class Step:
 
     @property
     def roles(self) -> Roles:
-        """What the arguments of its program are."""
+        """The roles of the arguments of its program."""
         state = {name: f"next_{name}" for name in self.state}
         return Roles(state, tuple(self.numbers), tuple(self.controls), _STOP if self.stop else "")
 
@@ -119,7 +119,7 @@ class Now(NamedTuple):
 
 @dataclass(frozen=True)
 class Rolled:
-    """What came of a run. `steps`: how many were made, fewer than asked for where it was interrupted; `made` (...): in
+    """The outcome of a run. `steps`: how many were made, fewer than asked for if it was interrupted; `made` (...): in
     how many of them each sample moved. `state` is the last finite one.
     """
 
@@ -154,7 +154,7 @@ class Rollout:
         return found if found.moved * _WORTH_SEPARATING > operations(self.program) else None
 
     def known(self, numbers: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """What a step of `separated` takes for numbers (n, *shape): these themselves if it is not."""
+        """The argument of a step of `separated` for numbers (n, *shape): these themselves if it is not."""
         if self.separated is None or not len(numbers[0]):
             return list(numbers)
         before = self.separated.before
@@ -187,7 +187,7 @@ class Rollout:
         return RolloutRun(self, state, numbers or {}, batch, made)
 
     def runner(self, single: bool, records: tuple[str, ...], separated: bool = False) -> Any:
-        """What makes steps, for one sample or for batches, and records these results.
+        """The kernel that makes steps, for one sample or for batches, and records these results.
 
         It takes numbers, which may then change from call to call, or what is `known` of them.
         """
@@ -241,7 +241,7 @@ class Rollout:
         return motion.rolled(into, every)
 
     def threads_for(self, n: int, steps: int, asked: int | None) -> int:
-        """How many threads make some steps of n samples, where nobody asks for a number."""
+        """The number of threads for some steps of n samples: `asked`, or what pays off if that is None."""
         if asked is not None:
             return at_least_one(self.step.name, "threads", asked)
         return default_threads() if self.work * n * steps >= _WORTH_SHARING and n > 1 else 1
@@ -295,7 +295,7 @@ class RolloutRun:
 
     @property
     def recordable(self) -> tuple[str, ...]:
-        """What a step computes besides its state."""
+        """The results of a step besides its state."""
         return tuple(self._rollout.step.records)
 
     @property
@@ -359,7 +359,7 @@ class RolloutRun:
         return self._rollout.runner(self.n == 1, tuple(records), separated=True)
 
     def threads_for(self, steps: int, asked: int | None) -> int:
-        """How many threads make some steps, where nobody asks for a number."""
+        """The number of threads for some steps: `asked`, or what pays off if that is None."""
         return self._rollout.threads_for(self.n, steps, asked)
 
     def placed(
@@ -377,7 +377,7 @@ class RolloutRun:
         return None if laid is None else laid(brought, controls, after, list(records.values()))
 
     def rolled(self, records: Mapping[str, np.ndarray], every: int) -> Rolled:
-        """What came of the motion so far."""
+        """The outcome of the motion so far."""
         now, rows = self.now, self.now.steps // every
         ended = now.status != RUNNING
         late = (np.arange(1, rows + 1) * every)[None] > now.made[ended, None]

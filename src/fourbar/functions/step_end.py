@@ -1,4 +1,4 @@
-"""What is known at the end of a step, for whoever looks at it: observations are written over this."""
+"""The end of a step, over which observations are written."""
 
 from __future__ import annotations
 

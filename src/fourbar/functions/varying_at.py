@@ -64,7 +64,7 @@ class OfState(Borrowed):
 
 
 class _Rest(Borrowed):
-    """What is left of a function, for some of its arguments, when the parameters are known."""
+    """The rest of a function, for some of its arguments, when the parameters are known."""
 
     def __init__(self, of: Recording, program: Program) -> None:
         super().__init__(of)
@@ -122,7 +122,7 @@ class FunctionAt:
         return ready.function(*values[: ready.place], ready.known, *values[ready.place :], **options)
 
     def _ready(self, present: tuple[str, ...]) -> _Ready:
-        """What serves calls with these arguments."""
+        """The function that serves calls with these arguments."""
         if present not in self._by_names:
             with self._turn.taken():
                 if present not in self._by_names:
@@ -143,7 +143,7 @@ class FunctionAt:
         derivatives: Any = imported(f"{__package__}.derivatives")  # when first needed
         wrapper, recording = derivatives.WRAPPERS[kind]
         of = recording(self._recording)
-        made = wrapper(of, FunctionAt(of, self._values, (_derivative_again, self, kind)))
+        made = wrapper(of, FunctionAt(of, self._values, (_unpickle_derivative, self, kind)))
         made.along = _refuse_parameters
         return made
 
@@ -178,7 +178,7 @@ def _refuse_parameters(parameters: Any) -> Any:
     )
 
 
-def _derivative_again(function: FunctionAt, kind: str) -> Any:
+def _unpickle_derivative(function: FunctionAt, kind: str) -> Any:
     return getattr(function, kind).function
 
 
@@ -187,7 +187,7 @@ def _counted(values: Values) -> str:
 
 
 def known(before: Program, values: Values) -> np.ndarray:
-    """What follows from parameters alone, (*batch, k): the result of a program of theirs."""
+    """The values (*batch, k) that follow from parameters alone: the result of a program of theirs."""
     arguments = [Argument(x.name, x.shape) for x in before.inputs]
     arrays = [np.require(values[x.name], float, "A") for x in before.inputs]
     batch = batch_shape(before.name, arguments, arrays)
@@ -226,7 +226,7 @@ class VaryingAt:
         return self.__dict__.setdefault(name, made)
 
     def _make(self, model: Model, name: str, options: dict[str, Any]) -> FunctionAt:
-        again = (_function_again, self, name, tuple(options.items()))
+        again = (_unpickle_function, self, name, tuple(options.items()))
         return FunctionAt(OfState(self._record(name, options), self._values), self._values, again)
 
     def __dir__(self) -> list[str]:
@@ -239,7 +239,7 @@ class VaryingAt:
         return self._again
 
 
-def _function_again(robots: VaryingAt, name: str, options: tuple[tuple[str, Any], ...]) -> FunctionAt:
+def _unpickle_function(robots: VaryingAt, name: str, options: tuple[tuple[str, Any], ...]) -> FunctionAt:
     made = getattr(robots, name)
     return made.specialise(**dict(options)) if isinstance(made, OptionedMethod) else made
 

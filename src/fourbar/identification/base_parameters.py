@@ -158,7 +158,7 @@ def mean_length(robot: System) -> float:
 
 
 def _above_rounding(norms: np.ndarray, names: tuple[str, ...], length: float) -> np.ndarray:
-    """Which columns of a regressor are more than rounding, independent of the unit of length.
+    """A mask of the columns of a regressor that are more than rounding, independent of the unit of length.
 
     Relative to the largest: m, m c and J, scaled by the robot's size, and joint parameters among themselves.
     """

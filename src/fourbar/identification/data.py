@@ -77,7 +77,7 @@ def _numbers(x: Any, name: str, where: str) -> np.ndarray:
 
 
 def _wrong_shape(name: str, found: tuple[int, ...], n: int, shape: tuple[int, ...]) -> str:
-    """What is wrong with the shape of an array, and what to do."""
+    """A message about the wrong shape of an array, with what to do."""
     text = f"{name} has shape {found}, expected ({', '.join(['n', *map(str, shape)])}{'' if shape else ','})"
     if len(shape) == 1 and found == (n,) and shape == (1,):
         return f"{text}: one column for the only velocity, {name}[:, None]"
@@ -171,7 +171,7 @@ class Chunks:
 
     @property
     def _shared(self) -> int:
-        """How many samples two chunks have in common."""
+        """The number of samples that two chunks have in common."""
         return 1 if self.read.needs == "t" else 0
 
     def _starts(self, arrays: dict[str, Any]) -> range:

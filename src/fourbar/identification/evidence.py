@@ -125,7 +125,7 @@ def gather(equations: RowMaker, chunks: Iterable[Chunk], width: int, progress: P
 
 
 def checked(found: Evidence | None) -> Evidence:
-    """What was gathered, if that is anything."""
+    """The evidence; an error if there is none."""
     if found is None or not found.kinds:
         raise ArgumentError("data: there are no samples, or too few for a single equation")
     return found

@@ -117,7 +117,7 @@ class Axes:
 
 
 def find_axes(robot: System) -> Axes:
-    """Which joints of a robot move and which are held."""
+    """The joints of a robot that move, and those that are held."""
     moved: list[ExcitedAxis] = []
     held: list[str] = []
     q = v = 0

@@ -13,7 +13,7 @@ from .evidence import FAN, Evidence, checked, evidence_of, merged
 
 
 class Work:
-    """What is done with a part: read, and turned into evidence."""
+    """The work on a part: it is read, and turned into evidence."""
 
     def __init__(self, equations: RowMaker, read: Reader, width: int) -> None:
         self._equations, self._read, self._width = equations, read, width

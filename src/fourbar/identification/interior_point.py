@@ -52,7 +52,7 @@ class _Barrier:
         self.W[rest, c.positive] = 1.0 / c.joint_values(x)
 
     def longest(self, dx: np.ndarray) -> float:
-        """How many times dx can be added before something stops to be consistent."""
+        """The largest multiple of dx that can be added before something ceases to be consistent."""
         moved = self.W @ dx
         n = 10 * len(self._c.bodies)
         least = min(

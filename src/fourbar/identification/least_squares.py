@@ -58,7 +58,7 @@ class LeastSquares:
         return np.where(self.unknown(maps), np.inf, known) if self.weight == 0.0 else known
 
     def unknown(self, maps: np.ndarray) -> np.ndarray:
-        """Which combinations (k, m) the data do not determine."""
+        """The combinations (k, m) that the data do not determine."""
         _, s, Vt = self.svd
         informed = Vt[s > 0.0]
         left = maps - (maps @ informed.T) @ informed

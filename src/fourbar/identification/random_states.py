@@ -32,7 +32,7 @@ def has_implicit_loops(robot: System) -> bool:
 
 
 def _conditions(robot: System, q: np.ndarray) -> np.ndarray:
-    """How near to a toggle position the loops are at q (n, nq): the largest condition number of their rows K_d (n)."""
+    """The nearness of loops to toggle positions at q (n, nq): the largest condition number of their rows K_d (n)."""
     found, first = np.ones(len(q)), 0
     for cluster, implicit in zip(robot.model.cluster_tree.clusters, _implicit(robot), strict=True):
         tie = cluster.embedding

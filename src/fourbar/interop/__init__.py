@@ -1,4 +1,4 @@
-"""How other libraries store states, twists and wrenches. Formulas only: none of these libraries need be installed."""
+"""States, twists and wrenches as other libraries store them. Formulas only: no such library need be installed."""
 
 from .conventions import PEERS, convention
 from .joint_states import Convention

@@ -1,4 +1,4 @@
-"""What conversions need of a robot: its bodies and joints by number, and maps from joints back to clusters."""
+"""The robot as conversions need it: its bodies and joints by number, and maps from joints back to clusters."""
 
 from __future__ import annotations
 

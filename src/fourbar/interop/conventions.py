@@ -46,7 +46,7 @@ PEERS: dict[str, Table] = {"pinocchio": PINOCCHIO, "mujoco": MUJOCO, "drake": DR
 
 
 def convention(peer: str, joint: Joint, variant: str = "") -> Convention:
-    """How a peer stores a joint. Variants: "unbounded" hinges of Pinocchio, "rpy" floating joints of Drake.
+    """A peer's convention for a joint. Variants: "unbounded" hinges of Pinocchio, "rpy" floating joints of Drake.
 
     A joint in series with fixed placements is stored like the joint alone.
     """

@@ -1,4 +1,4 @@
-"""How others may store a joint's state.
+"""Conventions by which others store a joint's state.
 
 Every peer's velocities are ours rotated and reordered: v_peer = B(q) v with B orthogonal. So forces transform alike,
 τ_peer = B τ, accelerations as B a + Ḃ v, and the inverses are Bᵀ. All functions work over leading axes; q is ours.

@@ -1,4 +1,4 @@
-"""What the bridges share: a model of another library, the same robot as ours, and the map between their states.
+"""The common part of the bridges: a model of another library, the same robot as ours, and the map between states.
 
 Others store the states of all joints, we the independent velocities of clusters: with the map q̇ = G v of the loops and
 the peer's v_peer = B q̇, velocities are B G v and forces Gᵀ Bᵀ τ. Without loops G is the identity.

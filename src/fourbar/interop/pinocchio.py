@@ -64,7 +64,7 @@ def _inside(composite: Any) -> list[tuple[Any, Any]]:
 
 
 def _convention(joint: Any, name: str) -> Convention:
-    """How Pinocchio stores one of its joints; continuous ones differ from others in their kind only."""
+    """The convention of one of Pinocchio's joints; continuous ones differ from others in their kind only."""
     kind = _kind(joint)
     if kind == "Composite":
         return InSeries(tuple(_convention(x, name) for _, x in _inside(joint.extract())))

@@ -30,7 +30,7 @@ def _in_body(axes: str) -> bool:
 
 
 def _without(x: np.ndarray, lost: np.ndarray, what: str) -> np.ndarray:
-    """x (..., n) with NaN where the question has no answer: an error for one sample, a warning for a batch."""
+    """x (..., n) with NaN where the result is undefined: an error for one sample, a warning for a batch."""
     lost = np.broadcast_to(lost, x.shape[:-1])
     if not np.any(lost):
         return x

@@ -21,7 +21,7 @@ _ORTHOGONAL = 1e-9  # how far RᵀR of a rotation matrix may be off the identity
 
 
 def samples_among(bad: np.ndarray) -> str:
-    """How many of a batch are bad, as the end of a sentence; nothing for a single sample."""
+    """The number of bad samples of a batch, as the end of a sentence; empty for a single sample."""
     return "" if bad.ndim == 0 else f" in {int(bad.sum())} of {bad.size} samples"
 
 

@@ -34,7 +34,7 @@ def _columns(tie: LoopEmbedding) -> tuple[list[int], list[int]]:
 
 
 def _effects(tie: LoopEmbedding, q: np.ndarray, columns: list[int]) -> np.ndarray:
-    """What one more turn of each column adds to φ (n, m, columns)."""
+    """The change of φ (n, m, columns) by one more turn of each column."""
     phi = tie.residual(q)
     found = np.zeros((*phi.shape, len(columns)))
     for i, column in enumerate(columns):

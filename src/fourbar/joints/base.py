@@ -98,8 +98,8 @@ class Joint(ABC):
         return None
 
     def held(self, R: Mat, p: Vec, rows: RotationRows) -> Sequence[Scalar] | None:
-        """What is zero of the child's pose (R, p) in the parent, in the frames of `held_in`, where the joint closes a
-        loop; None: this cannot be written without coordinates of its own."""
+        """Rows of the child's pose (R, p) in the parent, in the frames of `held_in`, that are zero where the joint
+        closes a loop; None: this cannot be written without coordinates of its own."""
         return None
 
     def in_loop(self) -> Joint:

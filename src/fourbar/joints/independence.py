@@ -18,7 +18,7 @@ def subspace_matrix(joint: Joint, q: Sequence[float]) -> np.ndarray:
 
 
 def turning(joint: Joint) -> list[bool]:
-    """Which velocities of a joint rotate its child; the others translate it, and may be of any size."""
+    """A mask of a joint's velocities that rotate its child; the others translate it, and may be of any size."""
     return [bool(np.any(column[:3])) for column in subspace_matrix(joint, joint.neutral()).T]
 
 

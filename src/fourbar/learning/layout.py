@@ -87,7 +87,7 @@ class StateLayout:
 
     @staticmethod
     def of(robot: System) -> StateLayout:
-        """That of a robot."""
+        """The layout of a robot."""
         base = _base(robot)
         if base is None:
             return StateLayout(None, np.arange(robot.nq), np.arange(robot.nv))

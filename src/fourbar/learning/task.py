@@ -57,7 +57,7 @@ def _read_memory(memory: Mapping[str, Any] | None) -> dict[str, tuple[int, ...]]
 
 
 class Task:
-    """What is to be learned: a scene, what actions do, what is observed, what is rewarded, and when it ends.
+    """A task to be learned: a scene, what actions do, what is observed, what is rewarded, and when it ends.
 
     All functions take the `Worlds` that they are asked about, n of them, and return an array with a row for each.
 

@@ -121,7 +121,7 @@ class Worlds:
 
     @property
     def touching(self) -> np.ndarray:
-        """Which contacts pressed (n, contacts)."""
+        """A mask of the contacts that pressed (n, contacts)."""
         return (self.force != 0.0).any(axis=-1)
 
     @property
@@ -131,7 +131,7 @@ class Worlds:
 
     @property
     def diverged(self) -> np.ndarray:
-        """Which worlds diverged (n); they are at their last finite states."""
+        """A mask of the worlds that diverged (n); they are at their last finite states."""
         return self._rows(self._all.diverged)
 
     @property

@@ -62,7 +62,7 @@ def _second(a: Surface, b: Surface) -> float | None:
 
 
 def _weight(a: float, b: float) -> float:
-    """That of the first."""
+    """The weight of the first."""
     if a >= _LEAST and b >= _LEAST:
         return a / (a + b)
     return 0.5 if a < _LEAST and b < _LEAST else 0.0 if a < _LEAST else 1.0

@@ -51,7 +51,7 @@ def spanning_tree(robot: System) -> System:
 
 
 class Independent(NamedTuple):
-    """Which velocities of the spanning tree are independent.
+    """The independent velocities of the spanning tree.
 
     Parameters
     ----------

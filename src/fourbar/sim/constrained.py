@@ -184,7 +184,7 @@ class VaryingFollower(ConstrainedFollower):
 
 
 def follower_of(held: Constrained, robots: Any, torque: Torque | None, passive: bool) -> ConstrainedFollower:
-    """What integrates the motion of a robot with constraints; `robots` is the robot, or has its functions with
+    """The integrator of a robot with constraints; `robots` is the robot, or has its functions with
     parameters that differ from sample to sample.
     """
     if robots is held.system:

@@ -148,7 +148,7 @@ class ContactRun(Recorded, Plotted):
 
 
 class MotionRequest(NamedTuple):
-    """What a motion is asked for; `controls` by name: "tau", "u"."""
+    """The arguments of a motion, checked; `controls` by name: "tau", "u"."""
 
     controls: dict[str, Any]
     steps: int
@@ -301,7 +301,7 @@ class Driver:
             target[...] = run.not_finite.look(called, run.t, found, q, v)
 
     def _answer(self, called: str, function: Any, q: np.ndarray, v: np.ndarray, wanted: tuple[int, ...]) -> np.ndarray:
-        """What a function of the user's returns at a state."""
+        """The result of a user's function at a state, checked."""
         t = self.run.t
         try:
             found = np.asarray(function(t, q, v), float)

@@ -41,7 +41,7 @@ class OfMethod:
     options: tuple[tuple[str, Any], ...] = ()
 
     def shape(self, subject: Any) -> tuple[int, ...]:
-        """That of its result, which is found once for a model."""
+        """The shape of its result, found once for a model."""
         known: dict[OfMethod, tuple[int, ...]] = vars(subject).setdefault("_observed_shapes", {})
         if self not in known:
             recorder = Unrolled()

@@ -148,7 +148,7 @@ def read_control(robot: System, control: Any, rows: int, name: str = "control") 
 
 
 def read_steps(steps: Any, period: int, *controls: Any) -> int:
-    """How many steps are asked for: if None, what the rows of the first array among controls last."""
+    """The number of steps: if None, as long as the rows of the first array among controls last."""
     if steps is None:
         steps = _rows_given(*controls) * period
     if (count := to_count(steps)) is None:
@@ -157,7 +157,7 @@ def read_steps(steps: Any, period: int, *controls: Any) -> int:
 
 
 def _rows_given(*controls: Any) -> int:
-    """How many rows the first array among controls has."""
+    """The number of rows of the first array among controls."""
     for control in controls:
         if control is not None and not callable(control) and np.ndim(control) >= 2:
             return int(np.shape(control)[-2])

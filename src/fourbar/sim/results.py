@@ -1,4 +1,4 @@
-"""What all results of a simulation share: they can be shown, and written to a file."""
+"""The common part of all results of a simulation: they can be shown, and written to a file."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def loaded_observations(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarra
 
 
 def load_recording(path: str | Path, robot: System | None = None, folders: Any = ()) -> RecordedMotion:
-    """What is shown of any motion that was saved to a .npz file."""
+    """Any motion that was saved to a .npz file, as it is shown."""
     kind, x, robot = load_arrays(path, robot, folders)
     if kind == "Rollouts":
         return RecordedMotion.of(robot, x["t"], np.moveaxis(x["q"], -2, 0))

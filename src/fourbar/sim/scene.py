@@ -146,7 +146,7 @@ class Scene(Staged):
         return f"<fourbar scene of {self.robot.name!r}: {len(self.contacts)} contacts, {len(self.spec.joints)} joints>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied and pickled: all but machine code, which is found or made again when needed."""
+        """The state that is copied and pickled: all but machine code, which is found or made again when needed."""
         return {name: x for name, x in vars(self).items() if not isinstance(vars(Scene).get(name), cached_property)}
 
     @property
@@ -286,7 +286,7 @@ class Scene(Staged):
         return {}
 
     def observer(self, *given: Any) -> Any:
-        """What observes the start of motions: parameters that are given, and observations."""
+        """The observer of starts of motions, for parameters that are given and observations."""
         return kept_observer(self._observers, Observer, self.model, *given)
 
     def rolled(self, taken: Taken) -> Any:

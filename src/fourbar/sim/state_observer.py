@@ -133,7 +133,7 @@ class InstantObserver:
         return {"q": given["q"], "v": given["v"], **found}
 
     def observe(self, t: Any, q: np.ndarray, v: np.ndarray, controls: dict[str, Any], numbers: Any) -> dict[str, Any]:
-        """What is observed, by name; leading axes broadcast."""
+        """Observations by name; leading axes broadcast."""
         if tuple(controls) not in self._rollouts:
             self._rollouts[tuple(controls)] = self._rollout(controls)
         rollout = self._rollouts[tuple(controls)]

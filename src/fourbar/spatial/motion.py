@@ -53,7 +53,7 @@ class Motion(NamedTuple):
 
 
 class Spin(NamedTuple):
-    """What velocity alone contributes to a `Motion`: ω and W = [ω]²."""
+    """The contribution of velocity alone to a `Motion`: ω and W = [ω]²."""
 
     w: Vec
     W: Sym

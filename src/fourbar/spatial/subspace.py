@@ -25,7 +25,7 @@ class Hinge(NamedTuple):
     Y: Mat
 
     def drive(self, u: Vec, w: Vec) -> Vec:
-        """Which of u and w = D⁻¹ u is kept to accelerate the joint: w, as Y is at hand."""
+        """The one of u and w = D⁻¹ u that is kept to accelerate the joint: w, as Y is at hand."""
         return w
 
 

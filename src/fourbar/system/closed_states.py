@@ -224,7 +224,7 @@ class Looped:
         return assemble(self.model.cluster_tree, q, keep)
 
     def loop_gap(self, q: Any) -> np.ndarray:
-        """How far the loops are from closed.
+        """The largest residual of the loops, zero where they are closed.
 
         Parameters
         ----------

@@ -58,7 +58,7 @@ class Inspected:
         return make_equations(self.model, self.names, symbols, simplify)
 
     def show(self, method: str, stage: str = "program", **options: Any) -> str:
-        """What a method is made of, as text.
+        """The program or machine code of a method, as text.
 
         Parameters
         ----------

@@ -5167,7 +5167,7 @@ class JacobianOfConstrainedResidual(Derivative, Protocol):
 
 class ConstrainedResidual(Function, Protocol):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """How far loops and functions are from closed.
+        """Residuals of loops and functions, zero where they are closed.
 
         Parameters
         ----------

@@ -90,7 +90,7 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
 
     @cached_property
     def report(self) -> Report:
-        """What was found while the file of the robot was read.
+        """The findings of reading the robot's file.
 
         Returns
         -------

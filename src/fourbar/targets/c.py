@@ -88,7 +88,7 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 
 def _comment(function: Exported) -> str:
-    """What a function takes and returns, with shapes and units."""
+    """A comment on what a function takes and returns, with shapes and units."""
     program, (inputs, outputs) = function.program, parameter_names(function.program)
     summary, said = described(function.doc)
     lines = [summary, ""]

@@ -91,7 +91,7 @@ class XlaHandlers:
         self._turn = Turn()
 
     def name(self, program: Program, single: bool) -> str:
-        """What XLA calls the handler of a program, which is registered if need be: for one sample or for batches.
+        """XLA's name for the handler of a program, which is registered if need be: for one sample or for batches.
 
         It says what is computed, and is the same in every process, so that JAX can keep compiled functions on disk.
         """

@@ -186,7 +186,7 @@ class _Stage:
         return kept[law] if law in kept else kept.setdefault(law, cls(robot, law))
 
     def step(self, q: Any, v: Any, rest: Mapping[str, Any]) -> dict[str, Any]:
-        """What the last pass of a step ends with, by name; `rest` are other arguments.
+        """The results of the last pass of a step, by name; `rest` are other arguments.
 
         Nothing is taken apart or put together by JAX: XLA's code for the derivative of that may be wrong.
         """
@@ -205,7 +205,7 @@ class _Stage:
         return jax.numpy.where(self.is_free, near, still(q) + (near - still(near)))
 
     def usual(self, q: Any) -> Any:
-        """What velocities of joints of loops may be (..., loops) for samples that start at q."""
+        """Reference velocities (..., loops) of joints of loops for samples that start at q."""
         every = self.expand_velocity(jax.lax.stop_gradient(q)[..., None, :], np.eye(self.robot.nv))
         sizes = abs(every).max(axis=-2)[..., np.array(self.loops)]
         return jax.numpy.maximum(self.limits, _GROWTH * sizes) / GROWN
@@ -283,7 +283,7 @@ class _Rolling:
         return JaxRollouts(jnp.asarray(t), q, v, lost, now.made, now.made < plan.steps)
 
     def _inputs(self) -> dict[str, Any]:
-        """What differs from step to step, along the first axis: its number, and controls that are arrays."""
+        """The inputs that differ from step to step, along the first axis: its number, and controls that are arrays."""
         plan, found = self._plan, {"number": np.arange(self._plan.steps)}
         for name in ("control", "u"):
             if name in self._given:

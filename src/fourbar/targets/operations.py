@@ -159,12 +159,12 @@ class Operation:
 
     @cached_property
     def program(self) -> Program:
-        """What it computes."""
+        """Its program."""
         return self.recording.program(self.present)
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
-        """Those that it is given."""
+        """The arguments that it is given."""
         known = {a.name: a for a in self.recording.arguments}
         return tuple(known[name] for name in self.present)
 
@@ -185,7 +185,7 @@ class Operation:
 
     @cached_property
     def source(self) -> Recording:
-        """What its derivatives are made from."""
+        """The recording from which its derivatives are made."""
         return self.recording if self._is_method else ChosenRecording(self.recording, self.present)
 
     @property
@@ -198,7 +198,7 @@ class Operation:
         return self.present if self._is_method else tuple(a.name for a in self.source.arguments)
 
     def project(self, place: int) -> Operation | None:
-        """What turns (q, dq) into the tangent of the argument at a place, if that is not dq itself."""
+        """The function that turns (q, dq) into the tangent of the argument at a place, if that is not dq itself."""
         argument = self.arguments[place]
         return self.projection.down if argument.is_configuration and not self.projection.is_straight else None
 

@@ -28,7 +28,7 @@ _Tensor, _float64, _is_compiling = torch.Tensor, torch.float64, torch.compiler.i
 
 
 def _named(of: Any, name: str) -> str:
-    """What identifies a function or method, from now on and for ever."""
+    """The identity of a function or method, from now on and for ever."""
     key = f"{name} {next(_count)}"
     _made[key] = of
     return key
@@ -91,7 +91,7 @@ class TorchFunction:
         return found[0] if len(found) == 1 else found
 
     def _operator(self, present: tuple[str, ...]) -> Operator:
-        """That of PyTorch for the named arguments, traced when it is first needed."""
+        """PyTorch's operator for the named arguments, traced when it is first needed."""
         of = Operation(self._recording, present)
         found = self._operators.setdefault(present, operator(of, by_place(self._of, of)))
         if present == self._required and self._dtype is _float64:

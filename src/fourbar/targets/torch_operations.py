@@ -34,7 +34,7 @@ _INSIDE = (
 
 
 def _parts() -> tuple[Any, ...]:
-    """What is used of the inside of PyTorch."""
+    """The parts of PyTorch's inside that are used."""
     try:
         inside = torch._C
         below, after = inside._AutoDispatchBelowAutograd, inside._after_autograd_keyset
@@ -122,7 +122,7 @@ class Operator:
             return None
 
     def _shortcut(self) -> Callable[[Sequence[Any]], Any]:
-        """What `direct` is: written for speed, since it is all that there is between a caller and the machine code."""
+        """The function `direct`, written for speed, since it is all that is between a caller and the machine code."""
         recorded, returning, duals, float64, tensor = self._recorded, self._on_arrays, _duals, _FLOAT, _Tensor
         transformed, dispatch_modes, tracing = _transformed, _dispatch_modes, _tracing
         call, to_tensor, is_array = self._call, torch.from_numpy, len(self.outputs) == 1 and self.outputs[0] != ()
@@ -173,7 +173,7 @@ class Operator:
         return one_number if first == () else lambda arrays: tensor(call(*arrays))
 
     def _traced(self, *args: Any) -> Any:
-        """What results look like, from what arguments look like. Whoever asks may also want the gradient."""
+        """Shapes of results, from those of arguments. Whoever asks may also want the gradient."""
         name = self.of.recording.name
         for x, a in zip(args, self.of.arguments, strict=True):
             core = len(a.shape)
@@ -309,7 +309,7 @@ class _Recorded(_Function):
 
 
 def _name(of: Operation) -> str:
-    """What PyTorch calls an operation. It says what is computed, and how that is differentiated.
+    """PyTorch's name for an operation. It says what is computed, and how that is differentiated.
 
     It is the same in every process, so that PyTorch can keep graphs on disk. Robots that differ in their loops only may
     have the same program: where a configuration can go is then all that distinguishes their gradients.
@@ -326,7 +326,7 @@ def _name(of: Operation) -> str:
 
 
 class _Operators:
-    """Those that PyTorch knows, by operation and by name."""
+    """The operators that PyTorch knows, by operation and by name."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, Operator] = {}
@@ -334,7 +334,7 @@ class _Operators:
         self._turn = Turn()
 
     def get(self, of: Operation, call: Callable[..., Any] | None) -> Operator:
-        """That of an operation, which is made known if need be."""
+        """The operator of an operation, which is made known if need be."""
         found = self._by_operation.get(of)
         if found is None:
             name = _name(of)

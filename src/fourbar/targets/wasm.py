@@ -101,7 +101,7 @@ def _shapes(f: Exported) -> dict[str, list[Any]]:
 
 
 def _comment(f: Exported) -> str:
-    """What a function takes and returns."""
+    """A comment on what a function takes and returns."""
     taken = ", ".join(f"{x.name} {list(x.shape)}" for x in f.program.inputs)
     found = ", ".join(f"{y.name} {list(y.shape)}" for y in f.program.outputs)
     (first, *_) = f.doc.strip().splitlines() or [""]

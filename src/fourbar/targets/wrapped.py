@@ -1,4 +1,4 @@
-"""What bridges to libraries that differentiate have in common: which functions they take, and how they are found."""
+"""The common part of bridges to libraries that differentiate: functions that they take, and how these are found."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Point(NamedTuple):
 
 
 class ForceChange(NamedTuple):
-    """Of the forces that all velocities need, and of the rows."""
+    """Changes of the forces that all velocities need, and of the rows."""
 
     tau: Vec
     A: Mat

@@ -45,7 +45,7 @@ def _largest(values: Sequence[Scalar]) -> Scalar:
 
 
 class IndependentRows(NamedTuple):
-    """Rows that stand for all, and the diagonal entries of Ω of all rows where all is well: a row may vanish elsewhere.
+    """A largest independent subset of the rows, and reference diagonals of Ω of all rows, which scale pivots.
 
     `quiet`: accelerations of all rows, each in its own unit, that are small for this robot.
     """
@@ -56,7 +56,7 @@ class IndependentRows(NamedTuple):
 
     @property
     def sizes(self) -> tuple[float, ...]:
-        """The usual entries of the rows that stand for all."""
+        """The reference diagonals of the independent rows."""
         return tuple(self.usual[i] for i in self.rows)
 
 

@@ -150,7 +150,7 @@ def _listed(prescribed: Any) -> Any:
 
 
 def read_prescribed(cluster_tree: ClusterTree, prescribed: Any) -> dict[str, Any]:
-    """Which independent velocities are prescribed, by cluster, from the names of their joints."""
+    """A mask of the independent velocities that are prescribed, by cluster, from the names of their joints."""
     if not _is_list(prescribed):
         example = prescribed if isinstance(prescribed, str) else "hip"
         raise ArgumentError(f"prescribed={prescribed!r}: expected a list of joint names, e.g. [{example!r}]")

@@ -144,7 +144,7 @@ def osim(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) ->
 
 
 def _loop_wrenches(c: Context) -> dict[str, list[Wrench]]:
-    """What loops do to the bodies they tie, by body; the independent joints are driven, the others passive."""
+    """Wrenches of loops on the bodies they tie, by body; the independent joints are driven, the others passive."""
     tau = rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity)
     q = c.coordinates()
     found: dict[str, list[Wrench]] = {}

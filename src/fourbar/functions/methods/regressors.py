@@ -52,7 +52,7 @@ def _stretches(c: Context) -> list[Vec]:
 
 
 def _stretch_maps(c: Context) -> list[tuple[Mat, ...]]:
-    """How the stretches change with the independent velocities, by cluster and link.
+    """Maps from the independent velocities to rates of the stretches, by cluster and link.
 
     A spring's force is that which `passive_forces` gives it, -(∂δ̇/∂v)ᵀ k δ.
     """

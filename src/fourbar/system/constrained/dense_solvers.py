@@ -32,7 +32,7 @@ def least_force(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> Least:
 
 
 def _out_of_reach(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> np.ndarray:
-    """What rows Y cannot reach of b (..., m): of each row the part that is left, beside `quiet` and what it and
+    """The part of b (..., m) that rows Y cannot reach: of each row what is left, beside `quiet` and what it and
     others say of it. All in units of the rows' own lengths, so that metres and radians do not meet."""
     size = lengths(Y)
     _, s, Vt = factors(Y / size[..., None, :])

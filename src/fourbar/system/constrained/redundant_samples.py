@@ -258,7 +258,7 @@ def by_svd(factor: Callable[[], Any], apply: Callable[[], Any], quiet: np.ndarra
 
 
 def _beside(x: Any, core: int, undefined: np.ndarray) -> np.ndarray:
-    """What is said of samples, with all axes of the batch of x, whose last `core` axes are no part of it: directions
+    """Values per sample, with all axes of the batch of x, whose last `core` axes are no part of it: directions
     may have more of them than states."""
     return undefined[(None,) * (np.ndim(x) - core - undefined.ndim)]
 

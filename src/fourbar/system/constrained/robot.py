@@ -160,7 +160,7 @@ class Constrained(Frozen):
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """What each row belongs to.
+        """The names of the constraints to which the rows belong.
 
         Returns
         -------
@@ -319,7 +319,7 @@ class Constrained(Frozen):
 
     @property
     def residual(self) -> ConstrainedResidual:
-        """How far loops and functions are from closed: ``phi = residual(q)``.
+        """Residuals of loops and functions, zero where they are closed: ``phi = residual(q)``.
 
         Returns
         -------

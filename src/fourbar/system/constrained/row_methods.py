@@ -55,7 +55,7 @@ def jacobian(c: Context) -> Outputs:
 
 @method(Q, results="phi", into=METHODS)
 def residual(c: Context) -> Outputs:
-    """How far loops and functions are from closed.
+    """Residuals of loops and functions, zero where they are closed.
 
     Parameters
     ----------

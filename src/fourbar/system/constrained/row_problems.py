@@ -96,7 +96,7 @@ class HybridProblem:
         self.b = c.recorder.call(missing, tuple(self.rowed.rows), wanted(c))
 
     def accelerations(self, force: Vec) -> list[Vec]:
-        """Of all clusters."""
+        """Accelerations of all clusters."""
         pairs = zip(self._a, self._still.answers(force), strict=True)
         return [self.c.recorder.call(_added, x, y) for x, y in pairs]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fourbar.tree.grouping import GROUND, Groups
+from fourbar.tree.grouping import GROUND, LinkClusters
 
 from .looped import mechanism
 
@@ -18,14 +18,14 @@ CHAIN = [GROUND, 0, 1, 2, 3, 4, 5, 6]  # each link on the one before
 
 def tied(parents: Sequence[int], moved: Sequence[int], touched: Sequence[int]) -> set[int]:
     """The links of one loop."""
-    groups = Groups(parents)
+    groups = LinkClusters(parents)
     link = groups.tie(moved, touched)
     return set() if link == GROUND else next(set(group) for group in groups if link in group)
 
 
 def group_links(parents: Sequence[int], loops: Sequence[Collection[int]]) -> list[tuple[int, ...]]:
     """The groups when loops use the coordinates of these links."""
-    groups = Groups(parents)
+    groups = LinkClusters(parents)
     for loop in loops:
         groups.tie(loop, [])
     return list(groups)
@@ -166,7 +166,7 @@ def test_groups_are_the_smallest(drawn: tuple[tuple[int, ...], list[list[int]], 
     parents = drawn[0]
     loops = [([], poses) for poses in drawn[1]] + [(joints, []) for joints in drawn[2]]
     loops += [(a, b) for (_, b), (a, _) in zip(loops, loops[::-1], strict=True) if a and b]  # joints and poses together
-    groups = Groups(parents)
+    groups = LinkClusters(parents)
     for moved, touched in loops:
         groups.tie(moved, touched)
     assert list(groups) == smallest_groups(parents, [loop for loop in loops if loop[0] or loop[1]])
@@ -175,7 +175,7 @@ def test_groups_are_the_smallest(drawn: tuple[tuple[int, ...], list[list[int]], 
 def test_mimics_along_a_chain_do_not_pass_all_of_it_again() -> None:
     """Twenty thousand joints that follow the first: 2e8 links lie between them, all told."""
     n = 20_000
-    groups = Groups(range(-1, n - 1))
+    groups = LinkClusters(range(-1, n - 1))
     for link in range(1, n):
         assert groups.tie([0, link], []) == 0
     assert list(groups) == [tuple(range(n))]

@@ -1,4 +1,4 @@
-"""Groups with many independent velocities: freed in steps that share their code, with the same results."""
+"""Clusters with many independent velocities: freed in steps that share their code, with the same results."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def ring(n: int, floating: bool = False) -> Any:
 
 @pytest.mark.default_cases("False")
 @pytest.mark.parametrize("floating", [False, True])
-def test_forward_dynamics_of_wide_groups(floating: bool) -> None:
+def test_forward_dynamics_of_wide_clusters(floating: bool) -> None:
     """On the ground, and carried by a body that moves with a branch inside, a ball and a scaled velocity."""
     robot, rng = ring(16, floating), np.random.default_rng(3)
-    assert any(wide.is_wide(group) for group in robot.model.cluster_tree.clusters)
+    assert any(wide.is_wide(cluster) for cluster in robot.model.cluster_tree.clusters)
     q = robot.integrate(robot.neutral(), 1e-3 * rng.normal(size=robot.nv), 1.0)
     v, tau = rng.normal(size=(2, 5, robot.nv))
     a = robot.forward_dynamics(q, v, tau)

@@ -17,7 +17,7 @@ from ..tree.embedding import LoopEmbedding
 from ..tree.states import EmbeddedState
 
 
-class GroupVariation(NamedTuple):
+class ClusterVariation(NamedTuple):
     """By link, as blocks (velocities of the link x independent velocities): derivatives at constant ẏ and ÿ.
 
     velocity: of G ẏ along y;  acceleration: of G ÿ + g along y;  bias: of g by ẏ;  force: of Gᵀ τ along y.
@@ -62,7 +62,7 @@ def _negative_sum(*parts: Sequence[Scalar]) -> list[Scalar]:
     return [-sum(x[1:], x[0]) for x in zip(*parts, strict=True)]
 
 
-def vary_group(tie: LoopEmbedding, e: EmbeddedState, a: Vec, tau: tuple[Vec, ...]) -> GroupVariation:
+def vary_cluster(tie: LoopEmbedding, e: EmbeddedState, a: Vec, tau: tuple[Vec, ...]) -> ClusterVariation:
     """The derivatives at a state, for independent accelerations a and forces tau of all joints."""
     curved, n, nv = _curved(tie), len(tie.traced.v), tie.nv
     q, v, G = ([x for part in parts for x in part] for parts in (e.q, e.v, e.G))
@@ -90,4 +90,4 @@ def vary_group(tie: LoopEmbedding, e: EmbeddedState, a: Vec, tau: tuple[Vec, ...
         rows = [Vec([column[i] for column in columns]) for i in range(n)]
         return tuple(Mat(part) for part in cut(rows, sizes))
 
-    return GroupVariation(blocks(dv), blocks(da), blocks(dg), Mat.from_columns(force))
+    return ClusterVariation(blocks(dv), blocks(da), blocks(dg), Mat.from_columns(force))

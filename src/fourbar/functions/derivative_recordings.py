@@ -126,9 +126,9 @@ class DerivativeRecording(Recording):
 
     def _moved(self, replay: Replay, argument: Argument, tangent: Sequence[Any]) -> Sequence[Any]:
         """The rates of an argument's entries for a tangent: along the group for a configuration."""
-        return self._by_group(_rate, replay, argument, tangent, "nv")
+        return self._by_cluster(_rate, replay, argument, tangent, "nv")
 
-    def _by_group(
+    def _by_cluster(
         self, step: Callable[..., Any], replay: Replay, argument: Argument, entries: Sequence[Any], size: str
     ) -> Sequence[Any]:
         """The entries that belong to a configuration through step(embedding, q, entries), by cluster; others stay."""
@@ -224,7 +224,7 @@ class Vjp(DerivativeRecording):
 
     def _pulled(self, replay: Replay, argument: Argument, gradient: Sequence[Any]) -> Sequence[Any]:
         """A gradient in the entries of a configuration as one along the group."""
-        return self._by_group(_rate_pulled, replay, argument, gradient, "nq")
+        return self._by_cluster(_rate_pulled, replay, argument, gradient, "nq")
 
 
 def _rate_pulled(embedding: Any, q: Any, w: Any) -> tuple[Any, ...]:

@@ -84,7 +84,7 @@ def joint_subspace(joint: Joint, q: np.ndarray) -> np.ndarray:
     return np.stack(columns, axis=-1) if columns else np.zeros((*q.shape[:-1], 6, 0))
 
 
-def _by_group(robot: System, sizes: str) -> Iterator[tuple[object, list[int]]]:
+def _by_cluster(robot: System, sizes: str) -> Iterator[tuple[object, list[int]]]:
     """The embedding of each cluster, and the places of its joints' entries among those of all joints."""
     moving = robot.model.cluster_tree.moving
     starts = np.cumsum([0, *(getattr(c.joint, sizes) for c in moving)])
@@ -117,7 +117,7 @@ def reduced_velocities(robot: System, v_all: Any) -> np.ndarray:
     """
     v_all = read("v_all", v_all, sum(c.joint.nv for c in robot.mechanism.joints))
     parts: list[np.ndarray] = [v_all[..., :0]]
-    for embedding, places in _by_group(robot, "nv"):
+    for embedding, places in _by_cluster(robot, "nv"):
         own = v_all[..., places]
         if isinstance(embedding, LoopEmbedding):
             own = stacked([own[..., j] / scale for j, scale in embedding.independent], own.shape[:-1])
@@ -130,9 +130,9 @@ def rows_of(x: np.ndarray) -> np.ndarray:
     return x.reshape(-1, x.shape[-1])
 
 
-def tied_groups(robot: System) -> Iterator[tuple[LoopEmbedding | None, tuple[str, ...], list[int]]]:
+def tied_clusters(robot: System) -> Iterator[tuple[LoopEmbedding | None, tuple[str, ...], list[int]]]:
     """For each cluster its embedding (None: no loop), its loops, and the positions of its coordinates among all
     joints'.
     """
-    for cluster, (embedding, places) in zip(robot.model.cluster_tree.clusters, _by_group(robot, "nq"), strict=True):
+    for cluster, (embedding, places) in zip(robot.model.cluster_tree.clusters, _by_cluster(robot, "nq"), strict=True):
         yield embedding if isinstance(embedding, LoopEmbedding) else None, cluster.loops, places

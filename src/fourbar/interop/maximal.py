@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..system.system import System
 from .arrays import read, stacked
-from .bodies import inverse_pose, links, relative_pose, rows_of, tied_groups
+from .bodies import inverse_pose, links, relative_pose, rows_of, tied_clusters
 from .joint_coordinates import joint_coordinates
 from .rotations import read_rotation
 from .velocities import velocities_by_joint
@@ -161,7 +161,7 @@ def reduced_coordinates(robot: System, q_all: Any) -> np.ndarray:
     """
     q_all = read("q_all", q_all, sum(c.joint.nq for c in robot.mechanism.joints))
     parts: list[np.ndarray] = [q_all[..., :0]]
-    for tie, _, places in tied_groups(robot):
+    for tie, _, places in tied_clusters(robot):
         own = q_all[..., places]
         if tie is not None:
             full = with_turns(tie, rows_of(own)).reshape(own.shape)

@@ -23,7 +23,7 @@ from ..tolerances import ASSEMBLED, CLOSED
 from .bound_embedding import Bound
 from .embedding import LoopEmbedding
 from .followers import Followers, close_followers, find_followers
-from .grouping import GROUND, Groups, between
+from .grouping import GROUND, LinkClusters, between
 from .loop_closing import close, moved
 from .own_joint import OwnJoint
 from .redundant_rows import Spare, freezing_rows, spare_rows
@@ -137,13 +137,13 @@ class ClusterFinder:
     def clusters(self) -> tuple[Cluster, ...]:
         """All clusters, parents first."""
         parents = self.tree.parents
-        groups = Groups(parents)
-        tied = [self._tied(groups, loop) for loop in self.loops]
+        merged = LinkClusters(parents)
+        tied = [self._tied(merged, loop) for loop in self.loops]
         loops_of: dict[int, list[NamedLoop]] = {}
         for loop, link in zip(self.loops, tied, strict=True):
-            loops_of.setdefault(groups.first(link), []).append(loop)
+            loops_of.setdefault(merged.first(link), []).append(loop)
         made = []
-        for links in groups:
+        for links in merged:
             place = {link: n for n, link in enumerate(links)}
             loops = loops_of.get(links[0], [])
             carrier = parents[links[0]]
@@ -152,14 +152,14 @@ class ClusterFinder:
             made.append(Cluster(links, carrier, inner, embedding, tuple(loop.name for loop in loops), slack))
         return tuple(made)
 
-    def _tied(self, groups: Groups, loop: NamedLoop) -> int:
-        """Merge the groups of links that a loop connects; one of these links."""
+    def _tied(self, merged: LinkClusters, loop: NamedLoop) -> int:
+        """Merge the clusters of the links that a loop connects; one of these links."""
         for joint in loop.loop.joints:
             if joint not in self.link_of:
                 raise ModelError(
                     f"loop {loop.name!r}: joint {joint!r} is fixed, so that its coordinates cannot be coupled"
                 )
-        link = groups.tie(
+        link = merged.tie(
             [self.link_of[joint] for joint in loop.loop.joints], [self.home(body)[0] for body in loop.loop.bodies]
         )
         if link == GROUND:

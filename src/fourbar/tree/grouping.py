@@ -1,4 +1,4 @@
-"""Groups of the links that loops connect. Integers only: links are numbered parents first, -1 is the ground.
+"""The links that loops connect, as clusters. Integers only: links are numbered parents first, -1 is the ground.
 
 The links between a loop and their nearest common ancestor form a cluster; loops that share links share a cluster. As a
 whole a cluster has one parent link, so that clusters form a tree (Chignoli §III).
@@ -21,19 +21,19 @@ def between(parents: Sequence[int], links: Iterable[int], top: int) -> set[int]:
     return found
 
 
-class Groups:
-    """Every link in exactly one group, at first alone; each group hangs on one link, its carrier.
+class LinkClusters:
+    """Every link in exactly one cluster, at first alone; each cluster hangs on one link, its carrier.
 
-    A loop merges groups. On the way to a common carrier what is merged already is passed in one step, so that thousands
-    of loops cost in proportion to their number, however long the chains of links are.
+    A loop merges clusters. On the way to a common carrier what is merged already is passed in one step, so that
+    thousands of loops cost in proportion to their number, however long the chains of links are.
     """
 
     def __init__(self, parents: Sequence[int]) -> None:
-        self._carrier = list(parents)  # of the group of which this link is the first
-        self._before = list(range(len(parents)))  # a link of the same group with a lower number, or the first itself
+        self._carrier = list(parents)  # of the cluster of which this link is the first
+        self._before = list(range(len(parents)))  # a link of the same cluster with a lower number, or the first itself
 
     def first(self, link: int) -> int:
-        """The first link of the group of a link, which identifies it."""
+        """The first link of the cluster of a link, which identifies it."""
         before = self._before
         while before[link] != link:
             before[link] = link = before[before[link]]
@@ -60,7 +60,7 @@ class Groups:
         return lowest
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
-        """The groups, parents first."""
+        """The clusters, parents first."""
         found: dict[int, list[int]] = {}
         for link in range(len(self._before)):
             found.setdefault(self.first(link), []).append(link)

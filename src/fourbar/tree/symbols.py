@@ -95,12 +95,12 @@ def with_symbols(mechanism: Mechanism, cluster_tree: ClusterTree, p: Parameters)
         placement = link.placement if i in tied else _placement(p, cluster_tree, c, link)
         links.append(link._replace(placement=placement, I=inertias[i], armature=p.armature(c)))
     tree = replace(cluster_tree.spanning_tree, links=tuple(links))
-    gravity, clusters = p.gravity(mechanism.gravity), _groups(p, mechanism, cluster_tree)
+    gravity, clusters = p.gravity(mechanism.gravity), _clusters(p, mechanism, cluster_tree)
     found = replace(cluster_tree, spanning_tree=tree, equivalent=tree, unturned=tree, clusters=clusters)
     return replace(mechanism, gravity=gravity), found
 
 
-def _groups(p: Parameters, mechanism: Mechanism, cluster_tree: ClusterTree) -> tuple[Cluster, ...]:
+def _clusters(p: Parameters, mechanism: Mechanism, cluster_tree: ClusterTree) -> tuple[Cluster, ...]:
     """The clusters, with symbols for the parameters of their loops except placements."""
     every = tuple(x for x in numbers(mechanism) if x.owners == "loops" and not x.is_place(mechanism))
     changes = {x: p.changes(x, mechanism) for x in every}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ...algorithms import minverse, rnea
 from ...algorithms.branch_solver import Solver, among, velocity_parents
 from ...algorithms.derivatives import Variation, inverse_dynamics_variation
-from ...algorithms.loop_derivatives import GroupVariation, vary_group
+from ...algorithms.loop_derivatives import ClusterVariation, vary_cluster
 from ...algorithms.tiled_product import Rows, plus_product, transposed
 from ...spatial.linear import Mat, Vec, is_zero
 from ...spatial.transform import Transform
@@ -61,14 +61,14 @@ def _still(blocks: tuple[Mat, ...]) -> bool:
     return all(is_zero(x) for block in blocks for row in block for x in row)
 
 
-def _vary_groups(c: Context, a: Sequence[Vec], tau: Sequence[Vec]) -> list[GroupVariation | None]:
+def _vary_clusters(c: Context, a: Sequence[Vec], tau: Sequence[Vec]) -> list[ClusterVariation | None]:
     """Derivatives of the loops' maps; None where these are constant."""
-    found: list[GroupVariation | None] = []
+    found: list[ClusterVariation | None] = []
     for cluster, e, own_a in zip(c.clusters, c.expanded, a, strict=True):
         varied = None
         if isinstance(e, EmbeddedState) and isinstance(cluster.embedding, LoopEmbedding) and cluster.embedding.nv:
             forces = tuple(tau[link] for link in cluster.links)
-            varied = c.recorder.call(vary_group, cluster.embedding, e, own_a, forces)
+            varied = c.recorder.call(vary_cluster, cluster.embedding, e, own_a, forces)
             changing = (varied.velocity, varied.acceleration, varied.bias, (varied.force,))
             varied = None if all(map(_still, changing)) else varied
         found.append(varied)
@@ -82,7 +82,7 @@ def _variation(c: Context, a: Sequence[Vec]) -> _Independent:
     """
     by_link = c.links_accelerations(a)
     tree = inverse_dynamics_variation(c.equations(), c.coordinates(), c.velocities(), by_link, c.F_ext(), c.gravity)
-    varied = _vary_groups(c, a, tree.tau)
+    varied = _vary_clusters(c, a, tree.tau)
     q, v, M = (c.columns(rows) for rows in (tree.q, tree.v, tree.a))
     if any(x is not None for x in varied):
         velocity = [x and x.velocity for x in varied]

@@ -1,6 +1,7 @@
 """The call that is machine code from its first instruction on: whatever it gets, it answers or lets Python answer."""
 
 import functools
+import gc
 import operator
 import pydoc
 import sys
@@ -306,3 +307,19 @@ def test_random_calls(f, seed):
         assert result.shape == meant.shape
         np.testing.assert_allclose(result, meant, rtol=1e-12, atol=1e-12)
     assert works(f)
+
+
+@fast_calls_only
+def test_an_interrupted_first_call_leaves_no_noise(monkeypatch):
+    """What was half made is freed without an error that nobody can catch."""
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    noise = []
+    monkeypatch.setattr(callables, "_common", interrupted)
+    monkeypatch.setattr(sys, "unraisablehook", noise.append)
+    with pytest.raises(KeyboardInterrupt):
+        callables.Environment(("q",), ("q",))
+    gc.collect()
+    assert noise == []

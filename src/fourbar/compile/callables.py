@@ -205,7 +205,8 @@ class Environment:
     _drop = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(address_of(ctypes.pythonapi.Py_DecRef))
 
     def __del__(self) -> None:
-        for spare in self._table[self._SPARES].tolist():  # at the end of the process this module is empty
+        table = vars(self).get("_table")  # none where `__init__` was interrupted
+        for spare in () if table is None else table[self._SPARES].tolist():  # at the process's end this module is empty
             if spare:
                 self._drop(spare)
 

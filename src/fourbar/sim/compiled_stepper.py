@@ -1,8 +1,8 @@
 """A simulation whose steps are machine code throughout.
 
 All samples advance together, some milliseconds of work at a time. Where the independent velocities of a loop become
-ill-conditioned, the samples concerned stop there (`Stage._stop`), are switched to other velocities, each on its own
-account, and catch up with the others. A sample that diverges is tried in other velocities first.
+ill-conditioned, the samples concerned stop there (`RungeKuttaStage._stop`), are switched to other velocities, each on
+its own account, and catch up with the others. A sample that diverges is tried in other velocities first.
 """
 
 from __future__ import annotations

@@ -27,6 +27,8 @@ from typing import Any, Generic, TypeVar, overload
 from weakref import ref
 
 T = TypeVar("T")
+K = TypeVar("K")
+_MOST_RECENT = 8  # things that `recently_made` keeps
 
 
 class _Process:
@@ -147,6 +149,19 @@ class OncePerObject(Generic[T]):
 def once_per_object(make: Callable[[Any], T]) -> OncePerObject[T]:
     """The decorator for such a function."""
     return OncePerObject(make)
+
+
+def recently_made(kept: dict[K, T], key: K, make: Callable[[], T], passing: Callable[[K], bool] = lambda _: True) -> T:
+    """What was made for a key, found in a dictionary, or made now.
+
+    Keys with functions of the user's may be others in every call: of those that are `passing` the last few stay.
+    """
+    found = kept.get(key)
+    if found is None:
+        for old in [x for x in [*kept] if passing(x)][: 1 - _MOST_RECENT]:
+            kept.pop(old, None)
+        found = kept.setdefault(key, make())
+    return found
 
 
 class cached_property(Generic[T]):  # noqa: N801

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -356,3 +357,19 @@ def test_controls_of_python_are_known_wherever_a_motion_ends(how: str, period: i
         steps = np.round(run.t / 1e-3).astype(int)
         assert steps[-1] == -(-end // period) * period
         assert np.array_equal(run.q, whole.q[steps]) and np.array_equal(run.u[1:], whole.u[steps[1:]])
+
+
+@pytest.mark.parametrize("kind", ["control", "observe"])
+def test_the_last_few_traced_functions_are_kept(kind: str) -> None:
+    """Of a robot alone and of a scene: functions that are new in every call do not fill the memory."""
+    robot = fb.robots.double_pendulum()
+    scene = fb.Scene(robot)
+    for mover, roll in ((robot, partial(fb.rollout, robot)), (scene, scene.rollout)):
+        for k in range(10):
+            function = fb.traced(lambda t, q, v, k=k: [0.1 * k, q[0]])
+            given = {"control": function} if kind == "control" else {"observe": {"x": function}}
+            run = roll([0.1, 0.2], steps=1, dt=1e-3, **given)
+        assert np.isfinite(run.q).all()
+        assert all(len(vars(mover).get(name, ())) <= 8 for name in ("_rollouts", "_observers"))
+    plain = scene.rollout([0.1, 0.2], steps=1, dt=1e-3)
+    assert np.array_equal(scene.rollout([0.1, 0.2], steps=1, dt=1e-3).q, plain.q)

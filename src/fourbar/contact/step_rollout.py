@@ -54,6 +54,12 @@ class Taken(NamedTuple):
     observed: tuple[tuple[str, Observation], ...] = ()
     terrain: tuple[Parameter, ...] = ()
 
+    @property
+    def is_traced(self) -> bool:
+        """Whether functions of the user's are part of the step: as controls, or as observations `traced` from one."""
+        controls = any(isinstance(x, Force) for x in (self.tau, self.u))
+        return controls or any(hasattr(x, "traced") for _, x in self.observed)
+
 
 def _asked(function: Any, count: Any, dt: Any, q: Vec, v: Vec) -> Vec:
     return function(count * dt, q, v)

@@ -16,13 +16,12 @@ from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
 from ..errors import CoordinateError
 from ..functions.repeated_steps import RepeatedSteps
 from ..functions.rollout import ALWAYS, Rollout, RolloutRun
+from ..once import recently_made
 from ..system.system import System
 from .applied_forces import Acting
 from .charts import POOR, Charts, noted
 from .runge_kutta import SimulatedState, Trajectory, diverged, step
 from .step import Followed, ForceLaw, rollout_of
-
-_MOST_KEPT = 8  # rollouts with traced functions that a robot keeps
 
 
 class Chart(NamedTuple):
@@ -35,12 +34,7 @@ class Chart(NamedTuple):
 
 def kept_chart(owner: Any, key: tuple[System, ForceLaw], make: Callable[[], Chart]) -> Chart:
     """The steps of a robot in some velocities; they stay with their owner, and so do the last traced ones."""
-    kept = vars(owner).setdefault("_rollouts", {})
-    if key not in kept:
-        for old in [k for k in kept if k[1].is_traced][:-_MOST_KEPT]:
-            del kept[old]
-        kept[key] = make()
-    return kept[key]
+    return recently_made(vars(owner).setdefault("_rollouts", {}), key, make, lambda x: x[1].is_traced)
 
 
 class Samples(NamedTuple):

@@ -21,7 +21,7 @@ from ..errors import ArgumentError, CoordinateError, unknown, warn
 from ..functions.nan_reasons import zero_quaternion
 from ..functions.rollout import GIVEN, NONE
 from ..io.mesh_hulls import hull_of
-from ..once import cached_property
+from ..once import cached_property, recently_made
 from ..system.system import System
 from .applied_forces import SimulationWarning
 from .batch import Batch
@@ -291,9 +291,8 @@ class Scene(Staged):
 
     def rolled(self, taken: Taken) -> Any:
         """Rollouts with given inputs and observations."""
-        if taken not in self._rollouts:
-            self._rollouts[taken] = contact_rollout(self.robot.mechanism, self.spec, taken)
-        return self._rollouts[taken]
+        make = partial(contact_rollout, self.robot.mechanism, self.spec, taken)
+        return recently_made(self._rollouts, taken, make, lambda x: x.is_traced)
 
     def _started(
         self, q: Any, v: Any, dt: float, taken: Taken, friction: Any, numbers: GivenNumbers, batch: Any

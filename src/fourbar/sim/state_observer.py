@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,10 @@ from ..functions.registry import flat
 from ..functions.rollout import Rollout, Step
 from ..functions.step_end import OBSERVED, Observation
 from ..functions.varying import VariedContext, argument_names
-from ..once import cached_property
+from ..once import cached_property, recently_made
 from ..spatial.linear import Vec
 from ..tree.parameters import Parameter
 from .step import Commands, ForceLaw
-
-_MOST_KEPT = 8  # observers of a robot, or of a scene
 
 
 class Start:
@@ -49,12 +48,7 @@ class Start:
 
 def kept_observer(kept: dict[Any, Any], make: Callable[..., Any], model: Any, *given: Any) -> Any:
     """An observer of a model that was made before, found among `kept` ones of the same model, or a new one."""
-    key = (make, *given)
-    if key not in kept:
-        for old in [*kept][: 1 - _MOST_KEPT]:
-            del kept[old]
-        kept[key] = make(model, *given)
-    return kept[key]
+    return recently_made(kept, (make, *given), partial(make, model, *given))
 
 
 class Observer:

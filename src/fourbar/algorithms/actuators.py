@@ -52,7 +52,7 @@ def within(x: Scalar, ends: Ends) -> Scalar:
 
 
 def all_within(x: Vec, ends: tuple[Ends, ...]) -> Vec:
-    """The same entry by entry."""
+    """`within`, entry by entry."""
     return Vec([within(a, b) for a, b in zip(x, ends, strict=True)])
 
 
@@ -65,7 +65,7 @@ def free(x: Scalar, ends: Ends, value: Scalar) -> Scalar:
 
 
 def all_free(x: Vec, ends: tuple[Ends, ...], values: Vec) -> Vec:
-    """The same entry by entry."""
+    """`free`, entry by entry."""
     return Vec([free(a, b, value) for a, b, value in zip(x, ends, values, strict=True)])
 
 

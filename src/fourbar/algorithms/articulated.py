@@ -89,13 +89,13 @@ class ArticulatedLink(NamedTuple):
     k: Kinematics
 
     def release(self, children: Sequence[Sequence[Articulated]]) -> Outcome:
-        """Let the joint move freely: its hinge, and the inertia Ia that its carrier feels."""
+        """Let the joint move freely: its hinge, and the inertia Ia that is left to its carrier."""
         (IA,) = _inertias((self.k,), children)
         hinge, Ia = self.k.S.free(IA, self.k.armature)
         return Outcome(hinge, Ia.to_parent(self.k.X))
 
     def free(self, children: Sequence[Sequence[Handle]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
-        """The same with forces p that velocity takes, and tau: the `Freed` cluster, and the force on its carrier."""
+        """`release` under forces p that velocity takes, and tau: the `Freed` cluster, and the force on its carrier."""
         k, (c,) = self.k, bias.c
         (IA,), (pA,) = _gathered((k,), p, children)
         hinge, Ia = k.S.free(IA, k.armature)
@@ -200,7 +200,7 @@ class ArticulatedCluster(NamedTuple):
         return ClusterHinge(tuple(W), factored), Articulated.of_rows(left)
 
     def _push(self, hinge: ClusterHinge, on: Sequence[Wrench], tau: Vec, rates: Sequence[Vec]) -> Pushed:
-        """The same with armatures that accelerate already."""
+        """`push`, with armatures that accelerate already."""
         F, P = self._gather(on)
         u = Vec(tau) - self._projected(self.G, F, self._spun_up(rates))
         w = hinge.D.solve(u)

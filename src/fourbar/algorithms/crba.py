@@ -113,7 +113,7 @@ def couple_all(
     S: Sequence[tuple[Twist, ...]],
     composed: Sequence[tuple[Any, Mat]],
 ) -> None:
-    """The same branch by branch: what its joints and all their carriers have to do with each other, in tiles."""
+    """The blocks of M branch by branch: between its joints and all their carriers, in tiles."""
     for own, carriers in branches(parents):
         rows = _motions(first_v, carriers, S)
         for at, j in enumerate(own):

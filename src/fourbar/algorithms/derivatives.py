@@ -204,7 +204,7 @@ def couple(
 def _couple_apart(
     carriers: tuple[Carrier, ...], own: UnitMotionForces
 ) -> tuple[tuple[DerivativeBlocks, DerivativeBlocks], ...]:
-    """The same, written once for all that are alike."""
+    """`couple`, written once for all that are alike."""
     return couple(carriers, own)
 
 

@@ -185,7 +185,7 @@ def stopped(g: Vec, box: StepBounds, bounded: tuple[int, ...]) -> Hold:
 
 
 def caught(x: Vec, hold: Hold, box: StepBounds, bounded: tuple[int, ...]) -> Hold:
-    """The same, and those that a step x takes beyond their bounds, which end there."""
+    """The velocities that `stopped` holds, and those that a step x takes beyond their bounds, which end there."""
     free, at = list(hold.free), list(hold.at)
     for i, low, high in zip(bounded, box.lower, box.upper, strict=True):
         at[i] = select(x[i] < low, low, select(x[i] > high, high, x[i]))

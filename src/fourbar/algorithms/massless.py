@@ -33,7 +33,7 @@ def carried_inward(k: Kinematics, children: tuple[Inertia, ...]) -> Outcome:
 
 
 def _resisted(cluster: Cluster, e: ClusterState, sizes: Sequence[Sequence[float]]) -> list[float]:
-    """The same for each independent velocity of a cluster."""
+    """The most that could resist each independent velocity of a cluster."""
     blocks = [(block[j], size) for i, block in zip(cluster.links, e.G, strict=True) for j, size in enumerate(sizes[i])]
     return [sum(row[y] ** 2 * size for row, size in blocks) for y in range(cluster.embedding.nv)]
 

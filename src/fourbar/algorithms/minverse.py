@@ -40,7 +40,7 @@ def push_rows_inward(
 def push_units_inward(
     cluster: Any, hinge: Any, on: tuple[tuple[Wrench, ...] | None, ...], tau: Columns | None, nv: int
 ) -> Outcome:
-    """The same without u."""
+    """`push_rows_inward` without u."""
     _, w, pa = push_rows_inward(cluster, on, tau, hinge, nv)
     return Outcome(w, pa)
 

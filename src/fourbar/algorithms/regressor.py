@@ -41,7 +41,7 @@ def force_columns(motion: Motion) -> Columns:
 
 
 def momentum_columns(V: Twist) -> Columns:
-    """The same of the momentum I V: m v + ω × h;  h × v + J ω."""
+    """The momentum I V of the ten parameters: m v + ω × h;  h × v + J ω."""
     none = zeros(3)
     first = [Wrench(e.cross(V.linear), V.angular.cross(e)) for e in _UNITS]
     return (Wrench(none, V.linear), *first, *(Wrench(E @ V.angular, none) for E in _SYMMETRIC))

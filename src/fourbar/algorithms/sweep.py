@@ -107,7 +107,7 @@ class Sweeps:
         return inward(self.tree.parents, lambda i, sent: self.step(i, step, sent, *(x[i] for x in inputs)))[0]
 
     def outward_to(self, links: Iterable[int], step: Callable[..., Any], known: dict[int, Any], *inputs: Any) -> None:
-        """The same for just the links that carry some; `known` has what they hang on, and gains their results."""
+        """`outward` for just the links that carry some; `known` has what they hang on, and gains their results."""
         for link in links:
             missing = []
             while link not in known:
@@ -119,7 +119,7 @@ class Sweeps:
     def inward_from(
         self, step: Callable[..., Any], on: Mapping[int, Any], add: Callable[..., Any], carrier: int
     ) -> dict[int, Any]:
-        """The same for just the links between some, with what acts `on` them, and what carries all of these.
+        """`inward` for just the links between some, with what acts `on` them, and their `carrier`, which carries all.
 
         result_i, message = step(k_i, sum on the link); messages to the carrier and the ground are left out.
         """
@@ -191,7 +191,7 @@ class ClusterSweeps:
     def inward_from(
         self, step: Callable[..., Any], on: Mapping[int, Any], within: Mapping[int, Any], add: Any, *inputs: Any
     ) -> dict[int, Any]:
-        """The same for just the clusters that are reached by what acts `on` links and `within` clusters.
+        """`inward` for just the clusters that are reached by what acts `on` links and `within` clusters.
 
         result_n, message = step(cluster, sum on each link or None, what acts within or None, inputs_n...).
         """

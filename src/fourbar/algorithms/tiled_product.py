@@ -42,7 +42,7 @@ def _cut(entries: tuple[Any, ...], size: int) -> tuple[Vec, ...]:
 
 @apart
 def _tile_apart(depth: int, total: tuple[Any, ...], rows: tuple[Any, ...], columns: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The same, written once for all tiles of a size. `depth`: the terms of a sum."""
+    """A tile of the product, written once for all tiles of a size. `depth`: the terms of a sum."""
     sums = _cut(total, len(columns) // depth)
     return tuple([x for row in _tile(sums, _cut(rows, depth), _cut(columns, depth)) for x in row])
 

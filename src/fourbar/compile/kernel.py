@@ -99,7 +99,7 @@ Watch = Mapping[str, WatchedEntries]  # by argument
 
 
 def digest(program: Program, lanes: Lanes, watch: Watch) -> bytes:
-    """The same for two programs if, and only if, their kernels are."""
+    """A digest that two programs share if, and only if, they share a kernel."""
     parts = (
         program.name,
         program.slots,

@@ -65,7 +65,7 @@ class _Move(NamedTuple):
         return _Move(argument.shape, tuple(range(argument.first, argument.first + argument.size)))
 
     def moved(self, first: int) -> _Move:
-        """The same in consecutive slots from `first` on."""
+        """Its move into consecutive slots from `first` on."""
         return _Move(self.shape, tuple(range(first, first + len(self.slots))))
 
 

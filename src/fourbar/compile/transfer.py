@@ -129,7 +129,7 @@ class _RowMover(ABC):
         self.move_few(k, rows, self.lanes.width)
 
     def move_halves(self, k: str, rows: list[str]) -> None:
-        """The same half by half. In long rows these exchange places faster by loads than in registers."""
+        """`move_square`, half by half. In long rows these exchange places faster by loads than in registers."""
         half = self.lanes.width // 2
         for first in (0, half):
             self.move_few(self.c.let(f"add i64 {k}, {first}"), rows, half)

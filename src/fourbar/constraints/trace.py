@@ -68,7 +68,7 @@ class Tracer:
 
 @dataclass(frozen=True)
 class LoopTrace:
-    """φ, K and φ̈ at constant velocity as expressions of the coordinates (and velocities) of all joints of a group."""
+    """φ, K and φ̈ at constant velocity as expressions of the coordinates (and velocities) of a cluster's joints."""
 
     q: tuple[Expr, ...]
     v: tuple[Expr, ...]
@@ -81,7 +81,7 @@ class LoopTrace:
     p: tuple[Expr, ...] = ()  # changes of numbers of the mechanism on which all of this depends too
 
     def only(self, rows: Sequence[int]) -> LoopTrace:
-        """The same with some of the rows."""
+        """The trace with some of the rows."""
         phi, K, curvature, entries = (
             tuple(x[i] for i in rows) for x in (self.phi, self.K, self.curvature, self.entries)
         )

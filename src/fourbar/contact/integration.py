@@ -120,7 +120,7 @@ def moved(joint: Joint | None, tumbles: Link | None, embedding: Any, q: Vec, v: 
 
 
 def _moved_straight(joint: Joint | None, embedding: Any, q: Vec, v: Vec, midway: Vec, dt: Scalar) -> tuple[Vec, Vec]:
-    """The same, turned as the velocity `midway` says, with the angular velocity as it is."""
+    """`moved`, rotated by the velocity `midway`, with the angular velocity left as it is."""
     if joint is None:
         return embedding.integrate(q, midway * dt), v
     linear = _parts(joint, v)[1]

@@ -48,7 +48,7 @@ def yields(block: RowBlock, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec) ->
 def yields_smoothly(
     block: RowBlock, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec, tau: Scalar, stiff: Scalar
 ) -> Yielding:
-    """The same, smoothed."""
+    """A block's part of Newton's equations, smoothed."""
     return yielding(block, own, soft, bounds, x, c, tau, stiff)
 
 

@@ -142,7 +142,7 @@ class SoftStepper(Stepper):
         return self.call(cones.onward, problem, self.blocks, x)
 
     def _far_onward(self, problem: SoftProblem, x: Vec) -> Vec:
-        """The same for many rows, in tiles that share their code."""
+        """`_onward` for many rows, in tiles that share their code."""
         call, blocks, n = self.call, self.blocks, len(problem.g)
         at = call(cones.downhill, problem, blocks, x)
         rows: list[list[Any]] = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]

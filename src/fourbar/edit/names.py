@@ -61,7 +61,7 @@ def renamed(
     loop: Mapping[str, str],
     actuator: Mapping[str, str],
 ) -> Mechanism:
-    """The same from tables, unchecked. `body` may replace the world."""
+    """`rename` by tables, unchecked. `body` may replace the world."""
     return replace(
         mechanism,
         bodies=tuple(replace(b, name=body.get(b.name, b.name)) for b in mechanism.bodies),

@@ -126,7 +126,7 @@ class Program:
         return often
 
     def at_zero(self, names: Collection[str]) -> Program:
-        """The same with the named arguments set to zero: they are no longer arguments."""
+        """The program with the named arguments set to zero: they are no longer arguments."""
         hidden = [x for x in self.inputs if x.name in names]
         zeros = tuple((x.first + k, 0.0) for x in hidden for k in range(x.size))
         inputs = tuple(x for x in self.inputs if x.name not in names)

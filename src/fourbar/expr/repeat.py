@@ -104,7 +104,7 @@ def repeat(recorder: RepeatRecorder, loops: OpenRepeats, body: Body, state: Any,
 
 
 def repeat_numbers(body: Body, state: Any, most: int, going: Any) -> Any:
-    """The same at once, on numbers or arrays."""
+    """Run a repeat at once, on numbers or arrays."""
     _check_most(most)
     passes = 0
     while passes < most and np.any(np.asarray(going) > 0.0):

@@ -176,7 +176,7 @@ class _Separation:
         return known
 
     def _decided(self, number: int, block: Block) -> list[_Made | None]:
-        """The same without exceptions."""
+        """`_known` without its exceptions."""
         known: list[_Made | None] = []
         for i, (op, *operands) in enumerate(block.code):
             if op == "load":

@@ -136,7 +136,7 @@ def _ports(tasks: Sequence[FusedTask], records: Records) -> tuple[Ports, list[tu
 
 
 def _ports_apart(tasks: Sequence[FusedTask]) -> tuple[Ports, list[list[int]]]:
-    """The same for a standalone step."""
+    """`_ports` of a standalone step."""
     size = len(tasks[0].loads) + len(tasks[0].exports)
     values = chain.from_iterable(part for task in tasks for part in (task.loads, task.exports))
     slots = np.fromiter(map(attrgetter("slot"), values), np.int32, len(tasks) * size).reshape(-1, size)

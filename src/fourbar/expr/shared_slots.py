@@ -64,7 +64,7 @@ class Ports:
 
     @staticmethod
     def of_slots(slots: np.ndarray) -> Ports:
-        """The same for values that lie in slots (calls, values): values share a port if they are always equally far."""
+        """The ports of values that lie in slots (calls, values): values share a port if they are always equally far."""
         groups: dict[bytes, list[int]] = {}
         for i, column in enumerate(slots.T):
             groups.setdefault((column - column[0]).tobytes(), []).append(i)

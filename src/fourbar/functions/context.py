@@ -150,7 +150,7 @@ class Context:
     def _sparse_columns(
         self, cluster: Cluster, e: ClusterState, row: list[Any], place: dict[int, int]
     ) -> Sequence[Any]:
-        """The same of one row and a large cluster, without the links that the row does not speak of.
+        """`columns` of one row and a large cluster, without the links in which the row is zero.
 
         `place`: which of the links of the cluster each column belongs to.
         """
@@ -167,7 +167,7 @@ class Context:
         return self._sweeps(self.tree)
 
     def equations(self, touched: Iterable[int] = ()) -> Sweeps:
-        """The same on the cheapest tree that has the same equations of motion.
+        """Sweeps at the given state over the cheapest tree that has the same equations of motion.
 
         `touched` are links whose own frames matter, besides those of all bodies if there are external forces.
         """

@@ -297,7 +297,7 @@ class Directional(Wrapper):
         return self.function(*args, *left_out, *tangents, **options)
 
     def _read(self, args: Any, tangents: Any, parameters: Any, options: dict[str, Any]) -> Any:
-        """The same for arguments of any kind."""
+        """A call with arguments of any kind."""
         names = self._names
         given = _arguments(self.recording, args)
         moving = _by_name(f"{self.recording.name}, tangents", names, tangents)
@@ -345,7 +345,7 @@ class Pullback(Wrapper):
         return gradient(*found) if isinstance(found, tuple) else gradient(found)
 
     def _read(self, args: Any, cotangent: Any, parameters: Any, options: dict[str, Any]) -> Any:
-        """The same for arguments of any kind."""
+        """A call with arguments of any kind."""
         of = self.recording.of
         given = _arguments(self.recording, args)
         weights = _by_name(f"{self.recording.name}, cotangent", list(of.results), cotangent)

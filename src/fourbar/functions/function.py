@@ -197,7 +197,7 @@ class FunctionState:
         return self.recording.program(present)
 
     def variant(self, present: tuple[str, ...]) -> Variant:
-        """The same, ready to run."""
+        """The program for the named arguments, ready to run."""
         found = self._variants.get(present)
         if found is None:
             program = self.program(present)

@@ -35,6 +35,6 @@ class Model:
         return numbers(self.mechanism)
 
     def changed(self, cluster_tree: ClusterTree, more: Changes) -> Model:
-        """The same with other numbers: of the mechanism (`cluster_tree`, which is another one then), and `more`."""
+        """The model with other numbers: of the mechanism (`cluster_tree`, which is another one then), and `more`."""
         assert not more, f"these belong to nothing: {more}"
         return replace(self, cluster_tree=cluster_tree)

@@ -80,7 +80,7 @@ class Recording(ABC):
 
     @property
     def rebuild(self) -> tuple[Any, ...]:
-        """The same for the compiled function."""
+        """(function, arguments...) that makes the compiled function again, in another process."""
         return self.pickled()
 
 

@@ -225,7 +225,7 @@ def varying(mechanism: Mechanism, names: tuple[str, ...]) -> Varying:
 
 
 def varying_at(mechanism: Mechanism, names: tuple[str, ...], given: Mapping[str, np.ndarray]) -> VaryingAt:
-    """The same at values by the names of arguments: how it travels to other processes."""
+    """`varying` at values by the names of arguments, as pickles make it in other processes."""
     return varying(mechanism, names).at(**given)
 
 

@@ -112,7 +112,7 @@ class FunctionAt:
         return function(*args[:place], known, *args[place:], **named)
 
     def _call(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """The same for arguments by name, or where some are left out."""
+        """A call with arguments by name, or with some left out."""
         options = {name: named.pop(name) for name in _OPTIONS if name in named}
         given = bind(self._recording.name, self._recording.arguments, args, named)
         ready = self._ready(tuple(given))

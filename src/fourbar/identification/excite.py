@@ -127,7 +127,7 @@ class _Search:
         return self._within(series)
 
     def _within(self, series: Fourier) -> tuple[Fourier, State] | None:
-        """The same, scaled so that joints in loops and forces satisfy their limits too; and its fine samples."""
+        """The series, scaled so that joints in loops and forces satisfy their limits too; and its fine samples."""
         for _ in range(_TRIES):
             state = self.state(series, self.fine)
             if self.allowed(*state):

@@ -65,7 +65,7 @@ class LeastSquares:
         return np.linalg.norm(left, axis=1) > 1e-6 * np.linalg.norm(maps, axis=1)
 
     def anchored(self) -> LeastSquares:
-        """The same with a prior of 3000 percent at least.
+        """The problem with a prior of 3000 percent at least.
 
         With physical consistency the best fit may lie at infinity, in directions that the data do not determine: a body
         a thousand times as heavy for the last digit of the residual. This excludes it.

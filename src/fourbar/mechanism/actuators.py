@@ -143,7 +143,7 @@ def law_numbers(actuator: Actuator) -> dict[str, float | tuple[float, ...]]:
 
 
 def with_law_number(actuator: Actuator, form: str, field: str, values: Sequence[Any]) -> Actuator:
-    """The same with one of these numbers, which may be symbols, replaced; `form` is what its law was at first."""
+    """The actuator with one number of its law, which may be symbols, replaced; `form` is what its law was at first."""
     found = law_of(actuator)
     assert found is not None
     gain, bias = found
@@ -297,7 +297,7 @@ def of_joints(actuators: Iterable[Actuator], joints: Iterable[str]) -> tuple[Act
 def held(
     actuators: Iterable[Actuator], joints: Mapping[str, Joint], at: Mapping[str, Sequence[float]]
 ) -> list[Actuator]:
-    """The same where joints will stay at coordinates `at`: what these add to lengths becomes a part of the laws."""
+    """The actuators if joints stay at coordinates `at`: what these add to lengths becomes a part of the laws."""
     return [_held(actuator, joints, at) for actuator in actuators]
 
 

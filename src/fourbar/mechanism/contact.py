@@ -123,7 +123,7 @@ class ContactRules:
                 raise ModelError(f"contacts: {name}={value!r}: expected a positive number")
 
     def renamed(self, body: Mapping[str, str]) -> ContactRules:
-        """The same with bodies under other names."""
+        """The rules with bodies under other names."""
 
         def new(name: str) -> str:
             return body.get(name, name)

@@ -19,7 +19,7 @@ class MassMoments(NamedTuple):
     Sigma: np.ndarray
 
     def moved(self, R: np.ndarray, p: np.ndarray) -> MassMoments:
-        """The same, expressed in a frame in which this one is at (R, p)."""
+        """The moments in a frame in which this one is at (R, p)."""
         h = R @ self.h
         across = np.outer(h, p)
         return MassMoments(self.m, h + self.m * p, R @ self.Sigma @ R.T + across + across.T + self.m * np.outer(p, p))

@@ -177,7 +177,7 @@ class VaryingFollower(ConstrainedFollower):
         return v + self._answer(q, self._held.rate(q, v))
 
     def _met_where(self, valid: Any, after: SimulatedState, now: SimulatedState) -> tuple[np.ndarray, np.ndarray]:
-        """The same of all samples at once, since parameters are those of all: others are where they were meanwhile."""
+        """All samples at once, since parameters are those of all: others are where they were meanwhile."""
         which = valid[..., None]
         met = self._met(np.where(which, after.q, now.q), np.where(which, after.v, now.v))
         return np.where(which, met[0], after.q), np.where(which, met[1], after.v)

@@ -109,7 +109,7 @@ class Operator:
         self.overload = getattr(getattr(torch.ops, _NAMESPACE), self.name).default
 
     def _recorded(self, args: Sequence[Any]) -> Any:
-        """The same for tensors of which some want gradients, or are of another class."""
+        """A call on tensors of which some want gradients, or are of another class."""
         for x in args:
             if x.__class__ not in _PLAIN:
                 return None
@@ -156,7 +156,7 @@ class Operator:
         return self._on_arrays([x.numpy() for x in args])
 
     def on_memory(self, args: Sequence[Any]) -> Any:
-        """The same where arguments may not be such memory, in which case it raises an exception."""
+        """`on_cpu` where arguments may not be such memory, in which case it raises an exception."""
         return self._on_arrays(_arrays(args))
 
     def _returning(self) -> Callable[[list[np.ndarray]], Any]:

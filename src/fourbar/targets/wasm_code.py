@@ -41,7 +41,7 @@ def unsigned(n: int) -> bytes:
 
 
 def signed(n: int) -> bytes:
-    """The same with a sign."""
+    """A number with a sign in as few bytes as it needs."""
     found = bytearray()
     while True:
         n, low = n >> 7, n & 0x7F

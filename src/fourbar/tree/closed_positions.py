@@ -54,7 +54,7 @@ def close(
 
 
 def _closed(q: np.ndarray, opened: Opened, turns: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
-    """The same from one start."""
+    """`close` from one start."""
     q, gaps = q.copy(), np.full(len(q), np.inf)
     busy, steps = np.arange(len(q)), velocity_units(turns, length)
     for _ in range(_STEPS + 1):

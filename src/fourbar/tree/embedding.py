@@ -74,13 +74,13 @@ class LoopEmbedding:
         return other
 
     def at(self, p: Sequence[Scalar]) -> LoopEmbedding:
-        """The same with parameters of the mechanism changed by p (exact to first order)."""
+        """The embedding with parameters of the mechanism changed by p (exact to first order)."""
         other = copy(self)
         other.p = tuple(p)
         return other
 
     def replaced(self, traced: LoopTrace, p: Sequence[Scalar]) -> LoopEmbedding:
-        """The same for loops whose trace depends on changes of parameters, with these changed by p of any size."""
+        """The embedding of loops whose trace depends on changes of parameters, with these changed by p of any size."""
         other = object.__new__(Replaced)
         other.__dict__.update(self.along(traced).__dict__, p=tuple(p))
         return other
@@ -125,7 +125,7 @@ class LoopEmbedding:
         return self.units.gaps[list(self.rows)].tolist()
 
     def measured(self, units: Units) -> LoopEmbedding:
-        """The same with units for the rows and columns of K."""
+        """The embedding with units for the rows and columns of K."""
         other = copy(self)
         other._units = units
         return other
@@ -167,7 +167,7 @@ class LoopEmbedding:
         return [{j: next(values) for j in own} for own in entries]
 
     def _K_d(self, known: Mapping[Expr, Scalar]) -> list[SparseRow]:
-        """The same in the columns of dependent velocities; row by row, which folds better than all at once."""
+        """The columns of `_K` of dependent velocities; row by row, which folds better than all at once."""
         K, own = self.traced.K, [[j for j in self.traced.entries[i] if j in self._position] for i in self.rows]
         rows = (evaluate([K[i][j] for j in which], known) for i, which in zip(self.rows, own, strict=True))
         return [dict(zip(which, row, strict=True)) for which, row in zip(own, rows, strict=True)]

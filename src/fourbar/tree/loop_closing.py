@@ -78,7 +78,7 @@ def close(
 def _closed(
     tie: Closable, q: np.ndarray, held: Sequence[int], kept: list[int], units: np.ndarray, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same with given units of gaps (m)."""
+    """`close` with given units of gaps (m)."""
     q = np.array(q, float)
     n = sum(j.nv for j in tie.joints)
     still = set(held)

@@ -40,7 +40,7 @@ class Changed(NamedTuple):
 
 
 class VariedTree(NamedTuple):
-    """The same, with the links that have equal equations of motion and fewer parameters, these in the cheapest frames,
+    """The parameters, with the links of equal equations of motion and fewer parameters, these in the cheapest frames,
     and what each joint does by itself: damping, stiffness, rest, dry friction; and gain and bias of the actuators
     `with_laws` that change.
     """
@@ -81,7 +81,7 @@ def with_laws(which: Which) -> list[int]:
 def changed_bodies(
     mechanism: Mechanism, which: Which, p: Sequence[Scalar], given: bool = False
 ) -> tuple[tuple[Link, ...], tuple[Transform, ...]]:
-    """The same for a tree with a link for every body: its links, and the pose of each body in its link."""
+    """The parameters of a tree with a link for every body: its links, and the pose of each body in its link."""
     tree, poses = every_body(changed(mechanism, which, p, given))
     return tree.links, poses
 

@@ -190,7 +190,7 @@ def _cleaned(T: Transform) -> Transform:
 
 
 def _cleaned_inertia(I: Inertia) -> Inertia:
-    """The same without what rounding has left; an inertia of symbols as it is."""
+    """The inertia without what rounding has left; one of symbols as it is."""
     h, S = list(I.h), list(I.Sigma)
     if not _are_constant((*h, *S)):
         return I

@@ -141,7 +141,7 @@ class RecordedMotion:
 
 
 def apart(recording: RecordedMotion, distance: Any) -> RecordedMotion:
-    """The same with its worlds at such a distance (m) from each other."""
+    """The recording with its worlds at such a distance (m) from each other."""
     if not isinstance(distance, int | float | np.number) or not 0.0 <= distance < np.inf:
         raise ArgumentError(f"spread={distance!r}: expected a distance (m) of worlds, zero or more")
     return replace(recording, spread=float(distance))

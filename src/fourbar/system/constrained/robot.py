@@ -200,7 +200,7 @@ class Constrained(Frozen):
         return self.once((name, key), make)
 
     def differentiable(self, name: str, **static: Any) -> Any:
-        """The same without its last result, a measure of trust: the part that is differentiated."""
+        """The compiled function without its last result, a measure of trust: the part that is differentiated."""
         key = tuple(sorted(static.items()))
         rebuild = (_rebuild_differentiable, self._recipe, name, key)
         return self.once(
@@ -465,7 +465,7 @@ class Constrained(Frozen):
         return [q for q in closed if q is not None] or starts
 
     def _closed_number(self, q: np.ndarray) -> np.ndarray | None:
-        """The same as `_closed` without compiling anything, from one start; None if it fails."""
+        """`_closed` without compiling anything, from one start; None if it fails."""
         residual, jacobian, moved = METHODS["residual"], METHODS["jacobian"], METHODS["moved"]
         opened = Opened(
             lambda q: np.array([self._run(residual, q=x)[0] for x in q]),

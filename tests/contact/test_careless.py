@@ -169,3 +169,22 @@ def test_a_saved_motion_has_its_controls_and_observations(tmp_path: Path) -> Non
     scene = fb.Scene(robot).simulate([0.3], duration=0.01, observe={"imu": fb.observe.imu("arm")})
     with np.load(scene.save(tmp_path / "scene.npz")) as held:
         assert np.array_equal(held["observations/imu"], scene.observations["imu"])
+
+
+@pytest.mark.parametrize("scene", [False, True])
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ([None, 0.0], "contains None"),
+        (np.array([1j, 0.0]), "real numbers"),
+        (np.ma.array([1.0, 2.0], mask=[True, False]), "masked"),
+        ({"shoulder": 1.0}, "is a dictionary"),
+        (np.zeros(3), r"must have shape \(..., 2\), got \(3,\)"),
+        (np.zeros((3, 2)), r"returned shape \(3, 2\) for one state"),
+    ],
+    ids=["None", "complex", "masked", "dictionary", "size", "samples"],
+)
+def test_controls_are_read_alike_with_and_without_contacts(answer: Any, words: str, scene: bool) -> None:
+    robot = fb.robots.double_pendulum()
+    with pytest.raises(fb.ArgumentError, match=rf"control\(t, q, v\).*{words}"):
+        fb.simulate(fb.Scene(robot) if scene else robot, [0.0, 0.0], duration=0.01, control=lambda t, q, v: answer)

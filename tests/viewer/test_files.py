@@ -123,6 +123,8 @@ def test_options_of_files_are_checked(run: fb.Trajectory, tmp_path: Path) -> Non
         ("run.html", {"size": (10, 10)}, "not an option"),
         ("run.npz", {"ghosts": 2}, "not an option"),
         ("run.glb", {"layers": "shapes"}, "layers"),
+        ("run.glb", {"layers": 3}, "layers"),
+        ("run.glb", {"rate": "fast"}, "rate"),
         ("run.glb", {"layers": ["skin"]}, "layers"),
         ("run.glb", {"ghosts": -1}, "ghosts"),
         ("run.glb", {"rate": 0.0}, "rate"),

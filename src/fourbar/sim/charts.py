@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -121,10 +122,7 @@ class Charts:
 
     def checked(self, q: np.ndarray, tau: Any, name: str = "torque", size: int | None = None) -> np.ndarray:
         """Forces (..., nv), or controls of another size, that the user's function returned for q."""
-        core = (self.robot.nv if size is None else size,)
-        tau = to_array("simulate", Argument(f"{name}(t, q, v)", core), tau)
-        check_samples(q.shape[:-1], tau.shape, name)
-        return tau
+        return read_answer(q.shape[:-1], tau, name, self.robot.nv if size is None else size)
 
     def force(self, q: np.ndarray, tau: Any) -> np.ndarray:
         """`torque` of the user, on the robot's own velocities, as forces on those that are integrated."""
@@ -192,13 +190,20 @@ def noted(sizes: np.ndarray, usual: np.ndarray | None) -> np.ndarray:
     return np.fmax(known, _SMALL * known.max(axis=-1, keepdims=True))
 
 
-def check_samples(batch: tuple[int, ...], torque: tuple[int, ...], name: str = "torque") -> None:
-    """Refuse a torque (..., nv) that is neither one per state of a batch nor one for all."""
-    over = zip(reversed(torque[:-1]), reversed(batch), strict=False)
-    if len(torque) - 1 > len(batch) or not all(n in (1, own) for n, own in over):
+@cache
+def _answer(name: str, size: int) -> Argument:
+    return Argument(f"{name}(t, q, v)", (size,))
+
+
+def read_answer(batch: tuple[int, ...], answer: Any, name: str, size: int) -> np.ndarray:
+    """Forces or controls (..., size) that a user's function returned: one per state of a batch, or one for all."""
+    found = to_array("simulate", _answer(name, size), answer)
+    shape = found.shape
+    over = zip(reversed(shape[:-1]), reversed(batch), strict=False)
+    if len(shape) - 1 > len(batch) or not all(n in (1, own) for n, own in over):
         states = f"a batch of states {batch}" if batch else "one state"
-        expected = (*batch, torque[-1])
-        raise ArgumentError(f"simulate: {name}(t, q, v) returned shape {torque} for {states}, expected {expected}")
+        raise ArgumentError(f"simulate: {name}(t, q, v) returned shape {shape} for {states}, expected {(*batch, size)}")
+    return found
 
 
 def _built_at(robot: System, q: np.ndarray) -> System:

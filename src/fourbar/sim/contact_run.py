@@ -17,6 +17,7 @@ from ..functions.step_end import OBSERVED
 from ..representation import counted
 from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import SimulationWarning
+from .charts import read_answer
 from .not_finite import NotFinite
 from .read_arguments import check_progress
 from .results import Recorded
@@ -304,14 +305,10 @@ class Driver:
         """The result of a user's function at a state, checked."""
         t = self.run.t
         try:
-            found = np.asarray(function(t, q, v), float)
+            return read_answer(wanted[:-1], function(t, q, v), called, wanted[-1])
         except (TypeError, ValueError) as error:
             error.add_note(f"simulate: {called}(t, q, v) at t = {t:.6g} s, expected an array {wanted[-1:]}")
             raise
-        ends = zip(found.shape[::-1], wanted[::-1], strict=False)
-        if found.shape[-1:] != wanted[-1:] or found.ndim > len(wanted) or any(a not in (1, b) for a, b in ends):
-            raise ArgumentError(f"{called}(t, q, v) returned shape {found.shape}, expected {wanted}")
-        return found
 
     def reach(self, steps: Iterator[int]) -> None:
         """Make all steps."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ..arrays import to_count
 from ..errors import ArgumentError
@@ -44,10 +47,11 @@ def _check(ending: str, options: dict[str, Any]) -> None:
                 f"save: {name!r} is not an option of {ending} files; there are {', '.join(_OPTIONS[ending])}"
             )
     layers = options.get("layers")
-    if layers is not None and (isinstance(layers, str) or not set(layers) <= set(LAYERS)):
+    listed = isinstance(layers, Iterable) and not isinstance(layers, str)
+    if layers is not None and not (listed and set(layers) <= set(LAYERS)):
         raise ArgumentError(f"layers={layers!r}: expected a list of some of {', '.join(LAYERS)}")
     ghosts, rate = options.get("ghosts", 0), options.get("rate", 1.0)
     if to_count(ghosts, 0) is None:
         raise ArgumentError(f"ghosts={ghosts!r}: expected a whole number, not negative")
-    if not rate > 0.0:
+    if not isinstance(rate, int | float | np.number) or not rate > 0.0:
         raise ArgumentError(f"rate={rate!r}: expected states per second, positive")

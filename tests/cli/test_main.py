@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import fourbar
-from fourbar.cli import info, main
+from fourbar.cli import info, main, show
+from fourbar.functions.registry import METHODS
 
 
 @pytest.mark.quick
@@ -99,3 +101,10 @@ def test_runs_as_a_module() -> None:
 def test_a_reader_that_leaves_is_no_error() -> None:
     code, _, err = _piped("show", "double_pendulum", "forward_dynamics", close=True)
     assert (code, err) == (0, "")
+
+
+def test_show_has_a_flag_for_every_option_that_a_method_needs() -> None:
+    needed = {option.name for name in METHODS for option in METHODS[name].options if option.required}
+    parser = argparse.ArgumentParser()
+    show.configure(parser)
+    assert needed and needed <= set(vars(parser.parse_args(["robot", "method"])))

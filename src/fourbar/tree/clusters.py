@@ -96,8 +96,8 @@ def loop_residual(
     for i in links:
         depth[i] = depth[tree.parents[i]] + 1
     kept = _FACTORS if max(depth.values()) <= _DEEP else 2
-    seen = any(loop.loop.bodies or not loop.loop.linear for loop in loops)
-    placed = links if seen else ()  # of gears and mimics nobody looks at poses
+    need_poses = any(loop.loop.bodies or not loop.loop.linear for loop in loops)  # those of gears and mimics do not
+    placed = links if need_poses else ()
 
     def residual(q: Sequence[Vec], displaced: Mapping[str, Twist]) -> list[Scalar]:
         poses: dict[int, Transform] = {carrier: IDENTITY}

@@ -135,8 +135,8 @@ def _ratio(sizes: np.ndarray, turning: np.ndarray) -> float:
     """The largest length per unit angle in a row of coordinates; zero if none contains both."""
     if turning.all() or not turning.any():
         return 0.0
-    seen = np.where(sizes > NOTHING * sizes.max(axis=1, keepdims=True, initial=0.0), sizes, 0.0)
-    turned, pushed = (seen[:, which].max(axis=1, initial=0.0) for which in (turning, ~turning))
+    large = np.where(sizes > NOTHING * sizes.max(axis=1, keepdims=True, initial=0.0), sizes, 0.0)
+    turned, pushed = (large[:, which].max(axis=1, initial=0.0) for which in (turning, ~turning))
     both = (turned > 0.0) & (pushed > 0.0)
     return float((turned[both] / pushed[both]).max(initial=0.0))
 

@@ -26,7 +26,7 @@ _SECONDS = 120  # that a browser may take
 _HIGHEST = 7000  # pixels of what is shown at once: pictures of a film come in such strips
 _MOST_FILM = 600  # pictures of a film
 _TRIANGLES = 20_000  # that matplotlib draws in a reasonable time
-_SEEN = ("shapes", "ground")
+_SHOWN = ("shapes", "ground")
 
 
 def find_browser() -> str | None:
@@ -84,7 +84,7 @@ def frames(recording: RecordedMotion, times: Sequence[float], size: Any, **optio
     image, strip = _pillow(), max(1, _HIGHEST // high)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # in which the browser writes to the last
         shown = Path(folder) / "page.html"
-        wanted: dict[str, Any] = {"layers": _SEEN} | options
+        wanted: dict[str, Any] = {"layers": _SHOWN} | options
         shown.write_text(page(recording, **wanted), encoding="utf-8")
         for first in range(0, len(times), strip):
             some = times[first : first + strip]
@@ -123,7 +123,7 @@ def _shot(browser: str, shown: Path, times: Sequence[float], size: tuple[int, in
 
 
 def _plotted(
-    recording: RecordedMotion, times: Sequence[float], size: tuple[int, int], layers: Any = _SEEN, **_: Any
+    recording: RecordedMotion, times: Sequence[float], size: tuple[int, int], layers: Any = _SHOWN, **_: Any
 ) -> Iterator[np.ndarray]:
     """Pictures by matplotlib."""
     try:

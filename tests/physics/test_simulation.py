@@ -207,6 +207,22 @@ def test_a_motion_that_diverges_ends_with_a_warning() -> None:
     assert len(motion.t) == len(motion.q) == len(motion.v) == len(motion.lost)
 
 
+@pytest.mark.parametrize("how", ["asked", "traced", "too fast"])
+@pytest.mark.parametrize("joint", [Free(), Spherical()])
+def test_bodies_whose_rotation_overflows_diverge_too(joint: Any, how: str) -> None:
+    """The quaternion of one that turns too fast has no value; that is no other end than that of a pendulum."""
+    robot = fb.Builder("top").body("top", joint=joint, mass=1.0, inertia=(1.0, 2.0, 2.5)).build()
+    law: Any = {
+        "asked": {"torque": lambda t, q, v: 1e4 * v},
+        "traced": {"torque": fb.traced(lambda t, q, v: [1e4 * x for x in v])},
+        "too fast": {},
+    }[how]
+    v = np.full(robot.nv, 1e200 if how == "too fast" else 0.1)
+    with pytest.warns(fb.SimulationWarning, match="diverged at t = .*shorter step"):
+        motion = fb.simulate(robot, robot.neutral(), v, duration=2.0, dt=1e-2, **law)
+    assert len(motion.t) < 200 and np.isfinite(motion.q).all() and np.isfinite(motion.v).all()
+
+
 def test_samples_that_diverge_are_marked_and_counted() -> None:
     """The others go on as they would alone."""
     gains = np.array([[0.0], [1e9], [0.0]])

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError, CoordinateError, SingularError, warn
+from ..functions.nan_reasons import implicit_loops
 from ..representation import counted
 from ..system.system import System
 from ..viewer.recorded_motion import RecordedMotion
@@ -142,10 +143,20 @@ class StateRates(NamedTuple):
     lost: Any
 
 
+def _moved(robot: System, q: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """q ⊕ θ; NaN where a robot without implicit loops is so fast that this is no configuration: it has diverged."""
+    try:
+        return robot.integrate(q, theta, _UNIT_TIME)
+    except SingularError:
+        if implicit_loops(robot.model.cluster_tree):
+            raise
+        return np.full_like(q, np.nan)
+
+
 def _rates(
     robot: System, t: float, q0: np.ndarray, theta: np.ndarray, v: np.ndarray, torque: Torque, acting: Acting
 ) -> StateRates:
-    q = robot.integrate(q0, theta, _UNIT_TIME)
+    q = _moved(robot, q0, theta)
     return StateRates(chart_rate(robot, q0, q, theta, v), *acting(robot, q, v, torque(t, q, v)))
 
 
@@ -157,7 +168,7 @@ def step(robot: System, t: float, now: SimulatedState, dt: float, torque: Torque
     k3 = _rates(robot, t + dt / 2, q, dt / 2 * k2.theta, v + dt / 2 * k2.a, torque, acting)
     k4 = _rates(robot, t + dt, q, dt * k3.theta, v + dt * k3.a, torque, acting)
     theta, change, power = (dt / 6 * (a + 2 * (b + c) + d) for a, b, c, d in zip(k1, k2, k3, k4, strict=True))
-    return SimulatedState(robot.integrate(q, theta, _UNIT_TIME), v + change, lost + power)
+    return SimulatedState(_moved(robot, q, theta), v + change, lost + power)
 
 
 class Follower:

@@ -127,6 +127,7 @@ CASES: dict[str, tuple[str, str]] = {
     "chain of 300": (chain(300), "loads 300 300"),
     "chain of 3000": (chain(3000), "nested deeper"),
     "deep nesting": ("<mujoco>" + "<worldbody>" * 5000 + "</worldbody>" * 5000 + "</mujoco>", "nested deeper"),
+    "many attributes": (GOOD.replace("<mujoco", "<mujoco " + " ".join(f'a{i}=""' for i in range(50_000))), "attribute"),
     "huge attribute": (GOOD.replace('"a"', f'"{"a" * 2_000_000}"'), "characters"),
     "many numbers": (inertial(pos="1 " * 300_000), "pos"),
     "long name": (GOOD.replace('"a"', f'"{"a" * 100_000}"'), "loads 1 1"),

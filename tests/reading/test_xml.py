@@ -10,7 +10,7 @@ import pytest
 from fourbar.io.element import Element, leftovers, report_leftovers
 from fourbar.io.report import ParseError, Place, Reading, Report
 from fourbar.io.source import Source
-from fourbar.io.xml import DEEPEST, LONGEST, parse, root_tag
+from fourbar.io.xml import DEEPEST, LONGEST, MOST_ATTRIBUTES, parse, root_tag
 
 
 def read(text: str | bytes, **options: object) -> Element:
@@ -98,6 +98,7 @@ def test_missing_things_are_named() -> None:
         (b"<?xml version='1.0' encoding='klingon'?><a/>", "a.xml:1: .*"),
         (b"<?xml version='1.0' encoding='utf-16'?><a/>", "a.xml:1: .*"),
         ("<a>" * (DEEPEST + 5), f"a.xml:1: .*nested deeper than {DEEPEST}"),
+        ("<a " + " ".join(f"x{i}=''" for i in range(MOST_ATTRIBUTES + 1)) + "/>", "a.xml:1: <a> has more than 1000"),
         (f"<a x='{'y' * (LONGEST + 1)}'/>", "a.xml:1: attribute 'x' of <a> has more than"),
     ],
 )

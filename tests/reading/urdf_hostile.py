@@ -77,7 +77,7 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
     "deep nesting": ("<robot>\n" + "<a>" * 100_000, ":2: .*nested deeper than 100"),
     "huge attribute": (f'<robot name="{"x" * 2_000_000}"/>', ":1: attribute 'name' of <robot> has more than"),
     "many elements": ("<robot>" + "<a/>" * 250_000 + "</robot>", ":1: .*more than 200000 elements"),
-    "many attributes": ("<robot " + " ".join(f"a{i}=''" for i in range(50_000)) + "/>", ":1: .*no <link>"),
+    "many attributes": ("<robot " + " ".join(f"a{i}=''" for i in range(50_000)) + "/>", ":1: .* more than 1000"),
     # --- encodings
     "latin-1 as utf-8": (robot("<!-- caf\xe9 -->").encode("latin-1"), ":2: byte 0xe9 is not UTF-8"),
     "utf-16 without a mark": (two().encode("utf-16-le"), ":1: the file contains a zero byte"),

@@ -14,6 +14,7 @@ from .source import LARGEST, Source, too_large
 
 DEEPEST = 100  # nesting depth of elements
 MOST = 200_000  # elements per file
+MOST_ATTRIBUTES = 1000  # per element; programs that read the file after us may take quadratic time for them
 LONGEST = 1_000_000  # characters per attribute, or per text of an element
 _SAVE_AS = "save the file as UTF-8"
 _HTML, _RAW = "this is a web page (HTML), not a model file", "download the raw file"
@@ -76,6 +77,8 @@ class _TreeBuilder:
             self.refuse(f"elements are nested deeper than {self.deepest}")
         if self.count > MOST:
             self.refuse(f"the file has more than {MOST} elements")
+        if len(attributes) > MOST_ATTRIBUTES:
+            self.refuse(f"<{tag[:60]}> has more than {MOST_ATTRIBUTES} attributes")
         for name, value in attributes.items():
             if len(value) > LONGEST:
                 self.refuse(f"attribute {name[:60]!r} of <{tag[:60]}> has more than {LONGEST} characters")

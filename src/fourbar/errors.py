@@ -21,6 +21,10 @@ class MasslessError(ModelError):
     """A joint that moves nothing that has inertia."""
 
 
+class IndependenceError(ModelError):
+    """Velocities of a loop that cannot be its independent ones."""
+
+
 class ArgumentError(FourbarError, ValueError):
     """An argument of the wrong shape or type."""
 

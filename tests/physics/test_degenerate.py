@@ -15,6 +15,15 @@ from .mechanisms import near
 pytestmark = pytest.mark.quick
 
 
+def test_joints_that_together_move_nothing_are_named() -> None:
+    b = fb.Builder("empty")
+    b.body("a", joint=Revolute("z"))
+    b.body("b", joint=Revolute("z"))
+    b.loop(fb.loops.Gear("a", "b", 2.0))
+    with pytest.raises(fb.ModelError, match=r"joints 'a', 'b' together move nothing .*\(bodies 'a', 'b' and what they"):
+        b.build()
+
+
 def test_a_statue() -> None:
     """Everything is fixed: arrays of size zero, no energy, and no centre of mass of what moves."""
     b = fb.Builder("statue")

@@ -61,10 +61,13 @@ def check_joints(cluster_tree: ClusterTree) -> None:
 
 
 def _moves_nothing(cluster_tree: ClusterTree, cluster: Cluster) -> MasslessError:
-    joints = " and ".join(repr(cluster_tree.moving[i].name) for i in cluster.links)
-    bodies = " and ".join(repr(cluster_tree.moving[i].child) for i in cluster.links)
-    verb = "moves" if len(cluster.links) == 1 else "move"
+    joints = ", ".join(repr(cluster_tree.moving[i].name) for i in cluster.links)
+    bodies = ", ".join(repr(cluster_tree.moving[i].child) for i in cluster.links)
+    what = (
+        f"joint {joints} moves nothing that has inertia (body {bodies} and what it carries)"
+        if len(cluster.links) == 1
+        else f"joints {joints} together move nothing that has inertia (bodies {bodies} and what they carry)"
+    )
     return MasslessError(
-        f"joint {joints} {verb} nothing that has inertia (body {bodies} and what it carries), so forward dynamics has "
-        "no solution; give the body a mass and an inertia, or the joint an armature"
+        f"{what}, so forward dynamics has no solution; give the body a mass and an inertia, or the joint an armature"
     )

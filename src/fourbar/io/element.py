@@ -150,13 +150,20 @@ class Element:
     # --- children -----------------------------------------------------------------------------------------------------
 
     def child(self, tag: str) -> Element | None:
-        """The only child with that tag, None if absent; two are refused."""
+        """The only child with that tag, None if absent; two are refused, or the first is used if that is waived."""
         found = self.all(tag)
         if len(found) > 1:
-            found[1].fail(
-                f"a second <{tag}>; the first is at line {found[0].line}, and only one is allowed", "remove one of them"
-            )
+            self._judge_second(found[0], found[1:])
         return found[0] if found else None
+
+    def _judge_second(self, first: Element, others: list[Element]) -> None:
+        second, said = others[0], f"a second <{first.tag}>; the first"
+        if not self.reading.is_waived(second.key):
+            fix = f"remove one of them; or use the first with waive=[{second.key!r}]"
+            second.fail(f"{said} is at line {first.line}, and only one is allowed", fix)
+        for extra in others:
+            extra.mark("*")
+        self.reading.note(second.place, f"{said}, at line {first.line}, is used (waived)", key=second.key)
 
     def required(self, tag: str) -> Element:
         """The only child with that tag, required."""

@@ -39,14 +39,14 @@ def _reason(word: str) -> str:
         return f"{shown} is not finite"
     if len(word) > _LONGEST and _NUMBER.fullmatch(word):
         return f"{shown} has more than {_LONGEST} characters"
+    if "$" in word or "{" in word:
+        return f"{shown} is an expression; expand the file with xacro first"
     if len(word.split()) > 1:
         return f"{shown} is more than one number"
     if "," in word and _NUMBER.fullmatch(word.replace(",", ".", 1)):
         return f"{shown} has a comma; write a decimal point"
     if word.lower().lstrip("+-").startswith("0x"):
         return f"{shown} is hexadecimal; write a decimal number"
-    if "$" in word or "{" in word:
-        return f"{shown} is an expression; expand the file with xacro first"
     return f"{shown} is not a decimal number"
 
 
@@ -54,6 +54,8 @@ def read_numbers(text: str, count: int) -> tuple[float, ...]:
     """So many numbers, separated by spaces."""
     words = text.split()
     if len(words) != count:
+        if "$" in text:
+            raise NotANumber(_reason(text.strip()))
         if any("," in w for w in words):
             raise NotANumber(f"{text.strip()[:60]!r} has commas; separate {count} numbers by spaces")
         raise NotANumber(f"{text.strip()[:60]!r} has {len(words)} numbers, but {count} are expected")

@@ -301,19 +301,22 @@ class Reading:
                 self.check()
 
     @contextmanager
-    def lenient(self, key: str, doubt: bool = False) -> Iterator[None]:
+    def lenient(self, key: str, doubt: bool = False, outcome: str = "") -> Iterator[None]:
         """A context for reading what can be left out: an error becomes a warning, or with `doubt` an error unless
-        waived.
+        waived. `outcome`: what follows from it.
         """
         try:
             yield
         except ParseError as error:
             for f in error.report.findings:
-                (self.doubt if doubt else self.warn)(Place(f.file, f.line, f.element), f.message, f.fix, key)
+                message = f"{f.message}; {outcome}" if outcome else f.message
+                (self.doubt if doubt else self.warn)(Place(f.file, f.line, f.element), message, f.fix, key)
 
     @contextmanager
-    def naming(self, place: Place) -> Iterator[None]:
-        """A context for building parts of the mechanism: refusals get a file and a line."""
+    def naming(self, place: Place, fixes: Mapping[type[ModelError], str] | None = None) -> Iterator[None]:
+        """A context for building parts of the mechanism: refusals get a file and a line, and those of some kinds what
+        to do.
+        """
         try:
             yield
         except ParseError:
@@ -322,7 +325,8 @@ class Reading:
             whole = not place.line and not place.element
             found = self.report().place_of(str(error), self.file) if whole else place
             message = str(error) if isinstance(error, ModelError) else f"a number is too large or too small: {error}"
-            raise ParseError(Report((Finding("error", message, "", *found),))) from error
+            fix = next((text for kind, text in (fixes or {}).items() if isinstance(error, kind)), "")
+            raise ParseError(Report((Finding("error", message, fix, *found),))) from error
 
     def check(self) -> None:
         """Stop here if there are errors so far."""

@@ -71,7 +71,7 @@ def sdf_surface(collision: Element) -> Surface:
     if drake is not None:
         collision.mark("drake:proximity_properties")
         drake.mark("*")
-    with collision.reading.lenient("collision/surface"):
+    with collision.reading.lenient("collision/surface", outcome="the surface is left out"):
         numbers = {} if surface is None else _numbers(surface, _SDF) | _torsion(surface) | _bits(surface)
         return _made(collision, numbers | ({} if drake is None else _numbers(drake, _DRAKE)))
     return PLAIN
@@ -104,7 +104,7 @@ def urdf_surfaces(root: Element) -> dict[str, dict[str, Any]]:
     """The surfaces of links that <gazebo reference="..."> gives, by link."""
     found: dict[str, dict[str, Any]] = {}
     for element in (c for c in root.children if c.tag == "gazebo"):
-        with root.reading.lenient("gazebo"):
+        with root.reading.lenient("gazebo", outcome="its surface is left out"):
             numbers = _numbers(element, _GAZEBO)
             if numbers:
                 found.setdefault(element.attributes.get("reference", ""), {}).update(numbers)
@@ -118,7 +118,7 @@ def urdf_surface(collision: Element, of_link: dict[str, Any]) -> Surface:
     drake = _below(collision, "drake:proximity_properties")
     if bullet is None and drake is None and not of_link:
         return PLAIN
-    with collision.reading.lenient("collision/surface"):
+    with collision.reading.lenient("collision/surface", outcome="the surface is left out"):
         numbers = dict(of_link)
         if bullet is not None and link is not None:
             link.mark("contact")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..constraints.loop import Loop
 from ..constraints.trace import LoopTrace, Residual, cut, trace_loops
-from ..errors import ModelError
+from ..errors import IndependenceError, ModelError
 from ..joints.base import Joint
 from ..joints.euclidean import FlatJoint
 from ..linalg import finite, is_clear, pick, pivoted, rank, smallest
@@ -380,13 +380,13 @@ class ClusterFinder:
         if len({j for j, _ in asked}) < len(asked):
             raise ModelError(f"loops {names}: the same velocity is declared independent with different scales")
         if len(asked) > n - r:
-            raise ModelError(
+            raise IndependenceError(
                 f"loops {names} have {n - r} degrees of freedom, but {len(asked)} velocities are declared "
                 "independent; a joint with several velocities counts with all of them, unless they are named "
                 "individually, such as 'platform.vx'"
             )
         if rank(rest) != r:
-            raise ModelError(
+            raise IndependenceError(
                 f"loops {names}: the velocities declared independent do not determine the others, neither where the "
                 "loops are closed first nor in other closed configurations nearby"
             )

@@ -108,7 +108,7 @@ class SdfShapes:
         return [shape for shape in found if shape is not None]
 
     def _tried(self, element: Element, role: Role, place: Callable[[Element | None], Pose]) -> Geometry | None:
-        with element.reading.lenient(f"link/{role}"):
+        with element.reading.lenient(f"link/{role}", outcome=f"this <{role}> is left out"):
             return self._shape(element, role, place)
         element.mark("*")
         return None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...constraints import Closure, Coupling
-from ...errors import unknown
+from ...errors import IndependenceError, unknown
 from ...joints import Fixed, Joint, Prismatic, Revolute, Spherical, Universal
 from ...joints.axis import rotation_from_z
 from ...joints.registry import about, tagged
@@ -23,6 +23,10 @@ from .pose import read_axis, read_origin
 from .tree import chain
 
 _INDEPENDENT = "joint@independent"
+_TOO_MANY = (
+    'as joints of a loop have independent="false", the others of it without the attribute are independent; mark more, '
+    f"or leave the choice to fourbar with waive=[{_INDEPENDENT!r}]"
+)
 _CUT = ("revolute", "prismatic", "universal", "spherical", "link")
 
 
@@ -165,7 +169,8 @@ def report_not_dependent(root: Element, mechanism: Mechanism) -> None:
     said = {e.get("name"): e for e in root.all("joint") if e.get("independent") and not e.flag("independent", True)}
     if not said or not mechanism.loops:
         return
-    with root.reading.naming(root.reading.places.get(mechanism.loops[0].name, root.place)):
+    place = root.reading.places.get(mechanism.loops[0].name, root.place)
+    with root.reading.naming(place, {IndependenceError: _TOO_MANY}):
         cluster_tree = lower(mechanism)
     for group in cluster_tree.clusters:
         if isinstance(group.embedding, LoopEmbedding):

@@ -9,7 +9,7 @@ from typing import Any
 from ...joints import Helical, Joint, Planar, Universal
 from ...joints.registry import about, axes_of, tagged
 from ..element import Element
-from ..numbers import position_limit
+from ..numbers import NotANumber, position_limit, read_number
 from .pose import read_axis, read_origin
 
 _DRAKE = "drake:joint"
@@ -82,6 +82,8 @@ def _read_dynamics(element: Element, joint: Joint) -> dict[str, Any]:
     if dynamics is None:
         return {}
     friction = dynamics.number("friction", 0.0)
+    if _is_zero(dynamics.attributes.get("stiffness", "")):  # whatever it would mean
+        dynamics.mark("@stiffness")
     found: dict[str, Any] = {"damping": _damping(element, dynamics, joint), "friction": friction}
     if "spring_stiffness" in dynamics.attributes or "spring_reference" in dynamics.attributes:
         found["stiffness"] = dynamics.number("spring_stiffness", 0.0)
@@ -91,6 +93,13 @@ def _read_dynamics(element: Element, joint: Joint) -> dict[str, Any]:
         if name != "rest" and (min(value) if isinstance(value, tuple) else value) < 0.0:
             dynamics.fail(f"{name}={value} is negative")
     return found if joint.nv else {}
+
+
+def _is_zero(text: str) -> bool:
+    try:
+        return read_number(text) == 0.0
+    except NotANumber:
+        return False
 
 
 def _damping(element: Element, dynamics: Element, joint: Joint) -> Any:
@@ -117,7 +126,7 @@ def _read_limit(element: Element, kind: str) -> dict[str, Any]:
     }
     if kind in ("revolute", "prismatic"):
         found["limits"] = _read_range(limit)
-    elif kind == "continuous" and any(_bound(limit, name, 0.0) for name in ("lower", "upper")):
+    elif kind == "continuous" and any(_bound(limit, name, 0.0, 0.0) for name in ("lower", "upper")):
         message = "a continuous joint has no position limits; lower and upper are ignored"
         limit.reading.note(limit.place, message, key=limit.key)
     else:
@@ -127,7 +136,7 @@ def _read_limit(element: Element, kind: str) -> dict[str, Any]:
 
 def _most(limit: Element, name: str) -> float:
     """The force or velocity limit; none where it is invalid and that is waived."""
-    value = _bound(limit, name, math.inf)
+    value = _bound(limit, name, math.inf, math.inf)
     if value < 0.0:
         fix = "write a positive number, or remove it for no limit"
         limit.reading.doubt(limit.place, f"{name}={value} is negative; without it there is no limit", fix, limit.key)
@@ -135,10 +144,11 @@ def _most(limit: Element, name: str) -> float:
     return value
 
 
-def _bound(limit: Element, name: str, default: float) -> float:
-    with limit.reading.lenient(limit.key, doubt=True):
+def _bound(limit: Element, name: str, default: float, none: float) -> float:
+    """A number of a limit: `default` where it is not given, `none` where it is not a number and that is waived."""
+    with limit.reading.lenient(limit.key, doubt=True, outcome="without it there is no limit"):
         return limit.number(name, default)
-    return default
+    return none
 
 
 def _read_range(limit: Element) -> tuple[float, float]:
@@ -146,7 +156,7 @@ def _read_range(limit: Element) -> tuple[float, float]:
     URDF would hold the joint at zero, which nobody intends.
     """
     given = [name for name in ("lower", "upper") if limit.get(name) is not None]
-    lower, upper = (_bound(limit, name, 0.0) for name in ("lower", "upper"))
+    lower, upper = _bound(limit, "lower", 0.0, -math.inf), _bound(limit, "upper", 0.0, math.inf)
     if not given:
         message = "<limit> has neither lower nor upper; the joint moves freely"
         fix = 'write lower="..." upper="...", or type="continuous" if there are none'

@@ -65,13 +65,20 @@ def _read_mass(inertial: Element) -> float:
 
 
 def _read_moments(inertial: Element) -> np.ndarray:
-    """The inertia about the centre of mass; zero, that of a point, where it is missing and that is waived."""
+    """The inertia about the centre of mass; zero, that of a point, where it is missing and that is waived, as are
+    moments that are.
+    """
     tensor = inertial.child("inertia")
     if tensor is None:
         message, fix = "<inertia> is missing; without it the mass is a point", "write its six moments"
         inertial.reading.doubt(inertial.place, message, fix, _key(inertial, "inertia"))
         return np.zeros((3, 3))
-    xx, xy, xz, yy, yz, zz = (tensor.number(name) for name in _MOMENTS)
+    missing = [name for name in _MOMENTS if tensor.get(name) is None]
+    if missing:
+        some = f"attribute {missing[0]!r} is" if len(missing) == 1 else f"attributes {', '.join(missing)} are"
+        message = f"{some} missing; a moment that is not given is zero"
+        tensor.reading.doubt(tensor.place, message, "write all six moments", tensor.key)
+    xx, xy, xz, yy, yz, zz = (tensor.number(name, 0.0) for name in _MOMENTS)
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 

@@ -16,6 +16,7 @@ _KINDS: dict[str, Kind] = {
     "box": "box", "cylinder": "cylinder", "sphere": "sphere", "capsule": "capsule", "ellipsoid": "ellipsoid",
     "mesh": "mesh", "drake:capsule": "capsule", "drake:ellipsoid": "ellipsoid",
 }  # fmt: skip
+_COLOURLESS = "it has no colour"
 
 
 class UrdfShapes:
@@ -28,7 +29,7 @@ class UrdfShapes:
         self._missing: list[tuple[Element, str]] = []
         self._surfaces = urdf_surfaces(root)
         for material in root.all("material"):
-            with root.reading.lenient(material.key):
+            with root.reading.lenient(material.key, outcome=_COLOURLESS):
                 self._material(material)
 
     def read(self, link: Element) -> tuple[Geometry, ...]:
@@ -38,7 +39,7 @@ class UrdfShapes:
         return tuple(shape for shape in tried if shape is not None)
 
     def _tried(self, element: Element, role: Role) -> Geometry | None:
-        with element.reading.lenient(element.key):
+        with element.reading.lenient(element.key, outcome=f"this <{element.tag}> is left out"):
             return self._shape(element, role)
         element.mark("*")
         return None
@@ -61,7 +62,7 @@ class UrdfShapes:
         if len(found) != 1:
             there = ", ".join(f"<{c.tag[:60]}>" for c in geometry.children[:5]) or "nothing"
             listed = ", ".join(x for x in _KINDS if not x.startswith("drake:"))
-            geometry.fail(f"it contains {there}; expected one of {listed}, so this <{element.tag}> is left out")
+            geometry.fail(f"it contains {there}; expected one of {listed}")
         shape = found[0]
         geometry.mark(shape.tag)
         origin = read_origin(element)
@@ -112,7 +113,7 @@ class UrdfShapes:
             message = f"a second <material>; the first, at line {materials[0].line}, is used"
             element.reading.warn(extra.place, message, "remove one of them", extra.key)
         if materials:
-            with element.reading.lenient(materials[0].key):
+            with element.reading.lenient(materials[0].key, outcome=_COLOURLESS):
                 return self._material(materials[0])
             materials[0].mark("*")
         return None

@@ -86,7 +86,7 @@ def test_what_is_no_model_file(
     (tmp_path / "noise").write_bytes(bytes(range(256)))
     (tmp_path / "arm.json").write_text(ARM)
     (tmp_path / "empty.json").write_text("{}")
-    (tmp_path / "late.sdf").write_text('<!-- a -->\n<?xml version="1.0"?>\n<sdf version="1.9"/>')
+    (tmp_path / "late.sdf").write_text('<!-- a -->\n<?xml version="1.0" encoding="latin-1"?>\n<sdf version="1.9"/>')
     (tmp_path / "side.txt").write_text("{}")
     for command, code, words in (
         (["check", "box"], 2, "'box' is a folder; give a model file of it: arm.urdf"),
@@ -98,7 +98,7 @@ def test_what_is_no_model_file(
         ),
         (["info", "arm.json"], 1, "this is XML, not JSON: choose the format with format="),
         (["info", "empty.json"], 1, "empty.json:1: the file: 'fourbar' is missing, the schema version (1)"),
-        (["info", "late.sdf"], 1, "late.sdf:2: <?xml ...?> is not the first thing in the file; move it to the top"),
+        (["info", "late.sdf"], 1, "late.sdf:2: <?xml ...?> is not the first thing in the file; write"),
         (["info", "box/arm.urdf", "--sidecar", "side.txt"], 2, "side.txt: a side-car file ends in .json, .toml, .yaml"),
         (
             ["info", "box/arm.urdf", "--straighten", "0.1", "hip=0.2"],

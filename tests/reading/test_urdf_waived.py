@@ -97,3 +97,27 @@ def test_what_is_left_out_is_said(shape: str, said: str) -> None:
 def test_expressions_are_named(text: str) -> None:
     with pytest.raises(fb.ParseError, match="is an expression; expand the file with xacro first"):
         arm(f'<origin xyz="{text}"/>')
+
+
+def test_the_ground_need_not_be_declared() -> None:
+    """Drake's files take it for granted."""
+    weld = '<joint name="weld" type="fixed"><parent link="world"/><child link="base"/><origin xyz="1 2 3"/></joint>'
+    ends = '<parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>'
+    links = f'<link name="base"/><link name="arm">{MATTER}</link>'
+    text = f'<robot name="r">{links}{weld}<joint name="j" type="continuous">{ends}</joint></robot>'
+    robot = fb.loads(text, waive=["world"])
+    assert robot.names.bodies == ("base", "arm") and robot.pose([0.0], "arm")[:3, 3].tolist() == [1.0, 2.0, 3.0]
+    declared = fb.loads(text.replace(links, '<link name="world"/>' + links))
+    assert robot.names == declared.names and not declared.report.findings
+    with pytest.raises(fb.ParseError, match="cannot float"):
+        fb.loads(text, waive=["world"], floating=True)
+
+
+@pytest.mark.parametrize("limit", ["", '<limit effort="1" velocity="1"/>'])
+@pytest.mark.parametrize("kind, advised", [("revolute", True), ("prismatic", False)])
+def test_a_slide_is_not_advised_to_turn(kind: str, advised: bool, limit: str) -> None:
+    ends = '<parent link="base"/><child link="arm"/>'
+    links = f'<link name="base"/><link name="arm">{MATTER}</link>'
+    robot = fb.loads(f'<robot name="r">{links}<joint name="j" type="{kind}">{ends}{limit}</joint></robot>')
+    (found,) = robot.report.warnings
+    assert "moves freely" in found.message and ("continuous" in found.fix) is advised

@@ -192,6 +192,33 @@ def test_hyphens_inside_comments_are_read() -> None:
     assert "not well-formed" in refused("<r><!-- a -- b --><a></r>")
 
 
+@pytest.mark.parametrize(
+    "begin, line, words",
+    [
+        ('\n<?xml version="1.0"?>', 2, "not the first thing"),
+        ("<!-- a --><?xml version='1.0' encoding='UTF-8' ?>\n", 1, "not the first thing"),
+        ('<?xml vertsion="1.0"?>', 1, "not well-formed"),
+        ("\n" + '<?xml version="1.0"?>\n' * 5000 + "<!-- a -- b -->", 2, "not the first thing"),
+    ],
+)
+def test_declarations_in_the_wrong_place_are_ignored(begin: str, line: int, words: str) -> None:
+    """Lines stay what they are."""
+    root = read(text := f"{begin}<r>\n<a/></r>")
+    assert root.children[0].line == begin.count("\n") + 2 and root_tag(text.encode()) == "r"
+    note = root.reading.findings[0]
+    assert (note.severity, note.line, note.key) == ("note", line, "xml")
+    assert words in note.message and "ignored" in note.message
+
+
+def test_a_declaration_that_names_another_encoding_is_not_ignored() -> None:
+    assert "not the first thing in the file; write" in refused("\n<?xml version='1.0' encoding='latin-1'?><r/>")
+
+
+def test_namespaces_and_schemas_are_no_findings() -> None:
+    root = read("<a xmlns:xsi='i' xsi:schemaLocation='s' xml:space='preserve' x='1'/>")
+    assert [what for _, what in leftovers(root)] == ["@x"]
+
+
 @pytest.mark.parametrize("piece", ["word ", "a&amp;", "word \n"])
 def test_long_texts_are_refused(piece: str) -> None:
     assert f"the text of <r> has more than {LONGEST} characters" in refused(f"<r>{piece * 1_000_000}</r>")

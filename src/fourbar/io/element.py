@@ -14,6 +14,7 @@ from .numbers import NotANumber, read_number, read_numbers
 from .report import Place, Reading, names_any
 
 _REQUIRED = object()
+_OF_XML = ("xmlns", "xml:", "xsi:")  # attributes that say nothing of the model: namespaces and schemas
 
 
 class Element:
@@ -186,7 +187,7 @@ def leftovers(root: Element) -> Iterator[tuple[Element, str]]:
         if element.is_read("*"):
             continue
         for name in element.attributes:
-            if not element.is_read("@" + name) and not name.startswith("xmlns"):
+            if not element.is_read("@" + name) and not name.startswith(_OF_XML):
                 yield element, "@" + name
         if element.text.strip() and not element.is_read(""):
             yield element, "text"

@@ -19,6 +19,10 @@ LONGEST = 1_000_000  # characters per attribute, or per text of an element
 _SAVE_AS = "save the file as UTF-8"
 _HTML, _RAW = "this is a web page (HTML), not a model file", "download the raw file"
 _OPENING = re.compile(rb"<!--|<!\[CDATA\[")
+_XML = re.compile(rb"<\?xml\s[^<>]{0,200}\?>")
+_MISPLACED = expat.errors.codes[expat.errors.XML_ERROR_MISPLACED_XML_PI]
+_DECLARATION = (_MISPLACED, expat.errors.codes[expat.errors.XML_ERROR_XML_DECL])
+_TO_THE_TOP = 'write <?xml version="1.0"?> before comments and whitespace, or leave it out'
 _UTF_32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
 
 
@@ -34,10 +38,8 @@ def parse(source: Source, reading: Reading, deepest: int = DEEPEST) -> Element:
     except ParseError:
         raise
     except expat.ExpatError as error:
-        data, line = _with_plain_comments(source.data)
+        data = _repaired(source, error, reading)
         if data != source.data:
-            message = "a comment has -- inside, which XML does not allow; it was read all the same"
-            reading.note(Place(source.name, line), message, "write - instead", "comment")
             return parse(replace(source, data=data), reading, deepest)
         reading.fail(Place(source.name, error.lineno), *_explained(error, builder, source))
     except (LookupError, UnicodeError, ValueError) as error:  # an encoding unknown to Python, or broken text
@@ -140,6 +142,32 @@ def _check_encoding(source: Source, reading: Reading) -> None:
         _ = source.text
 
 
+def _repaired(source: Source, error: expat.ExpatError, reading: Reading) -> bytes:
+    """The document without a violation of XML that changes nothing in a model, which is noted; else as it is."""
+    if error.code in _DECLARATION:
+        data = _without_declarations(source.data)
+        if data != source.data:
+            what = "is not the first thing in the file" if error.code == _MISPLACED else "is not well-formed"
+            message = f"<?xml ...?> {what}; it was ignored"
+            reading.note(Place(source.name, error.lineno), message, _TO_THE_TOP, "xml")
+        return data
+    data, line = _with_plain_comments(source.data)
+    if data != source.data:
+        message = "a comment has -- inside, which XML does not allow; it was read all the same"
+        reading.note(Place(source.name, line), message, "write - instead", "comment")
+    return data
+
+
+def _without_declarations(data: bytes) -> bytes:
+    """The document with spaces for XML declarations, unless one names an encoding that it would be read differently
+    without.
+    """
+    found = _XML.findall(data)
+    if any(b"encoding" in x.lower() and b"utf-8" not in x.lower() for x in found):
+        return data
+    return _XML.sub(lambda x: re.sub(rb"[^\n]", b" ", x[0]), data)
+
+
 def _with_plain_comments(data: bytes) -> tuple[bytes, int]:
     """The document with spaces for hyphens inside its comments, otherwise unchanged; the line of the first comment that
     changes, 0 if none does.
@@ -171,8 +199,8 @@ def _explained(error: expat.ExpatError, builder: _TreeBuilder, source: Source) -
         return f"the file ends{inside}", "it is cut off, or an element is not closed"
     if error.code == expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]:
         return "an entity that XML does not define", "write the character itself"
-    if error.code == expat.errors.codes[expat.errors.XML_ERROR_MISPLACED_XML_PI]:
-        return "<?xml ...?> is not the first thing in the file", "move it to the top, before comments and whitespace"
+    if error.code == _MISPLACED:
+        return "<?xml ...?> is not the first thing in the file", _TO_THE_TOP
     if not source.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         return "this is not XML: it does not begin with <", ""
     return f"not well-formed XML: {what}{inside}", ""
@@ -181,7 +209,8 @@ def _explained(error: expat.ExpatError, builder: _TreeBuilder, source: Source) -
 def root_tag(data: bytes) -> str:
     """The tag of the first element of a document, empty where it cannot be found, or a DOCTYPE comes first."""
     begin = data[: 2**20]
-    return _first_tag(begin, len(data) <= 2**20) or _first_tag(_with_plain_comments(begin)[0], len(data) <= 2**20)
+    complete = len(data) <= 2**20
+    return _first_tag(begin, complete) or _first_tag(_with_plain_comments(_without_declarations(begin))[0], complete)
 
 
 def _first_tag(data: bytes, complete: bool) -> str:

@@ -117,7 +117,8 @@ def _read_limit(element: Element, kind: str) -> dict[str, Any]:
     limit = element.child("limit")
     if limit is None:
         if kind in ("revolute", "prismatic"):
-            fix = 'write <limit lower="..." upper="..." effort="..." velocity="...">, or type="continuous"'
+            fix = 'write <limit lower="..." upper="..." effort="..." velocity="...">'
+            fix += ', or type="continuous"' if kind == "revolute" else ""
             element.reading.warn(element.place, f"a {kind} joint without <limit>; it moves freely", fix, "joint/limit")
         return {}
     found: dict[str, Any] = {
@@ -125,7 +126,7 @@ def _read_limit(element: Element, kind: str) -> dict[str, Any]:
         "max_velocity": _most(limit, "velocity"),
     }
     if kind in ("revolute", "prismatic"):
-        found["limits"] = _read_range(limit)
+        found["limits"] = _read_range(limit, kind)
     elif kind == "continuous" and any(_bound(limit, name, 0.0, 0.0) for name in ("lower", "upper")):
         message = "a continuous joint has no position limits; lower and upper are ignored"
         limit.reading.note(limit.place, message, key=limit.key)
@@ -151,7 +152,7 @@ def _bound(limit: Element, name: str, default: float, none: float) -> float:
     return none
 
 
-def _read_range(limit: Element) -> tuple[float, float]:
+def _read_range(limit: Element, kind: str) -> tuple[float, float]:
     """The lowest and highest position. Where only one is given the other is zero, as URDF specifies; where none is,
     URDF would hold the joint at zero, which nobody intends.
     """
@@ -159,7 +160,8 @@ def _read_range(limit: Element) -> tuple[float, float]:
     lower, upper = _bound(limit, "lower", 0.0, -math.inf), _bound(limit, "upper", 0.0, math.inf)
     if not given:
         message = "<limit> has neither lower nor upper; the joint moves freely"
-        fix = 'write lower="..." upper="...", or type="continuous" if there are none'
+        fix = 'write lower="..." upper="..."'
+        fix += ', or type="continuous" if there are none' if kind == "revolute" else ""
         limit.reading.warn(limit.place, message, fix, limit.key)
         return -math.inf, math.inf
     if len(given) == 1:

@@ -24,7 +24,7 @@ from .mimics import add_mimics
 from .pose import read_origin_numbers
 from .shapes import UrdfShapes
 from .transmissions import read_transmissions
-from .tree import check_tree
+from .tree import check_tree, with_ground
 
 # What is not understood in these places would change the dynamics.
 _MATTERS = (
@@ -94,6 +94,7 @@ def _read_robot(root: Element, source: Source, options: Options) -> MechanismBui
     shapes = UrdfShapes(root, Meshes(options.folders, source.folder))
     links = _named(root, "link")
     joints = _read_joints(root)
+    links = with_ground(root, links, joints.values())
     reading.check()
     if not links:
         root.fail("there is no <link>")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...errors import unknown
 from ...mechanism.mechanism import WORLD
@@ -33,14 +33,23 @@ def check_tree(root: Element, links: Mapping[str, Element], joints: Sequence[Rea
     return list(order)
 
 
+def with_ground(root: Element, links: dict[str, Element], joints: Iterable[ReadJoint]) -> dict[str, Element]:
+    """The links, and the ground where joints refer to it without it being declared, as in Drake's files, and that is
+    waived.
+    """
+    grounded = next((joint for joint in joints if joint.parent == WORLD), None)
+    if WORLD in links or grounded is None:
+        return links
+    place, text = grounded.element.place, f"there is no link {WORLD!r}; URDF does not declare it implicitly"
+    root.reading.doubt(place, text, f'declare the ground: <link name="{WORLD}"/>', WORLD)
+    return {WORLD: Element("link", {"name": WORLD}, root, grounded.element.line, root.reading), **links}
+
+
 _ONE_PARENT = "a link has one parent, and all have one root; close a loop with <loop>, or in a side-car file"
 
 
 def _check_ends(joint: ReadJoint, links: Mapping[str, Element], carried: Mapping[str, ReadJoint]) -> None:
     for end in (joint.parent, joint.child):
-        if end == WORLD and end not in links:
-            fix = f'declare the ground: <link name="{WORLD}"/>'
-            joint.element.fail(f"there is no link {WORLD!r}; URDF does not declare it implicitly", fix)
         if end not in links:
             joint.element.fail(str(unknown("link", end, links)))
     if joint.child in carried:

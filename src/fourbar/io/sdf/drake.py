@@ -23,12 +23,12 @@ from .scope import NamedFrame, Scope
 # Unread elements of Drake below these would change the motion.
 MATTERS = ("model/drake:*", "link/drake:*", "joint/drake:*", "axis/drake:*", "axis2/drake:*", "limit/drake:*")
 # Except for these, which concern controllers, contact or visuals.
-_CONTROL, _CONTACT, _PICTURES = "for controllers", "for contact", "for visuals"
+_CONTROL, _CONTACT, _PICTURES = (f"for {what}, is ignored" for what in ("controllers", "contact", "visuals"))
 OTHERS = {
     "drake:controller_gains": _CONTROL,
     "drake:acceleration": _CONTROL,
     "drake:collision_filter_group": _CONTACT,
-    "drake:proximity_properties": _CONTACT,
+    "drake:proximity_properties": "for contact: only friction and stiffness are read",
     "drake:perception_properties": _PICTURES,
     "drake:illustration_properties": _PICTURES,
     "drake:accepting_renderer": _PICTURES,
@@ -47,7 +47,7 @@ def note_others(root: Element) -> None:
         if element.tag in OTHERS and element.parent is not None:
             element.parent.mark(element.tag)
             element.mark("*")
-            message = f"<{element.tag}>, {OTHERS[element.tag]}, is ignored"
+            message = f"<{element.tag}>, {OTHERS[element.tag]}"
             element.reading.add("note", element.place, message, "", element.key)
         else:
             pending.extend(element.children)

@@ -343,3 +343,16 @@ def test_actuators_of_free_joints_with_armature(tmp_path: Path) -> None:
     assert not any("actuator" in f.message for f in report)
     again = fb.load(tmp_path / "a.xml", waive=["joint@armature"])
     assert again.actuators[0].drives == robot.actuators[0].drives == (fb.Drive("f", (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)),)
+
+
+@pytest.mark.parametrize("ending", ["urdf", "sdf"])
+def test_inertias_that_are_refused_when_read_are_named(ending: str, tmp_path: Path) -> None:
+    """Rotors of the source of this chain have moments but no mass."""
+    robot = fb.robots.gt_chain(2)
+    report = str(robot.save(tmp_path / f"chain.{ending}"))
+    assert "'rotor-0', 'rotor-1': moments without a mass" in report and "waive=['inertia']" in report
+    with pytest.raises(fb.ParseError, match="mass is zero"):
+        fb.load(tmp_path / f"chain.{ending}")
+    again = fb.load(tmp_path / f"chain.{ending}", waive=["inertia"])
+    assert np.allclose(again.mass_matrix([0.3, 0.4]), robot.mass_matrix([0.3, 0.4]), rtol=1e-12)
+    assert "waive=['inertia']" not in str(fb.robots.four_bar().save(tmp_path / f"sound.{ending}"))

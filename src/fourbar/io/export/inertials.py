@@ -22,8 +22,9 @@ from ...joints import Fixed, Revolute
 from ...joints.axis import unit_axis
 from ...joints.base import Joint
 from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
+from ...spatial.inertia import unphysical
 from ..rotations import quaternion
-from .text import Unsaid, child
+from .text import Unsaid, child, listed
 
 LEAST = 1e-15  # MuJoCo's smallest mass and moment of a moving body
 _ROOM = 1e-12  # below this fraction of the largest moment MuJoCo's own principal axes may fail its checks
@@ -31,6 +32,15 @@ _ROUNDING = 1e-9  # possible error of a moment that a file wrote with few digits
 _NEGLIGIBLE = 1e-6  # largest LEAST, relative to the inertia that it is added to
 _PARALLEL = 1e-14
 _SHOWN = 6
+
+
+def leave_refused(mechanism: Mechanism, unsaid: Unsaid) -> None:
+    """Say which inertias a file holds as they are, although they are refused when it is read, unless waived."""
+    problems = {body.name: unphysical(body.mass, np.array(body.inertia)) for body in mechanism.bodies}
+    refused = [name for name, problem in problems.items() if problem is not None and "triangle" not in problem]
+    if refused:
+        what = f"{listed(refused)}: moments without a mass, or negative ones, are refused when the file is read"
+        unsaid.leave(what, "read it with waive=['inertia']")
 
 
 class Inertials:

@@ -17,6 +17,7 @@ from ...joints.registry import tag_of
 from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
+from .inertials import leave_refused
 from .sdf_loops import LoopWriter, planar, two_hinges
 from .sdf_model import SdfModel, said
 from .series_joints import in_other_coordinates, placed
@@ -95,6 +96,7 @@ class SdfWriter:
             self.unsaid.leave("named configurations are left out; free bodies are placed as in the first one")
         if m.actuators:
             self.unsaid.leave(f"actuators ({listed(x.name for x in m.actuators)}) are left out: SDF has none")
+        leave_refused(m, self.unsaid)
         leave_contacts(m, self.unsaid)
 
     # --- bodies -------------------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD, Actuator, Body, Mechanism, NamedLoop, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
+from .inertials import leave_refused
 from .linear_conditions import conditions
 from .series_joints import in_other_coordinates, placed
 from .surfaces import Losses, leave_contacts, write_contact
@@ -89,6 +90,7 @@ class UrdfWriter:
         if m.configurations:
             self.unsaid.leave("named configurations are left out")
         self.losses.report()
+        leave_refused(m, self.unsaid)
         leave_contacts(m, self.unsaid)
 
     def _link(self, body: Body) -> None:

@@ -112,7 +112,7 @@ def quick_array(value: Any) -> Any:
     if kind is list or kind is tuple:
         try:
             value = np.array(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
     elif kind is not np.ndarray:
         return None
@@ -141,7 +141,7 @@ def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
         if array.dtype.kind == "O" and any(x is None for x in array.flat):  # which NumPy would turn into NaN
             raise ValueError("it contains None")
         return array.astype(float, copy=False)
-    except (TypeError, ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         if isinstance(error, ArgumentError):
             raise
         advice = _advice(value)

@@ -70,7 +70,7 @@ def read_place(what: str, position: Any, rotation: Any) -> Transform:
     try:
         p = np.asarray(position, float)
         R = np.eye(3) if rotation is None else np.asarray(rotation, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what}: expected numbers, got position {position!r} and rotation {rotation!r}") from None
     if p.shape != (3,) or not np.all(np.isfinite(p)):
         raise ModelError(f"{what}: a position is three finite numbers, got {position!r}")

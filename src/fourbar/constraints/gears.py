@@ -21,7 +21,7 @@ def _matrix(value: Any) -> np.ndarray:
     """An array of numbers; one without axes if it cannot be read."""
     try:
         return np.asarray(value, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.zeros(())
 
 

@@ -227,7 +227,7 @@ def _is_number(x: Any) -> bool:
 def _numbers(name: str, x: Any, count: int) -> tuple[float, ...]:
     try:
         found = tuple(float(y) for y in x)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = ()
     if len(found) != count or not all(map(math.isfinite, found)):
         raise ModelError(f"MuJoCo: {name}={x!r}: expected {count} finite numbers")

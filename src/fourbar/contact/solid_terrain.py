@@ -90,7 +90,7 @@ def read_size(what: str, kind: str, size: Any) -> tuple[float, ...]:
     wanted = () if kind == "point" else SIZES[kind]
     try:
         found = np.atleast_1d(np.asarray(size, float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.full(1, np.nan)
     if found.shape != (len(wanted),) or not ((found > 0.0) & (found < np.inf)).all():
         raise ModelError(f"{what}: a {kind} takes {', '.join(wanted) or 'no size'}, above zero; got {size!r}")

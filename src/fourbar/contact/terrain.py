@@ -85,7 +85,7 @@ class Terrain(ABC):
 def _three(what: str, x: Any) -> tuple[float, float, float]:
     try:
         found = np.asarray(x, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.full(3, np.nan)
     if found.shape != (3,) or not np.isfinite(found).all():
         raise ModelError(f"{what}={x!r}: expected three finite numbers")
@@ -196,7 +196,7 @@ def _nested(name: str, x: Any) -> Any:
     """A number, or a vector or a table of numbers, as nested tuples of floats."""
     try:
         found = np.asarray(x, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.full(1, np.nan)
     if found.ndim > 2 or not found.size or not np.isfinite(found).all():
         raise ModelError(f"numbers: {name!r}: expected a finite number, or an array of one or two axes, got {x!r}")
@@ -253,7 +253,7 @@ class SignedDistance(Terrain):
             raise ModelError(f"distance={self.distance!r}: expected a function (x, y, z) -> scalar")
         try:
             given = dict(self.numbers)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ModelError(f"numbers={self.numbers!r}: expected numbers by name, such as {{'height': 0.1}}") from None
         object.__setattr__(self, "numbers", tuple((name, _nested(name, x)) for name, x in given.items()))
         self.material  # noqa: B018
@@ -338,7 +338,7 @@ class HeightField(Terrain):
     def __post_init__(self) -> None:
         try:
             table = np.asarray(self.heights, float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             table = np.zeros(0)
         if table.ndim != 2 or min(table.shape) < 2 or table.size > _MOST_HEIGHTS or not np.isfinite(table).all():
             raise ModelError(
@@ -348,7 +348,7 @@ class HeightField(Terrain):
         for name in ("spacing", "origin"):
             try:
                 x = np.asarray(getattr(self, name), float)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 x = np.zeros(0)
             if x.shape != (2,) or not np.isfinite(x).all() or (name == "spacing" and not (x > 0.0).all()):
                 raise ModelError(f"{name}={getattr(self, name)!r}: expected two finite numbers, along x and y")

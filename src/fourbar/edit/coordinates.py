@@ -21,7 +21,7 @@ def read_configuration(cluster_tree: ClusterTree, q: Any) -> np.ndarray:
     """One configuration (nq) of finite numbers."""
     try:
         array = np.asarray(q, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"q: expected {cluster_tree.nq} numbers, got {q!r}") from None
     if array.shape != (cluster_tree.nq,) or not np.all(np.isfinite(array)):
         raise ArgumentError(f"q: expected {cluster_tree.nq} finite numbers, got shape {array.shape} from {q!r}")
@@ -63,7 +63,7 @@ def moved_to(
     for name, value in given.items():
         try:
             own = np.atleast_1d(np.asarray(value, float))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             own = np.zeros(0)
         if own.shape != (joints[name].nq,) or not np.all(np.isfinite(own)):
             raise ArgumentError(f"joint {name!r} takes {joints[name].nq} finite coordinates, got {value!r}")

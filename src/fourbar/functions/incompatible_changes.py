@@ -26,7 +26,7 @@ def read_rate(number: Parameter, rate: Any) -> np.ndarray | None:
     """A rate as an array (..., *shape); None if it is no array of numbers of that shape, which a call says better."""
     try:
         array = np.asarray(rate, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     core = len(number.shape)
     if array.ndim < core or array.shape[array.ndim - core :] != number.shape:

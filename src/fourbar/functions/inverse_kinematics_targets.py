@@ -75,7 +75,7 @@ def _numbers(what: str, x: Any, shapes: tuple[tuple[int, ...], ...], expected: s
     refuse_lazy("inverse_kinematics", **{what: x})
     try:
         array = np.asarray(x, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.zeros(())
     if not any(array.shape[array.ndim - len(s) :] == s for s in shapes):
         raise ArgumentError(f"inverse_kinematics: {what} must be {expected}, finite numbers; got {_shown(x)}")
@@ -131,7 +131,7 @@ def _weight(name: str, what: str, x: Any) -> np.ndarray:
         return np.full(3, x)
     try:
         array = np.asarray(x, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.full(3, np.nan)
     if array.shape not in ((), (3,)) or not (array >= 0.0).all() or not array.any() or not np.isfinite(array).all():
         raise ArgumentError(

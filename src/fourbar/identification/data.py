@@ -70,7 +70,7 @@ def _numbers(x: Any, name: str, where: str) -> np.ndarray:
         if array.dtype.kind == "c":
             raise ArgumentError(f"{where}: {name} must hold real numbers, got an array of dtype {array.dtype}")
         return array.astype(float, copy=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, ArgumentError):
             raise
         raise ArgumentError(f"{where}: {name} must be an array of numbers, got {type(x).__name__}") from None

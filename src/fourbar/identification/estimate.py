@@ -211,7 +211,7 @@ def _read_noise(noise: Any, evidence: Evidence, c: EstimatedCoordinates, weight:
     shape = (len(evidence.kinds),)
     try:
         given = np.asarray(noise, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         given = np.full((0,), np.nan)
     if given.shape not in ((), shape) or not np.all(np.isfinite(given) & (given > 0.0)):
         listed = ", ".join(evidence.kinds[:6])

@@ -193,7 +193,7 @@ def read_limit(what: str, value: Any, own: np.ndarray, n: int) -> np.ndarray:
         return own
     try:
         array = np.asarray(value, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.full(n + 1, np.nan)
     if array.shape not in ((), (n,)) or not np.all(array > 0.0):
         raise ArgumentError(f"{what}={value!r}: expected a positive number, or {n} of them, one per velocity")

@@ -15,7 +15,7 @@ def read(what: str, x: Any, *core: int) -> np.ndarray:
     """A float array (..., *core), or an error that says what was expected."""
     try:
         array = np.asarray(x, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(
             f"{what} must be an array (..., {', '.join(map(str, core))}) of numbers, got {x!r}"
         ) from None

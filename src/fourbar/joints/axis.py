@@ -38,7 +38,7 @@ def unit_axis(axis: Axis) -> Direction:
         return Direction(sign * a + 0.0 for a in _NAMED[name])
     try:
         a = np.asarray(axis, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         a = np.array(np.nan)
     if a.shape != (3,) or not np.all(np.isfinite(a)):
         raise ModelError(f"an axis must be 'x', 'y', 'z', '-x', ... or three finite numbers, got {axis!r}")

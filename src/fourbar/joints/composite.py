@@ -243,7 +243,7 @@ def _checked(part: Any) -> Part:
         raise ModelError(f"the parts of a composite joint must be joints and Transforms, got {part!r}")
     try:
         R, p = np.array(part.R, float), np.array(part.p, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(
             f"a placement inside a composite joint must consist of constant numbers, got {part!r}"
         ) from None

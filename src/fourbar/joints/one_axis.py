@@ -144,7 +144,7 @@ class Helical(AxisJoint, FlatJoint):
         super().__post_init__()
         try:
             pitch = float(self.pitch)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pitch = np.nan
         if not np.isfinite(pitch):
             raise ModelError(

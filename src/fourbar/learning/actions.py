@@ -75,7 +75,7 @@ def _per_joint(owner: str, name: str, given: Any, names: tuple[str, ...], least:
     n = len(names)
     try:
         array = np.broadcast_to(np.asarray(given, float), (n,))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.full(n, np.nan)
     if np.isnan(array).any() or (array < least).any():
         raise ArgumentError(

@@ -32,7 +32,7 @@ def _read_actions(actions: Any, shape: tuple[int, ...], names: Sequence[str]) ->
     """Actions as an array, refused where they are of another shape or NaN."""
     try:
         array = np.asarray(actions, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.array(np.nan)
     if array.shape != shape:
         got = f"shape {array.shape}" if array.ndim else repr(actions)

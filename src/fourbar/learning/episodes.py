@@ -30,7 +30,7 @@ def _numbers(found: Any) -> np.ndarray:
     """Anything as an array of float; of no shape where it is none."""
     try:
         return np.asarray(found, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.array(np.nan)
 
 

@@ -39,7 +39,7 @@ def _read_draw(name: str, how: Any) -> Function:
         return how
     try:
         low, high = (float(x) for x in how)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         low, high = np.nan, np.nan
     if not -np.inf < low <= high < np.inf:
         raise ArgumentError(f"Task: randomize[{name!r}]={how!r}: expected (low, high), or a function of the worlds")
@@ -51,7 +51,7 @@ def _read_memory(memory: Mapping[str, Any] | None) -> dict[str, tuple[int, ...]]
     for name, shape in (memory or {}).items():
         try:
             found[name] = np.empty(shape, bool).shape
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ArgumentError(f"Task: memory[{name!r}]={shape!r}: expected a shape, such as () or (3,)") from None
     return found
 

@@ -237,7 +237,7 @@ def _range(what: str, value: Any) -> tuple[float, float]:
         return _ENDLESS
     try:
         lower, upper = (float(x) for x in value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what}: expected a pair (lower, upper), got {value!r}") from None
     if not (lower <= upper and lower < np.inf and upper > -np.inf):  # false for NaN too
         raise ModelError(f"{what}: the lower end must be a number not above the upper one, got {value!r}")

@@ -80,7 +80,7 @@ class Geometry:
     def _check_heights(self) -> None:
         try:
             table = np.array(self.heights, float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             table = np.zeros(0)
         if table.ndim != 2 or min(table.shape) < _FEWEST or not np.isfinite(table).all():
             raise ModelError("heights: expected a table of finite numbers, at least 2 x 2, all rows equally long")

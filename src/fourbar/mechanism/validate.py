@@ -142,7 +142,7 @@ def _bounds(what: str, value: Any, n: int) -> tuple[float, ...]:
         return (value,) * n
     try:
         array = np.broadcast_to(np.asarray(value, float), (n,))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what}: expected one number or {n}, got {value!r}") from None
     if not np.all(array >= 0.0):  # false for NaN too
         raise ModelError(f"{what}: expected numbers ≥ 0, got {value!r}")
@@ -162,7 +162,7 @@ def read_drive(what: str, n: int, force: Any, velocity: Any, least: Any = None) 
         return found
     try:
         lower = tuple(-x + 0.0 for x in _bounds("", -np.asarray(least, float), n))
-    except (TypeError, ValueError, ModelError):
+    except (TypeError, ValueError, OverflowError, ModelError):
         raise ModelError(f"{what}, min_force: expected one number ≤ 0 or {n}, or None, got {least!r}") from None
     return found if lower == tuple(-x for x in found["max_force"]) else {**found, "min_force": lower}
 
@@ -185,7 +185,7 @@ def read_limits(what: str, value: Any, n: int) -> tuple[tuple[float, ...], tuple
         return (-np.inf,) * n, (np.inf,) * n
     try:
         lower, upper = (np.broadcast_to(np.asarray(side, float), (n,)) for side in value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what}: expected a pair (lower, upper), each one number or {n}, got {value!r}") from None
     if not np.all((lower <= upper) & (lower < np.inf) & (upper > -np.inf)):  # false for NaN too
         raise ModelError(f"{what}: every lower limit must be a number not above the upper one, got {value!r}")
@@ -218,7 +218,7 @@ def read_coordinates(what: str, value: Any) -> tuple[float, ...]:
     """Coordinates of a joint: one finite number, or several."""
     try:
         array = np.atleast_1d(np.asarray(value, float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what}: expected numbers, got {value!r}") from None
     if array.ndim != 1 or not np.all(np.isfinite(array)):
         raise ModelError(f"{what}: expected finite coordinates, got {value!r}")
@@ -238,5 +238,5 @@ def read_rng(rng: Any) -> np.random.Generator:
     """A random number generator from the user's argument."""
     try:
         return np.random.default_rng(rng)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"rng={rng!r}: expected a seed (an integer), a NumPy generator, or None") from None

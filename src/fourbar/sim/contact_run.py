@@ -306,7 +306,7 @@ class Driver:
         t = self.run.t
         try:
             return read_answer(wanted[:-1], function(t, q, v), called, wanted[-1])
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             error.add_note(f"simulate: {called}(t, q, v) at t = {t:.6g} s, expected an array {wanted[-1:]}")
             raise
 

@@ -117,7 +117,7 @@ def check_friction(verb: str, friction: Any) -> None:
     try:
         array = np.asarray(friction, float)
         known = bool((np.isfinite(array) & (array >= 0.0)).all())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         known = False
     if not known:
         raise ArgumentError(f"{verb}: friction={friction!r}: expected coefficients, finite and not negative")
@@ -149,7 +149,7 @@ def _of_terrain(mechanism: Mechanism, numbers: Mapping[str, Any], grounds: Groun
 def _read(x: Parameter, given: Any) -> np.ndarray:
     try:
         array = np.asarray(given, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"numbers: {x.name!r}: expected numbers, got {given!r}") from None
     if array.ndim < len(x.shape) or array.shape[array.ndim - len(x.shape) :] != x.shape:
         shape = ", ".join(["...", *map(str, x.shape)])

@@ -86,7 +86,7 @@ def check_step(dt: Any) -> None:
     try:
         array = np.asarray(dt, float)
         known = bool(((array > 0.0) & (array < np.inf)).all())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         known = False
     if not known:
         raise ArgumentError(f"step: dt={dt!r}: expected the length of a step in seconds, positive and finite")
@@ -135,7 +135,7 @@ def read_control(robot: System, control: Any, rows: int, name: str = "control") 
     n, what = (robot.nu, "controls of actuators") if name == "u" else (robot.nv, "forces")
     try:
         array: Any = np.asarray(control, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.array(np.nan)
     if array.ndim < 2 or array.shape[-1] != n:
         raise ArgumentError(

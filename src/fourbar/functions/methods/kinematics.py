@@ -29,7 +29,7 @@ def _read_point(at: Any) -> tuple[float, float, float] | str:
         raise ArgumentError(f"at={at!r}: expected 'origin', 'world', or a point (x, y, z) fixed in the frame")
     try:
         point = np.asarray(at, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         point = np.full(3, np.nan)
     if point.shape != (3,) or not np.all(np.isfinite(point)):
         raise ArgumentError(f"at={at!r}: a point is three finite numbers")

@@ -65,7 +65,7 @@ def _frozen(weight: Any) -> tuple[tuple[float, ...], ...] | None:
     W: Any
     try:
         W = np.asarray(weight, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         W = np.zeros((0, 1))
     W = np.diag(W) if W.ndim == 1 else W
     square = W.ndim == 2 and W.shape[0] == W.shape[1] > 0 and bool(np.isfinite(W).all())

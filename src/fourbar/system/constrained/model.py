@@ -156,7 +156,7 @@ def read_gains(gains: Any) -> tuple[float, float] | None:
         return None
     try:
         stiffness, damping = map(float, gains)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         stiffness = damping = np.nan
     if not (0.0 <= stiffness < np.inf and 0.0 <= damping < np.inf):
         raise ArgumentError(

@@ -99,7 +99,12 @@ def test_couplings_that_roll(tag: str) -> None:
 SIX_BAR = {1: (0, 0.0), 2: (1, 0.1), 3: (2, 0.2), 4: (0, 0.0), 5: (4, 0.4)}
 
 
-def six_bar(dependent: tuple[int, ...], independent: tuple[int, ...] = (), **options: Any) -> fb.System:
+PINNED = '<loop name="pin" type="revolute">{}<axis xyz="0 0 1"/></loop>'
+
+
+def six_bar(
+    dependent: tuple[int, ...], independent: tuple[int, ...] = (), loop: str = PINNED, **options: Any
+) -> fb.System:
     """Six bars in a plane, with joints that are said to be independent or not."""
     parts = ['<robot name="six_bar"><link name="link0"/>']
     for n, (parent, x) in SIX_BAR.items():
@@ -110,9 +115,17 @@ def six_bar(dependent: tuple[int, ...], independent: tuple[int, ...] = (), **opt
         )
     ends = (
         '<predecessor link="link3"><origin xyz="0.3 0 0"/></predecessor>'
-        '<successor link="link5"><origin xyz="0.5 0 0"/></successor><axis xyz="0 0 1"/>'
+        '<successor link="link5"><origin xyz="0.5 0 0"/></successor>'
     )
-    return fb.loads("".join([*parts, f'<loop name="pin" type="revolute">{ends}</loop></robot>']), **options)
+    return fb.loads("".join([*parts, loop.format(ends), "</robot>"]), **options)
+
+
+def test_points_that_coincide_in_earlier_files_of_urdf_plus() -> None:
+    robot, earlier = six_bar((4, 5)), six_bar((4, 5), loop='<constraint name="pin" type="position">{}</constraint>')
+    assert earlier.names == robot.names and isinstance(earlier.mechanism.loops[0].loop.joint, Spherical)  # type: ignore[attr-defined]
+    q = robot.random(0, 4)
+    assert earlier.loop_gap(q).max() < 1e-12
+    assert np.allclose(earlier.mass_matrix(q), robot.mass_matrix(q), rtol=1e-12)
 
 
 def test_joints_that_are_not_independent() -> None:

@@ -104,11 +104,16 @@ class Closures:
 
     def _constraint(self, element: Element, name: str) -> None:
         """A cut joint, or a cut link: a placement and an axis on each of two links. Earlier files of URDF+ called their
-        couplings so.
+        couplings so (rolling), and points of two links that coincide (position).
         """
         kind = element.require("type")
         if kind == "rolling":
             return self._coupling(element, name)
+        if kind == "position":
+            (first, at_first), (second, at_second) = (self._end(element, x) for x in ("predecessor", "successor"))
+            return self._close(
+                name, Spherical(), first, second, *(_place(read_origin(x)) for x in (at_first, at_second))
+            )
         if kind not in _CUT:
             element.fail(f"unknown constraint type {kind[:60]!r}", f"expected one of {', '.join(_CUT)}")
         ends = []

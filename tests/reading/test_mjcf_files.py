@@ -167,3 +167,31 @@ def test_meshes_know_their_files(tmp_path: Path) -> None:
     main = written(tmp_path, "mesh beside the included file")
     (shape,) = fb.load(main).mechanism.bodies[-1].geometry
     assert (shape.kind, shape.mesh, shape.file) == ("mesh", "m.obj", str(tmp_path / "sub" / "m.obj"))
+
+
+def test_reports_name_included_files_from_the_folder_of_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether this was given with an absolute or a relative path."""
+    (tmp_path / "models" / "parts").mkdir(parents=True)
+    part = tmp_path / "models" / "parts" / "a.xml"
+    part.write_text(f"<mujoco><visual/>{BALL.format(0.1)}</mujoco>")
+    main = tmp_path / "models" / "main.xml"
+    main.write_text('<mujoco><include file="parts/a.xml"/></mujoco>')
+    monkeypatch.chdir(tmp_path)
+    for path in (main, "models/main.xml"):
+        lines = str(fb.load(path).report).splitlines()
+        assert any(line.startswith(f"{Path('parts', 'a.xml')}:1: note: ") for line in lines)
+        assert not any(str(tmp_path) in line for line in lines)
+
+
+def test_many_tendons_and_springs_are_told_in_few_words() -> None:
+    bodies = "".join(f'<body><joint name="j{i}" stiffness="1"/><geom size=".1"/></body>' for i in range(20))
+    tendons = "".join(f'<fixed name="t{i}"><joint joint="j{i}" coef="1"/></fixed>' for i in range(20))
+    text = f"<mujoco><worldbody>{bodies}</worldbody><tendon>{tendons}</tendon></mujoco>"
+    report = fb.loads(text, format="mjcf").report
+    (line,) = (x for x in str(report).splitlines() if "tendon" in x)
+    assert "tendon/fixed: 20 elements, the first of them: fixed tendon 't0' is used by equalities" in line
+    assert len([f for f in report.notes if "tendon" in f.message]) == 20
+    (line,) = (x for x in str(report).splitlines() if "springs of joints" in x)
+    assert line.count("'j") == 8 and "and 12 more" in line

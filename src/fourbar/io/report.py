@@ -6,6 +6,7 @@ does not hide those in the next: `with reading.element():` around each collects 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -161,9 +162,11 @@ class Report:
         return _line(first, file, f"{first.key}: {count}" if first.key else count)
 
     def _relative(self, file: str) -> str:
-        """The name of a file relative to the folder of the one that was read."""
-        folder = PurePath(self.file).parent
-        return str(PurePath(file).relative_to(folder)) if self.file and PurePath(file).is_relative_to(folder) else file
+        """The name of a file relative to the folder of the one that was read. Included files have absolute names."""
+        folder, path = PurePath(self.file).parent, PurePath(file)
+        if self.file and path.is_absolute() and not folder.is_absolute():
+            folder = PurePath(os.path.abspath(folder))
+        return str(path.relative_to(folder)) if self.file and path.is_relative_to(folder) else file
 
     def of(self, severity: Severity) -> tuple[Finding, ...]:
         """Findings of one severity.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanism.geometry import CONTACT, WORLD_CONTACT
+from ...representation import shortened
 from ..report import Place, Reading
 from .actuators import with_reflected
 from .bodies import BALL, FREE
@@ -117,7 +118,7 @@ class Findings:
                 message = f"joint {name!r}: only the linear part of its damping is read"
                 self.reading.doubt(place, message, "", "joint@damping")
         if np.any(acting.stiffness):
-            held = ", ".join(repr(n) for n, k in zip(self.names.joints, acting.stiffness, strict=True) if k)
+            held = shortened([repr(n) for n, k in zip(self.names.joints, acting.stiffness, strict=True) if k])
             self.reading.note(self.whole, f"springs of joints {held} are read; their forces are in passive_forces")
 
     def _sites(self) -> None:

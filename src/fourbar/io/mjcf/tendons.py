@@ -40,13 +40,18 @@ def report_tendons(
         for attribute, switches in _FORCES.items():
             value = getattr(model, f"tendon_{attribute}")[t]
             if value and is_off(model, switches):
-                reading.note(place, f"tendon {name!r}: {attribute}={value:g} is disabled in the file")
+                reading.note(
+                    place, f"tendon {name!r}: {attribute}={value:g} is disabled in the file", key=f"{key}@{attribute}"
+                )
             elif value:
                 message = f"tendon {name!r}: {attribute}={value:g} is ignored, and changes the motion"
                 reading.doubt(place, message, "", f"{key}@{attribute}")
         if model.tendon_limited[t] and is_off(model, LIMITS):
-            reading.note(place, f"tendon {name!r}: its limits are disabled in the file")
+            reading.note(place, f"tendon {name!r}: its limits are disabled in the file", key=f"{key}@range")
         elif model.tendon_limited[t]:
             reading.warn(place, f"tendon {name!r}: its limits are ignored", key=f"{key}@range")
-        use = "is used by equalities and actuators only" if kind == "fixed" else "is ignored"
-        reading.note(place, f"{kind} tendon {name!r} {'is a rod of that length' if t in rods else use}")
+        if t in rods:
+            reading.note(place, f"{kind} tendon {name!r} is a rod of that length")
+        else:
+            use = "is used by equalities and actuators only" if kind == "fixed" else "is ignored"
+            reading.note(place, f"{kind} tendon {name!r} {use}", key=key)

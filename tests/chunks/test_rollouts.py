@@ -190,6 +190,12 @@ def test_a_failure_names_its_sample() -> None:
         fb.rollout(linkage(), two, dt=0.01, steps=3).q.compute()
 
 
+def test_a_control_that_returns_a_wrong_shape_is_one_of_a_rollout() -> None:
+    lazy = fb.rollout(pendulum(), chunked(states()[0]), None, lambda t, q, v: np.zeros(3), dt=0.01, steps=3)
+    with pytest.raises(ArgumentError, match=r"^rollout: control\(t, q, v\) must have shape \(\.\.\., 2\), got \(3,\)"):
+        lazy.q.compute()
+
+
 def test_what_computes_at_once_refuses_dask_arrays() -> None:
     q = chunked(states()[0])
     for call in (
@@ -202,14 +208,29 @@ def test_what_computes_at_once_refuses_dask_arrays() -> None:
             call()
     with pytest.raises(ArgumentError, match="assemble: q is a dask array"):
         pendulum().assemble(q)
+    for call in (
+        lambda: fb.simulate(pendulum(), [0.0, 0.0], duration=0.1, numbers={"lower.mass": da.ones(4)}),
+        lambda: ball_on_floor().simulate(np.zeros((4, 7)), duration=0.1, numbers={"ball.mass": da.ones(4)}),
+        lambda: ball_on_floor().batch(4, numbers={"ball.mass": da.ones(4)}),
+    ):
+        with pytest.raises(ArgumentError, match=r"numbers: '\w+.mass' is a dask array.*rollout.*compute\(\)"):
+            call()
 
 
 def test_wrong_arguments_are_refused_at_once() -> None:
     q = chunked(states()[0])
     with pytest.raises(ArgumentError, match="q must have shape"):
         fb.rollout(pendulum(), q[:, :1], dt=0.01, steps=3)
-    with pytest.raises(ArgumentError, match="control: expected an array"):
+    with pytest.raises(ArgumentError, match="control has 2 rows, but the motion needs 3"):
         fb.rollout(pendulum(), q, None, np.zeros((2, 2)), dt=0.01, steps=3)
+    with pytest.raises(ArgumentError, match=r"control: expected an array .* got an array of shape \(3, 1\)"):
+        fb.rollout(pendulum(), q, None, da.zeros((3, 1)), dt=0.01, steps=3)
+    with pytest.raises(ArgumentError, match=r"control: expected an array .* got 'push'"):
+        fb.rollout(pendulum(), q, None, "push", dt=0.01, steps=3)
+    with pytest.raises(ArgumentError, match="threads must be a whole number"):
+        fb.rollout(pendulum(), q, dt=0.01, steps=3, threads=0)
+    with pytest.raises(ArgumentError, match="threads must be a whole number"):
+        ball_on_floor().rollout(da.zeros((4, 7)), steps=3, threads=0)
     with pytest.raises(ArgumentError, match="compute_chunk_sizes"):
         fb.rollout(pendulum(), q[q[:, 0] > 0.0], dt=0.01, steps=3)
     with pytest.raises(ArgumentError, match="real numbers"):

@@ -295,6 +295,30 @@ def test_rollouts_that_make_no_sense() -> None:
         fb.traced(3)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"q": np.zeros(3)}, r"^rollout: q must have shape \(\.\.\., 2\), got \(3,\)"),
+        ({"v": np.zeros(3)}, r"^rollout: v must have shape"),
+        ({"v": np.zeros((4, 2)), "q": np.zeros((3, 2))}, "^rollout: the leading .batch. axes do not broadcast"),
+        ({"robot": 3}, "^rollout takes a robot"),
+        ({"control": lambda t, q, v: np.zeros(3)}, r"^rollout: control\(t, q, v\) must have shape"),
+        ({"control": lambda t, q, v: np.zeros((7, 2))}, r"^rollout: control\(t, q, v\) returned shape \(7, 2\)"),
+        ({"control": fb.traced(lambda t, q, v: [0.0])}, r"^control\(t, q, v\) must give 2 forces, got 1"),
+        ({"control": np.zeros((5, 2), complex)}, "^control must hold real numbers, got an array of dtype complex128"),
+        ({"numbers": {"lower.mass": np.ones(3, complex)}}, "^numbers: 'lower.mass': expected numbers, got"),
+        ({"dt": None}, "^dt=None: expected the length of a step"),
+        ({"dt": "a"}, "^dt='a': expected the length of a step"),
+        ({"threads": 0}, "^threads must be a whole number of at least 1, got 0"),
+        ({"threads": True}, "^threads must be a whole number of at least 1, got True"),
+    ],
+)
+def test_messages_of_a_rollout_name_what_was_called(given: dict[str, Any], message: str) -> None:
+    usual: dict[str, Any] = {"robot": fb.robots.double_pendulum(), "q": np.zeros(2), "dt": 1e-3, "steps": 5}
+    with pytest.raises(fb.ArgumentError, match=message):
+        fb.rollout(**{**usual, **given})
+
+
 @pytest.mark.parametrize("every", [1, 4])
 def test_an_interrupted_rollout_has_what_was_computed(every: int) -> None:
     robot, asked = fb.robots.double_pendulum(), []

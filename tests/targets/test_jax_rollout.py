@@ -153,8 +153,14 @@ def test_what_is_refused() -> None:
     roll = to_jax.rollout
     with pytest.raises(fb.ArgumentError, match=re.escape("q must have shape (..., 2)")):
         roll(robot, q[:, :1], dt=DT, steps=3)
-    with pytest.raises(fb.ArgumentError, match="control: expected an array"):
+    with pytest.raises(fb.ArgumentError, match="control has 2 rows, but the motion needs 3"):
         roll(robot, q, v, tau[:, :2], dt=DT, steps=3)
+    with pytest.raises(fb.ArgumentError, match="control has 1 row, but"):
+        roll(robot, q, v, tau[:, :1], dt=DT, steps=3)
+    with pytest.raises(fb.ArgumentError, match=r"control: expected an array \(..., rows, 2\)"):
+        roll(robot, q, v, tau[..., :1], dt=DT, steps=3)
+    with pytest.raises(fb.ArgumentError, match=r"'lower\.mass' is negative in some samples, the least is -1"):
+        roll(robot, q, v, dt=DT, steps=3, numbers={"lower.mass": -1.0})
     with pytest.raises(fb.ArgumentError, match="give steps="):
         roll(robot, q, v, dt=DT)
     for name, options in {"dt": {"steps": 3}, "steps": {"dt": DT}}.items():

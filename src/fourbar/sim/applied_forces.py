@@ -31,7 +31,7 @@ def with_passive(robot: System, q: np.ndarray, v: np.ndarray, tau: Any) -> tuple
     return robot.passive_dynamics(q, v, tau), robot.damping_power(q, v)
 
 
-def acting_on(robot: System, passive: bool) -> Acting:
+def acting_on(robot: System, passive: bool, caller: str = "simulate") -> Acting:
     """The dynamics to simulate: with springs and dampers, if the robot has some and `passive` is set."""
     joints = robot.model.cluster_tree.moving
     if not passive:
@@ -39,7 +39,7 @@ def acting_on(robot: System, passive: bool) -> Acting:
     rubbing = [c.name for c in joints if any(c.friction)]
     if rubbing:
         warn(
-            f"simulate: the Coulomb friction of {_listed(rubbing)} is ignored: it is discontinuous where a joint "
+            f"{caller}: the Coulomb friction of {_listed(rubbing)} is ignored: it is discontinuous where a joint "
             "comes to rest, which Runge-Kutta steps cannot resolve; simulate fb.Scene(robot), where it acts, or set "
             "friction=0 with with_parameters",
             SimulationWarning,

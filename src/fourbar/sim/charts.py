@@ -120,9 +120,11 @@ class Charts:
         """Velocities w in the current coordinates as those of the robot."""
         return w if self.now is self.robot else _converted(self.now, self.robot, q, w)
 
-    def checked(self, q: np.ndarray, tau: Any, name: str = "torque", size: int | None = None) -> np.ndarray:
+    def checked(
+        self, q: np.ndarray, tau: Any, name: str = "torque", size: int | None = None, caller: str = "simulate"
+    ) -> np.ndarray:
         """Forces (..., nv), or controls of another size, that the user's function returned for q."""
-        return read_answer(q.shape[:-1], tau, name, self.robot.nv if size is None else size)
+        return read_answer(caller, q.shape[:-1], tau, name, self.robot.nv if size is None else size)
 
     def force(self, q: np.ndarray, tau: Any) -> np.ndarray:
         """`torque` of the user, on the robot's own velocities, as forces on those that are integrated."""
@@ -195,14 +197,14 @@ def _answer(name: str, size: int) -> Argument:
     return Argument(f"{name}(t, q, v)", (size,))
 
 
-def read_answer(batch: tuple[int, ...], answer: Any, name: str, size: int) -> np.ndarray:
+def read_answer(caller: str, batch: tuple[int, ...], answer: Any, name: str, size: int) -> np.ndarray:
     """Forces or controls (..., size) that a user's function returned: one per state of a batch, or one for all."""
-    found = to_array("simulate", _answer(name, size), answer)
+    found = to_array(caller, _answer(name, size), answer)
     shape = found.shape
     over = zip(reversed(shape[:-1]), reversed(batch), strict=False)
     if len(shape) - 1 > len(batch) or not all(n in (1, own) for n, own in over):
         states = f"a batch of states {batch}" if batch else "one state"
-        raise ArgumentError(f"simulate: {name}(t, q, v) returned shape {shape} for {states}, expected {(*batch, size)}")
+        raise ArgumentError(f"{caller}: {name}(t, q, v) returned shape {shape} for {states}, expected {(*batch, size)}")
     return found
 
 

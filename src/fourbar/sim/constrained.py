@@ -75,7 +75,7 @@ def _in_motors(robot: Actuated) -> System:
 def in_drives(robot: Actuated, torque: Any, control: Any, u: Any) -> tuple[System, Any, Any]:
     """The robot to simulate, its torque, and the controls of its motors."""
     if u is not None:
-        raise ArgumentError("simulate: an actuated robot takes the forces of its drives as control=, not u=")
+        raise ArgumentError("u: an actuated robot takes the forces of its drives as control=, not u=")
     made = _in_motors(robot)
     if torque is None:
         return made, None, control

@@ -275,8 +275,8 @@ class Driver:
     `controls` are arrays (..., rows, size) and functions (t, q, v), by name: "tau" of joint forces, "u" of actuators.
     """
 
-    def __init__(self, run: RunningContacts, controls: dict[str, Any], period: int) -> None:
-        self.run, self.period = run, period
+    def __init__(self, caller: str, run: RunningContacts, controls: dict[str, Any], period: int) -> None:
+        self._caller, self.run, self.period = caller, run, period
         self._asks = {name: x for name, x in controls.items() if callable(x)}
         self._given = {name: x for name, x in controls.items() if not callable(x)}
         self._rows: list[np.ndarray] = []
@@ -305,9 +305,9 @@ class Driver:
         """The result of a user's function at a state, checked."""
         t = self.run.t
         try:
-            return read_answer(wanted[:-1], function(t, q, v), called, wanted[-1])
+            return read_answer(self._caller, wanted[:-1], function(t, q, v), called, wanted[-1])
         except (TypeError, ValueError, OverflowError) as error:
-            error.add_note(f"simulate: {called}(t, q, v) at t = {t:.6g} s, expected an array {wanted[-1:]}")
+            error.add_note(f"{called}(t, q, v) at t = {t:.6g} s, expected an array {wanted[-1:]}")
             raise
 
     def reach(self, steps: Iterator[int]) -> None:

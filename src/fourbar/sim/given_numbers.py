@@ -147,10 +147,18 @@ def _of_terrain(mechanism: Mechanism, numbers: Mapping[str, Any], grounds: Groun
 
 
 def _read(x: Parameter, given: Any) -> np.ndarray:
+    if is_lazy(given):
+        raise ArgumentError(
+            f"numbers: {x.name!r} is a dask array, of shape {given.shape}, which would be computed at once here; use "
+            "rollout, which works on dask arrays lazily, chunk by chunk, or give its .compute() if it fits in memory"
+        )
     try:
-        array = np.asarray(given, float)
+        array = np.asarray(given)
+        if array.dtype.kind == "c":  # of which NumPy would take the real part
+            raise TypeError
+        array = array.astype(float, copy=False)
     except (TypeError, ValueError, OverflowError):
-        raise ArgumentError(f"numbers: {x.name!r}: expected numbers, got {given!r}") from None
+        raise ArgumentError(f"numbers: {x.name!r}: expected numbers, got {given!r:.200}") from None
     if array.ndim < len(x.shape) or array.shape[array.ndim - len(x.shape) :] != x.shape:
         shape = ", ".join(["...", *map(str, x.shape)])
         raise ArgumentError(f"numbers: {x.name!r} must have shape ({shape}), got {array.shape}")

@@ -11,12 +11,11 @@ import numpy as np
 from ..arrays import Argument, is_lazy
 from ..chunks.apply import Result, apply
 from ..chunks.payloads import Sent
-from ..errors import ArgumentError
 from ..functions.step_end import OBSERVED
 from ..system.system import System
 from .given_numbers import NOWHERE, Grounds, which_numbers
 from .observe import check_driven, read_observations
-from .read_arguments import check_actuators
+from .read_arguments import check_actuators, check_control
 from .step import Traced
 
 Read = Callable[[Any], tuple[Any, ...]]
@@ -148,9 +147,5 @@ def control_core(name: str, control: Any, rows: int, size: int) -> tuple[int, ..
     if control is None or callable(control):
         return ()
     shape = tuple(np.shape(control))
-    if len(shape) < 2 or shape[-1] != size or shape[-2] < rows:
-        raise ArgumentError(
-            f"{name}: expected an array (..., rows, {size}) with a row for each period, {rows} or more, got an array "
-            f"of shape {shape}"
-        )
+    check_control(name, control, shape, rows, size)
     return shape[-2:]

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Argument, batch_shape, to_array, to_count
 from ..errors import ArgumentError
+from ..representation import counted
 from ..system.system import System
 from ..tree.closed_positions import are_closed
 from .step import Traced
@@ -57,24 +58,26 @@ def check_times(duration: Any, dt: Any) -> None:
         raise ArgumentError(f"dt={dt!r} is longer than duration={duration!r}: no whole step fits")
 
 
-def read_state(robot: Any, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+def read_state(caller: str, robot: Any, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     """q (..., nq) and v (..., nv; zero if None) as new arrays with the same leading axes."""
     if not isinstance(robot, System):
         raise ArgumentError(
-            f"simulate takes a robot, such as fb.load(...) returns, robot.constrained(...) or robot.actuated(...), got "
+            f"{caller} takes a robot, such as fb.load(...) returns, robot.constrained(...) or robot.actuated(...), got "
             f"{robot!r}"
         )
-    q = to_array("simulate", Argument("q", (robot.nq,)), q)
-    v = np.zeros(robot.nv) if v is None else to_array("simulate", Argument("v", (robot.nv,)), v)
     arguments = [Argument("q", (robot.nq,)), Argument("v", (robot.nv,))]
-    batch = batch_shape("simulate", arguments, [q, v])
+    q = to_array(caller, arguments[0], q)
+    v = np.zeros(robot.nv) if v is None else to_array(caller, arguments[1], v)
+    batch = batch_shape(caller, arguments, [q, v])
     return np.broadcast_to(q, (*batch, robot.nq)).copy(), np.broadcast_to(v, (*batch, robot.nv)).copy()
 
 
-def read_counts(every: Any, passive: Any) -> None:
-    """Refuse what is no number of steps, and what is no choice."""
+def read_counts(every: Any, passive: Any, threads: Any = None) -> None:
+    """Refuse what is no number of steps or threads, and what is no choice."""
     if to_count(every) is None:
         raise ArgumentError(f"every={every!r}: expected a whole number of steps, at least 1")
+    if threads is not None and to_count(threads) is None:
+        raise ArgumentError(f"threads must be a whole number of at least 1, got {threads!r}")
     if not isinstance(passive, bool | np.bool_):
         raise ArgumentError(f"passive={passive!r}: expected True or False")
 
@@ -98,11 +101,13 @@ def check_progress(progress: Any) -> None:
         raise ArgumentError(f"progress={progress!r}: expected a function that wraps the range of steps, e.g. tqdm.tqdm")
 
 
-def read_period(period: Any, dt: float) -> int:
-    """The steps of a control period."""
+def read_period(period: Any, dt: Any) -> int:
+    """The steps of a control period, of a length that has to be one."""
+    if not is_positive(dt):
+        raise ArgumentError(f"dt={dt!r}: expected the length of a step in seconds, positive and finite")
     if period is None:
         return 1
-    steps = round(float(period) / dt) if is_positive(period) else 0
+    steps = round(float(period) / float(dt)) if is_positive(period) else 0
     if steps < 1 or abs(steps * dt - period) > 1e-6 * dt:
         raise ArgumentError(f"period={period!r}: expected a multiple of dt={dt!r}, in seconds")
     return steps
@@ -132,19 +137,29 @@ def read_control(robot: System, control: Any, rows: int, name: str = "control") 
         check_actuators(robot)
     if control is None or callable(control):
         return on_copies(control)
-    n, what = (robot.nu, "controls of actuators") if name == "u" else (robot.nv, "forces")
     try:
-        array: Any = np.asarray(control, float)
-    except (TypeError, ValueError, OverflowError):
+        array: Any = np.asarray(control)
+        if array.dtype.kind == "c":  # of which NumPy would take the real part
+            raise ArgumentError(f"{name} must hold real numbers, got an array of dtype {array.dtype}")
+        array = array.astype(float, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, ArgumentError):
+            raise
         array = np.array(np.nan)
-    if array.ndim < 2 or array.shape[-1] != n:
-        raise ArgumentError(
-            f"{name}: expected an array (..., rows, {n}) of {what}, a function {name}(t, q, v) of arrays, or "
-            f"fb.traced(function), got {f'an array of shape {array.shape}' if array.ndim else repr(control)}"
-        )
-    if array.shape[-2] < rows:
-        raise ArgumentError(f"{name} has {array.shape[-2]} rows, but the motion needs {rows}: one for each period")
+    check_control(name, control, array.shape, rows, robot.nu if name == "u" else robot.nv)
     return array
+
+
+def check_control(name: str, control: Any, shape: tuple[int, ...], rows: int, size: int) -> None:
+    """Refuse a control of a shape that is not (..., rows or more, size)."""
+    if len(shape) < 2 or shape[-1] != size:
+        what = "controls of actuators" if name == "u" else "forces"
+        raise ArgumentError(
+            f"{name}: expected an array (..., rows, {size}) of {what}, or a function {name}(t, q, v), got "
+            f"{f'an array of shape {shape}' if shape else repr(control)}"
+        )
+    if shape[-2] < rows:
+        raise ArgumentError(f"{name} has {counted(shape[-2], 'row')}, but the motion needs {rows}: one for each period")
 
 
 def read_steps(steps: Any, period: int, *controls: Any) -> int:

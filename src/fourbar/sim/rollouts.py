@@ -17,7 +17,7 @@ from ..system.system import System
 from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import SimulationWarning, warn_of_contacts
 from .in_chunks import Lazy, any_lazy, rolled_lazily
-from .read_arguments import check_times, read_counts, read_period, read_steps
+from .read_arguments import read_counts, read_period, read_steps
 from .results import Recorded
 from .run_plots import Plotted
 from .runge_kutta import Trajectory
@@ -168,8 +168,7 @@ def rollout(
     >>> runs.q.shape, bool(runs.diverged.any())
     ((8, 20, 2), False)
     """
-    check_times(dt, dt)
-    read_counts(every, passive)
+    read_counts(every, passive, threads)
     steps = read_steps(steps, read_period(period, dt), control, u)
     if any_lazy(q, v, control, u, numbers):
         given = {"q": q, "v": v, "control": control, "u": u, "numbers": numbers}
@@ -177,7 +176,7 @@ def rollout(
                      observe=observe, threads=threads)  # fmt: skip
     asked = Simulation(SimulationRequest(
         robot, q, v, float(dt), steps, None, control, u, period, int(every), bool(passive), numbers, observe,
-        threads,
+        threads, "rollout",
     ))  # fmt: skip
     warn_of_contacts(asked.robot, "rollout")
     run, wanted = asked.run(), steps

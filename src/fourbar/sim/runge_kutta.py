@@ -233,10 +233,11 @@ def diverged(state: SimulatedState) -> np.ndarray:
 class ControlSchedule:
     """Joint forces "tau" and controls "u" of actuators by name, held for `period` steps each: arrays (..., rows, size)
     with a row for each period, or functions (t, q, v). Every so many steps are `recorded`, and the last one is.
+    `caller` is what the user called.
     """
 
-    def __init__(self, robot: System, every: dict[str, Any], period: int, recorded: int) -> None:
-        self.robot, self.every, self.period = robot, every, period
+    def __init__(self, robot: System, every: dict[str, Any], period: int, recorded: int, caller: str) -> None:
+        self.robot, self.every, self.period, self._caller = robot, every, period, caller
         self._recorded = recorded
         self.arrays = {name: x for name, x in every.items() if isinstance(x, np.ndarray)}
         self.functions = {name: x for name, x in every.items() if callable(x) and not isinstance(x, Traced)}
@@ -249,7 +250,8 @@ class ControlSchedule:
         found = {}
         for name, function in self.functions.items():
             called, size = ("u", self.robot.nu) if name == "u" else ("control", self.robot.nv)
-            found[name] = self.look(name, t, self._charts.checked(q, function(t, q, v), called, size), q, v)
+            read = self._charts.checked(q, function(t, q, v), called, size, self._caller)
+            found[name] = self.look(name, t, read, q, v)
         period = number // self.period
         self._kept[period] = {name: x.copy() for name, x in found.items()}
         begin = (period - 2) * self.period  # what the last state may need, wherever the motion ends, is later

@@ -261,17 +261,17 @@ class Scene(Staged):
         chosen = home(self.robot) if q is None else to_array("start", Argument("q", (self.robot.nq,)), q)
         return lifted(self.robot, self.spec.candidates, chosen)
 
-    def read_state(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+    def read_state(self, caller: str, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """q (..., nq) and v (..., nv; zero if None) as arrays of their own, with the same leading axes."""
         arguments = [Argument("q", (self.robot.nq,)), Argument("v", (self.robot.nv,))]
-        q = to_array("simulate", arguments[0], q)
-        v = np.zeros(self.robot.nv) if v is None else to_array("simulate", arguments[1], v)
+        q = to_array(caller, arguments[0], q)
+        v = np.zeros(self.robot.nv) if v is None else to_array(caller, arguments[1], v)
         for name, x in (("q", q), ("v", v)):
             if x.size and not np.isfinite(x).all(axis=-1).any():  # in a batch, samples that are not finite are marked
-                raise ArgumentError(f"simulate: {name} is NaN or infinite; a motion starts from finite numbers")
+                raise ArgumentError(f"{caller}: {name} is NaN or infinite; a motion starts from finite numbers")
         if q.ndim == 1 and (why := zero_quaternion(self.robot.model.cluster_tree, "q", q[None])):
             raise CoordinateError(why)
-        batch = batch_shape("simulate", arguments, [q, v])
+        batch = batch_shape(caller, arguments, [q, v])
         q, v = (np.broadcast_to(x, (*batch, x.shape[-1])).copy() for x in (q, v))
         self.kept.check(q, v)
         return q, v
@@ -295,11 +295,11 @@ class Scene(Staged):
         return recently_made(self._rollouts, taken, make, lambda x: x.is_traced)
 
     def _started(
-        self, q: Any, v: Any, dt: float, taken: Taken, friction: Any, numbers: GivenNumbers, batch: Any
+        self, name: str, q: Any, v: Any, dt: float, taken: Taken, friction: Any, numbers: GivenNumbers, batch: Any
     ) -> Any:
         """A motion at its beginning."""
         rollout = self.rolled(taken)
-        q, v = self.read_state(q, v)
+        q, v = self.read_state(name, q, v)
         state = {"q": q, "v": v, "impulse": np.zeros(self.n_impulses), "worst": 0.0, "late": -1.0, "count": 0.0}
         state |= {name: np.zeros(shape) for name, shape in rollout.step.state.items() if name not in state}
         given = {"dt": dt, **({} if friction is None else {"friction": friction}), **numbers.values}
@@ -324,11 +324,11 @@ class Scene(Staged):
         taken = Taken(tau, u, wanted.friction is not None, numbers.which, observed, numbers.terrain)
         shapes = [x.shape[:-2] for x in outside.values() if isinstance(x, np.ndarray)]
         batch = np.broadcast_shapes(*shapes) if shapes else ()
-        motion = self._started(q, v, wanted.dt, taken, wanted.friction, numbers, batch)
+        motion = self._started(name, q, v, wanted.dt, taken, wanted.friction, numbers, batch)
         first = self.observer(numbers.which, observed).observe(motion.part("q"), motion.part("v"), numbers.of_robot)
         run = RunningContacts(self, motion, wanted.dt, wanted.steps, wanted.every, first, wanted.threads)
         try:
-            Driver(run, outside, wanted.period).reach(asked(wanted.progress, wanted.steps))
+            Driver(name, run, outside, wanted.period).reach(asked(wanted.progress, wanted.steps))
         except KeyboardInterrupt:
             warn(f"{name}: interrupted at t = {run.t:.6g} s; the states so far are returned", SimulationWarning)
         return run.finished(name)
@@ -416,15 +416,15 @@ class Scene(Staged):
         """
         refuse_lazy("simulate", USE_ROLLOUT, q=q, v=v, control=control, u=u, friction=friction)
         check_times(duration, dt)
+        read_counts(every, True, threads)
         held, steps = read_period(period, dt), max(1, round(duration / dt))
-        controls = self._read(control, u, every, -(-steps // held))
+        controls = self._read(control, u, -(-steps // held))
         return self._made("simulate", q, v, MotionRequest(
             controls, steps, float(dt), held, int(every), friction, numbers, observe, progress, threads
         ))  # fmt: skip
 
-    def _read(self, control: Any, u: Any, every: Any, rows: int) -> dict[str, Any]:
+    def _read(self, control: Any, u: Any, rows: int) -> dict[str, Any]:
         """Controls by name."""
-        read_counts(every, True)
         return {"tau": read_control(self.robot, control, rows), "u": read_control(self.robot, u, rows, "u")}
 
     def rollout(
@@ -477,13 +477,14 @@ class Scene(Staged):
         ArgumentError
             If an argument is not what it should be.
         """
-        check_times(dt, dt)
+        read_counts(every, True, threads)
         held = read_period(period, dt)
         steps = read_steps(steps, held, control, u)
         if any_lazy(q, v, control, friction, u, numbers):
             given = {"q": q, "v": v, "control": control, "u": u, "friction": friction, "numbers": numbers}
-            return rollout_lazily(self, given, observe, dt=float(dt), steps=steps, period=period, every=int(every))
-        controls = self._read(control, u, every, -(-steps // held))
+            return rollout_lazily(self, given, observe, dt=float(dt), steps=steps, period=period, every=int(every),
+                                  threads=threads)  # fmt: skip
+        controls = self._read(control, u, -(-steps // held))
         return self._made("rollout", q, v, MotionRequest(
             controls, steps, float(dt), held, int(every), friction, numbers, observe, None, threads
         ))  # fmt: skip

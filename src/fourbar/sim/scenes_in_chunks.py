@@ -20,11 +20,12 @@ _CONTACTS = ("gap", "force", "found")
 
 
 def rollout_lazily(
-    scene: Scene, given: Mapping[str, Any], observe: Any, *, dt: float, steps: int, every: int, period: Any
+    scene: Scene, given: Mapping[str, Any], observe: Any, *, dt: float, steps: int, every: int, **options: Any
 ) -> ContactRun:
     """`Scene.rollout` with dask arrays as results; `given`: q, v, control, u, numbers and friction."""
     n, nq, nv, nu = len(scene.contacts), scene.robot.nq, scene.robot.nv, scene.robot.nu
-    lazy = Lazy.read(scene.robot, given, observe, -(-steps // read_period(period, dt)), scene.model, scene.grounds)
+    periods = -(-steps // read_period(options["period"], dt))
+    lazy = Lazy.read(scene.robot, given, observe, periods, scene.model, scene.grounds)
     rows = 1 + -(-steps // every)  # the start, and the end too where it is none of the others
     time = (rows,)
     results = [
@@ -38,7 +39,7 @@ def rollout_lazily(
     ]  # fmt: skip
     found = rolled_lazily(
         "rollout", scene.rollout, _read, lazy.given, {**lazy.cores, "friction": (n,)}, results,
-        {"dt": dt, "steps": steps, "every": every, "period": period, "observe": observe},
+        {"dt": dt, "steps": steps, "every": every, "observe": observe, **options},
     )  # fmt: skip
     contacts = Contacts(scene.contacts, **{name: found.pop(name) for name in _CONTACTS})
     last = found.pop("last_q"), found.pop("last_v")

@@ -121,7 +121,7 @@ class CompiledRun:
 
 
 class SimulationRequest(NamedTuple):
-    """The arguments of a simulation as the user gives them; `steps`, `dt` and `every` have been read."""
+    """The arguments of a simulation as the user gives them to `caller`; `steps`, `dt` and `every` have been read."""
 
     robot: Any
     q: Any
@@ -137,6 +137,7 @@ class SimulationRequest(NamedTuple):
     numbers: Any = None
     observe: Any = None
     threads: int | None = None
+    caller: str = "simulate"
 
 
 class Simulation:
@@ -157,12 +158,12 @@ class Simulation:
                 "control once per period"
             )
         self.torque: Any = on_copies(torque)
-        self.given_q, self.given_v = read_state(robot, wanted.q, wanted.v)
+        self.given_q, self.given_v = read_state(wanted.caller, robot, wanted.q, wanted.v)
         self.period = read_period(wanted.period, dt)
         rows = -(-steps // self.period)
         given = {"tau": read_control(robot, wanted.control, rows), "u": read_control(robot, wanted.u, rows, "u")}
         acting = {name: x for name, x in given.items() if x is not None}
-        self.controls = ControlSchedule(robot, acting, self.period, wanted.every)
+        self.controls = ControlSchedule(robot, acting, self.period, wanted.every, wanted.caller)
         self.numbers = self._read_numbers(robot, wanted.numbers)
         self.observed = read_observations(wanted.observe, robot.model)
         if "u" not in self.controls.every:
@@ -179,7 +180,7 @@ class Simulation:
         if self.held is not None:
             check_met(self.held, self.given_q, self.given_v)
         self.start = SimulatedState(start, self.given_v.copy(), np.zeros(start.shape[:-1]))
-        self.acting = acting_on(robot, wanted.passive)
+        self.acting = acting_on(robot, wanted.passive, wanted.caller)
         if wanted.passive and are_passive(self.numbers.which):
             self.acting = with_passive
 

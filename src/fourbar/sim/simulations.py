@@ -146,7 +146,7 @@ def simulate(
                        period=period, numbers=numbers, observe=observe, every=every, progress=progress,
                        threads=threads)  # fmt: skip
     check_times(duration, dt)
-    read_counts(every, passive)
+    read_counts(every, passive, threads)
     check_progress(progress)
     steps = max(1, round(duration / dt))
     asked = Simulation(SimulationRequest(

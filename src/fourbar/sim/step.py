@@ -58,7 +58,7 @@ class Commands:
         found = symbols(self.traced.function, t, q, v)
         if len(found) != self.size:
             what = "controls" if self.name == "u" else "forces"
-            raise ArgumentError(f"simulate: {self.name}(t, q, v) must give {self.size} {what}, got {len(found)}")
+            raise ArgumentError(f"{self.name}(t, q, v) must give {self.size} {what}, got {len(found)}")
         return found
 
 

@@ -15,9 +15,9 @@ from ..errors import ArgumentError
 from ..functions.varying import argument_names
 from ..sim.applied_forces import acting_on, warn_of_contacts, with_passive
 from ..sim.charts import GROWN
-from ..sim.given_numbers import are_passive, refuse_dry_friction, which_numbers
+from ..sim.given_numbers import are_passive, read_numbers, refuse_dry_friction, which_numbers
 from ..sim.in_chunks import control_core
-from ..sim.read_arguments import check_actuators, check_closed, check_times, read_counts, read_period, read_steps
+from ..sim.read_arguments import check_actuators, check_closed, read_counts, read_period, read_steps
 from ..sim.stage_function import StageRecording
 from ..sim.step import GIVEN, NONE, Followed, ForceLaw, Traced, is_solved
 from ..system.system import System
@@ -151,9 +151,8 @@ def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, contr
                 f"rollout: {name} is traced by JAX, and decides what is compiled: give it as a plain number, from "
                 f"outside the function, or name it in jax.jit(..., static_argnames={name!r})"
             )
-    check_times(dt, dt)
     read_counts(every, passive)
-    held = read_period(period, float(dt))
+    held = read_period(period, dt)
     return _Plan(float(dt), read_steps(steps, held, control, u), int(every), held)
 
 
@@ -180,7 +179,7 @@ class _Stage:
         """The one of a robot: JAX knows its operation by identity."""
         refuse_dry_friction(which)
         warn_of_contacts(robot, "rollout")
-        springs = acting_on(robot, passive) is with_passive or (passive and are_passive(which))
+        springs = acting_on(robot, passive, "rollout") is with_passive or (passive and are_passive(which))
         law = ForceLaw(springs, u=GIVEN if driven else NONE, which=which)
         kept = vars(robot).setdefault("_jax_stages", {})
         return kept[law] if law in kept else kept.setdefault(law, cls(robot, law))
@@ -253,6 +252,8 @@ class _Rolling:
         self._numbers = dict(zip(argument_names(which), spread[n:], strict=True))
         if not isinstance(arrays[0], jax.core.Tracer):
             check_closed(robot, np.asarray(arrays[0]))
+        known = {x.name: numbers[x.name] for x in which if not isinstance(numbers[x.name], jax.core.Tracer)}
+        read_numbers(robot.mechanism, known)
 
     def run(self) -> JaxRollouts:
         """All of its steps."""

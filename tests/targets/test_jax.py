@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 import pickle
 import re
 import subprocess
@@ -302,8 +303,51 @@ def test_other_kinds_of_numbers_become_float64() -> None:
     robot, fj, (q, v, a), _ = case("double_pendulum")
     short = q.astype(np.float32)
     assert np.array_equal(fj.inverse_dynamics(short, v, a), robot.inverse_dynamics(short, v, a))
+    shorter = jax.numpy.asarray(q).astype(jax.numpy.bfloat16)
+    assert np.array_equal(fj.inverse_dynamics(shorter, v, a), robot.inverse_dynamics(np.asarray(shorter, float), v, a))
     assert np.array_equal(fj.inverse_dynamics([1, 2], [0, 0], [0, 0]), robot.inverse_dynamics([1, 2], [0, 0], [0, 0]))
     assert jax.grad(lambda q: fj.potential_energy(q))(jax.numpy.asarray(short)).dtype == np.float32
+
+
+def test_without_jit_and_in_search_of_nan() -> None:
+    """JAX then runs one operation after the other: those of a robot still have to be compiled."""
+    robot, fj, (q, v, a), _ = case("double_pendulum")
+    with jax.disable_jit():
+        found = jax.jit(fj.inverse_dynamics)(q, v, a)
+        gradient = jax.grad(lambda q: fj.inverse_dynamics(q, v, a).sum())(q)
+    assert np.array_equal(found, robot.inverse_dynamics(q, v, a))
+    agree(gradient, jax.grad(lambda q: fj.inverse_dynamics(q, v, a).sum())(q), 1e-14)
+    _, fj, (q, v, a), _ = case("floating")
+    zero = np.zeros_like(q)  # which is no rotation
+    with jax.debug_nans(True):
+        assert np.isfinite(fj.inverse_dynamics(q, v, a)).all()
+        for call in (fj.inverse_dynamics, jax.jit(fj.inverse_dynamics)):
+            with pytest.raises(FloatingPointError, match=r"invalid value \(nan\) encountered in fourbar"):
+                call(zero, v, a)
+
+
+def test_libraries_and_editors_see_what_a_function_takes() -> None:
+    fj = case("double_pendulum")[1]
+    assert str(inspect.signature(fj.inverse_dynamics)) == "(q, v, a, f_ext=None)"
+    with pytest.raises(ValueError, match=r"axis 0 of argument v of type"):
+        jax.vmap(fj.inverse_dynamics)(np.zeros((3, 2)), np.zeros((4, 2)), np.zeros((3, 2)))
+
+
+def test_jax_export_is_refused_with_words() -> None:
+    from jax import export
+
+    _, fj, (q, v, a), _ = case("double_pendulum")
+    given = [jax.ShapeDtypeStruct((2,), float)] * 3
+    with pytest.raises(
+        NotImplementedError, match=r"gravity_force is machine code of this process.*jax\.export.*export_c"
+    ):
+        export.export(jax.jit(fj.gravity_force))(given[0])
+    with pytest.raises(NotImplementedError, match=r"machine code of this process"):
+        export.export(jax.jit(jax.grad(lambda q: fj.inverse_dynamics(q, v, a).sum())))(given[0])
+    many = jax.ShapeDtypeStruct((*export.symbolic_shape("b"), 2), float)
+    with pytest.raises(NotImplementedError, match=r"inverse_dynamics needs arrays of known shape; .* has symbols"):
+        export.export(jax.jit(fj.inverse_dynamics))(many, many, many)
+    assert jax.jit(fj.inverse_dynamics).lower(*given).compile()(q, v, a).shape == (2,)
 
 
 def test_what_is_refused() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from math import prod
 from pathlib import Path
@@ -27,7 +27,7 @@ from ..functions.function import sharing_from
 from ..functions.recording import Recording
 from ..once import Turn
 from .operations import Operation
-from .wrapped import Functions, UnfitLibrary, WrappedMethod, recording_of
+from .wrapped import Functions, UnfitLibrary, WrappedMethod, recording_of, signature
 from .xla_handler import MAJOR, Handler
 
 jax = needed("jax", "jax")
@@ -39,6 +39,7 @@ _USED = {
     "interpreters.ad": ("Zero", "is_undefined_primal", "instantiate_zeros", "primitive_jvps", "primitive_transposes"),
     "interpreters.batching": ("primitive_batchers",),
     "interpreters.mlir": ("register_lowering",),
+    "interpreters.xla": ("apply_primitive",),
 }
 
 
@@ -79,7 +80,7 @@ def _read_header(folder: str) -> str:
         raise _unfit(f"the header of its foreign function interface cannot be read ({error})") from error
 
 
-ffi, _core, ad, batching, mlir = _parts()
+ffi, _core, ad, batching, mlir, xla = _parts()
 _MINOR = interface_version(_read_header(ffi.include_dir()))
 
 
@@ -135,11 +136,6 @@ def call(op: Operation, args: Sequence[Any]) -> list[Any]:
     return call_p.bind(*args, op=op)
 
 
-@cache
-def _compiled(op: Operation) -> Callable[..., Any]:
-    return jax.jit(partial(call_p.bind, op=op))
-
-
 def _abstract(*args: Any, op: Operation) -> list[Any]:
     leading = _leading(op, [x.shape for x in args])
     return [jax.core.ShapedArray((*leading, *y.shape), np.dtype(float)) for y in op.program.outputs]
@@ -150,6 +146,12 @@ def _emitted(ctx: Any, *args: Any, op: Operation) -> Any:
     if not all(isinstance(n, int) for n in leading):
         raise NotImplementedError(
             f"fourbar.jax: {op.recording.name} needs arrays of known shape; {leading} has symbols (jax.export)"
+        )
+    if ctx.module_context.lowering_parameters.for_export:
+        raise NotImplementedError(
+            f"fourbar.jax: {op.recording.name} is machine code of this process, to which a file of jax.export could "
+            "only refer. Pickle the function of fourbar.jax instead, and compile it where it is needed; or write C "
+            "source with fb.export_c"
         )
     return ffi.ffi_lowering(_handlers.name(op.program, prod(leading) == 1))(ctx, *args)
 
@@ -224,7 +226,7 @@ def _vectorised(args: Sequence[Any], axes: Sequence[Any], *, op: Operation) -> t
     return results, [0] * len(results)
 
 
-call_p.def_impl(lambda *args, op: _compiled(op)(*args))
+call_p.def_impl(partial(xla.apply_primitive, call_p))  # compiled, also under jax.disable_jit and jax_debug_nans
 call_p.def_abstract_eval(_abstract)
 ad.primitive_jvps[call_p] = _pushed
 ad.primitive_transposes[call_p] = _pulled
@@ -241,6 +243,7 @@ class JaxFunction:
         self._operations: dict[tuple[str, ...], Operation] = {}
         self.__name__ = self.__qualname__ = recording.name
         self.__doc__ = recording.doc
+        self.__signature__ = signature(recording.arguments)
 
     def __repr__(self) -> str:
         given = ", ".join(f"{a.name}=None" if a.optional else a.name for a in self._recording.arguments)
@@ -288,7 +291,7 @@ def array(name: str, argument: Argument, value: Any) -> Any:
         found = jax.numpy.asarray(value)
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{name}: {argument.name} cannot be read as an array of numbers: {error}") from None
-    if found.dtype.kind not in "fiub":
+    if found.dtype.kind not in "fiub" and not jax.numpy.issubdtype(found.dtype, np.floating):  # bfloat16 has its own
         raise ArgumentError(f"{name}: {argument.name} must hold real numbers, got an array of dtype {found.dtype}")
     core = len(argument.shape)
     if found.ndim < core or found.shape[found.ndim - core :] != argument.shape:

@@ -18,7 +18,7 @@ from ..functions.attributes import OptionedMethod
 from ..functions.method_table import SUBJECTS
 from .operations import Operation
 from .torch_operations import Operator, by_place, operator, torch
-from .wrapped import Functions, WrappedMethod, is_taken, recording_of
+from .wrapped import Functions, WrappedMethod, is_taken, recording_of, signature
 
 _DTYPES = (torch.float64, torch.float32)
 _WAYS = "torch.autograd.grad, torch.func.jvp, torch.func.jacrev or torch.func.jacfwd"
@@ -56,6 +56,7 @@ class TorchFunction:
         self._key = _named(self, recording.name)
         self.__name__ = self.__qualname__ = recording.name
         self.__doc__ = recording.doc
+        self.__signature__ = signature(recording.arguments)
 
     def __repr__(self) -> str:
         given = ", ".join(f"{a.name}=None" if a.optional else a.name for a in self._recording.arguments)

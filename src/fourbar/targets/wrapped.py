@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from inspect import Parameter, Signature
 from typing import Any
 
+from ..arrays import Argument
 from ..errors import ArgumentError
 from ..functions.attributes import OptionedMethod
 from ..functions.derivative_recordings import DerivativeRecording
@@ -34,6 +36,13 @@ def recording_of(of: Any, module: str, library: str, ways: str) -> Recording:
         f"robot.pose, ...; functions of constrained robots choose between programs by values, which {library} "
         "does not know while tracing"
     )
+
+
+def signature(arguments: Iterable[Argument]) -> Signature:
+    """What a function takes, for help, for editors, and for libraries that name arguments in messages."""
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    every = (Parameter(a.name, kind, default=None if a.optional else Parameter.empty) for a in arguments)
+    return Signature(list(every))
 
 
 def is_taken(of: Any) -> bool:

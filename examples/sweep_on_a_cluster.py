@@ -8,8 +8,10 @@ centres of mass stay as they are). Each pendulum is followed until then.
 
 import sys
 import time
+from functools import partial
 from typing import Any
 
+import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
 
@@ -69,12 +71,13 @@ def drawn(masses: np.ndarray, turned: np.ndarray) -> Any:
 
 def main(side: int = 1000, address: str = "") -> None:
     """Compute and draw."""
-    masses = np.geomspace(LIGHTEST, HEAVIEST, side)
-    upper, lower = (x.ravel() for x in np.meshgrid(masses, masses, indexing="ij"))
+    masses, n = np.geomspace(LIGHTEST, HEAVIEST, side), side * side
+    numbers = da.arange(n, chunks=min(CHUNK, -(-n // 4)))  # of which each chunk makes its own masses
+    upper, lower = (da.map_blocks(partial(np.take, masses), k, dtype=float) for k in divmod(numbers, side))
     cluster = address or LocalCluster(threads_per_worker=1)  # a process per core
     with Client(cluster) as client:
-        lazy = fb.dask.sweep(time_of_turning, upper, lower, chunk=min(CHUNK, -(-side * side // 4)))
-        print(f"{side * side:,} pendulums in {lazy.numblocks[0]} chunks on {len(client.nthreads())} processes")
+        lazy = fb.dask.sweep(time_of_turning, upper, lower)
+        print(f"{n:,} pendulums in {lazy.numblocks[0]} chunks on {len(client.nthreads())} processes")
         begin = time.perf_counter()
         turned = fb.dask.compute(lazy, progress=True).reshape(side, side)
         seconds = time.perf_counter() - begin

@@ -18,7 +18,7 @@ from fourbar.cli.main import main
 from fourbar.expr import Shared, Unrolled
 from fourbar.expr.program import Block, Store
 from fourbar.targets.c_code import CWriter
-from fourbar.targets.exported_functions import identifier
+from fourbar.targets.exported_functions import identifier, read, vectors
 
 from .support import chain
 
@@ -76,10 +76,30 @@ def test_written_tests_pass_without_a_warning(tmp_path: Path, compiler: str, sca
         found["cheetah"].integrate,
         found["four_bar"].forward_dynamics.jacobian,
     ]
+    if scalar == "double":
+        functions += [found["four_bar"].integrate, found["four_bar"].integrate.jacobian]
     fb.export_c(tmp_path, functions, name="many", scalar=scalar, casadi=scalar == "double")
     build(compiler, tmp_path / "many.c", tmp_path / "many_test.c", "-o", tmp_path / "run")
     run = subprocess.run([tmp_path / "run"], capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stdout
+
+
+@pytest.mark.parametrize("name", ["four_bar", "five_bar", pytest.param("tello", marks=pytest.mark.slow)])
+def test_written_tests_have_results_of_what_closes_loops(name: str) -> None:
+    """At random coordinates, where loops are open, there would be none."""
+    robot = getattr(fb.robots, name)()
+    for function in read("test", [robot.integrate, robot.difference], ""):
+        cases = vectors(function)
+        assert len(cases) == 3
+        assert all(np.isfinite(y).all() for _, found in cases for y in found)
+
+
+def test_loops_that_single_precision_cannot_close_are_refused(tmp_path: Path) -> None:
+    for name in ("four_bar", "five_bar"):
+        robot = getattr(fb.robots, name)()
+        with pytest.raises(fb.ArgumentError, match=r"r_integrate finds no results in single.*'double'"):
+            fb.export_c(tmp_path, [robot.inverse_dynamics, robot.integrate], name="r", scalar="float")
+    fb.export_c(tmp_path, [fb.robots.mini_cheetah().integrate], name="r", scalar="float")
 
 
 @needs_compiler

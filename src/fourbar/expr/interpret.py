@@ -63,9 +63,9 @@ def _run_calls(program: Program, first: int, end: int, repeats: list[Repeat], sl
         repeats = [r for r in repeats if r.first >= at]
 
 
-def interpret(program: Program, arguments: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Run a program on arrays of shape (..., *input shape); leading axes broadcast."""
-    arrays = {x.name: np.asarray(arguments[x.name], float) for x in program.inputs}
+def interpret(program: Program, arguments: Mapping[str, Any], dtype: Any = float) -> dict[str, np.ndarray]:
+    """Run a program on arrays of shape (..., *input shape), in numbers of a type; leading axes broadcast."""
+    arrays = {x.name: np.asarray(arguments[x.name], dtype) for x in program.inputs}
     batch = np.broadcast_shapes(*(arrays[x.name].shape[: arrays[x.name].ndim - len(x.shape)] for x in program.inputs))
     slots: list[Any] = [np.nan] * program.slots
     for x in program.inputs:
@@ -79,7 +79,7 @@ def interpret(program: Program, arguments: Mapping[str, Any]) -> dict[str, np.nd
         _run_calls(program, 0, len(program.calls), list(program.repeats), slots)
     results = {}
     for y in program.outputs:
-        entries = np.empty((*batch, len(y.slots)))
+        entries = np.empty((*batch, len(y.slots)), dtype)
         for k, slot in enumerate(y.slots):
             entries[..., k] = slots[slot]
         results[y.name] = entries.reshape((*batch, *y.shape))

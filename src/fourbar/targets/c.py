@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import ArgumentError
 from .c_casadi import casadi_symbols
 from .c_code import HELPERS, SCALARS, CWriter, parameter_names
-from .exported_functions import Exported, described, identifier, read, vectors
+from .exported_functions import Exported, check_single, described, identifier, read, vectors
 
 _TOLERANCE = {"double": 1e-12, "float": 1e-4}
 
@@ -45,6 +45,12 @@ def export_c(
     list of Path
         The files: source, header, a test with vectors, and ``CMakeLists.txt``.
 
+    Raises
+    ------
+    ArgumentError
+        If something is not a function of a robot, or one has no results in the precision of ``"float"``: to
+        `integrate` a loop takes double precision.
+
     Examples
     --------
     >>> import fourbar as fb, tempfile
@@ -59,6 +65,9 @@ def export_c(
         raise ArgumentError("export_c: casadi=True needs scalar='double', which is what CasADi computes with")
     prefix = identifier(name)
     exported = read("export_c", functions, prefix)
+    if scalar == "float":
+        for function in exported:
+            check_single("export_c", function)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     writer = CWriter(scalar)
@@ -142,7 +151,7 @@ def _test(prefix: str, functions: Sequence[Exported], writer: CWriter) -> str:
         "int main(void) {",
     ]  # fmt: skip
     for f in functions:
-        for given, found in vectors(f.program):
+        for given, found in vectors(f):
             lines += _case(f, given, found, writer)
     tolerance = _TOLERANCE[writer.scalar]
     lines += [

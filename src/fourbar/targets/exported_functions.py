@@ -7,24 +7,28 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ArgumentError
 from ..expr import Block, Program, interpret
 from ..expr.program import MEMORY
+from ..functions.recording import Recording
+from ..system.system import System
 
 _VECTORS, _TRIED = 3, 64  # states that a test knows the results of, and among how many they are chosen
+_STATES = 8  # configurations with closed loops among these, which take long to find
 
 
 @dataclass(frozen=True)
 class Exported:
-    """A function to be written: its name there, what it computes, what its documentation says."""
+    """A function to be written: its name there, what it computes, what its documentation says, where it is from."""
 
     name: str
     program: Program
     doc: str
+    recording: Recording | None = None
 
 
 def identifier(text: str) -> str:
@@ -67,7 +71,9 @@ def read(caller: str, functions: Sequence[Any], prefix: str) -> list[Exported]:
             if stem not in found:
                 break
             stem = f"{base}_{k}"
-        found[stem] = Exported(stem, made, str(getattr(function, "__doc__", "") or ""))
+        state: Any = getattr(function, "state", None)
+        recording = None if state is None else state[0].recording
+        found[stem] = Exported(stem, made, str(getattr(function, "__doc__", "") or ""), recording)
     return list(found.values())
 
 
@@ -81,18 +87,63 @@ def needed_instructions(block: Block) -> set[int]:
     return needed  # type: ignore[return-value]
 
 
-def vectors(program: Program) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:
-    """Arguments and their results by the interpreter: of many random ones, those that rounding disturbs least.
+class _Tried(NamedTuple):
+    """States, their results, and how far rounding moves these: infinite where there are none."""
 
-    Quaternions need not be of length one here, nor loops closed: a program is a formula.
+    given: dict[str, np.ndarray]
+    exact: dict[str, np.ndarray]
+    off: np.ndarray
+
+
+def vectors(function: Exported) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:
+    """Arguments and their results by the interpreter: of many random ones, those that rounding disturbs least."""
+    program, (given, exact, off) = function.program, _tried(function)
+    best = [k for k in np.argsort(off)[:_VECTORS] if np.isfinite(off[k])]
+    return [([given[x.name][k] for x in program.inputs], [exact[y.name][k] for y in program.outputs]) for k in best]
+
+
+def check_single(caller: str, function: Exported) -> None:
+    """Refuse a function that has results in double precision, but not always in single precision."""
+    tried = _tried(function)
+    known = np.isfinite(tried.off)
+    found = interpret(function.program, tried.given, np.float32)
+    lost = known & ~np.all([np.isfinite(y.reshape(_TRIED, -1)).all(axis=1) for y in found.values()], axis=0)
+    if lost.any():
+        raise ArgumentError(
+            f"{caller}: {function.name} finds no results in single precision at {lost.sum()} of {known.sum()} states "
+            "where it does in double precision: it cannot close loops as finely as it has to; give scalar='double'"
+        )
+
+
+def _tried(function: Exported) -> _Tried:
+    """Random states, and what the interpreter finds there.
+
+    Quaternions need not be of length one here, nor loops closed: a program is a formula. Where one finds no results
+    then, as those that close loops do, configurations are those of the robot.
     """
+    program = function.program
     rng = np.random.default_rng(len(program.name))
     given = {x.name: rng.uniform(0.1, 1.0, (_TRIED, *x.shape)).astype(np.float32).astype(float) for x in program.inputs}
+    found = _results(program, given)
+    if np.isfinite(found.off).sum() < _VECTORS:
+        found = _results(program, given | _configurations(function))
+    return found
+
+
+def _results(program: Program, given: dict[str, np.ndarray]) -> _Tried:
     exact, moved = interpret(program, given), interpret(program, {k: x * (1.0 + 1e-7) for k, x in given.items()})
     off = np.zeros(_TRIED)
     for y in program.outputs:
         found, other = (x[y.name].reshape(_TRIED, -1) for x in (exact, moved))
         size = np.maximum(1.0, np.abs(found).max(axis=1, initial=0.0))
         off = np.maximum(off, np.abs(found - other).max(axis=1, initial=0.0) / size)
-    best = np.argsort(np.where(np.isfinite(off), off, np.inf))[:_VECTORS]
-    return [([given[x.name][k] for x in program.inputs], [exact[y.name][k] for y in program.outputs]) for k in best]
+    return _Tried(given, exact, np.where(np.isfinite(off), off, np.inf))
+
+
+def _configurations(function: Exported) -> dict[str, np.ndarray]:
+    """Configurations of the robot, for all arguments that are such."""
+    if function.recording is None:
+        return {}
+    names = [a.name for a in function.recording.arguments if a.is_configuration]
+    own = System(function.recording.model.mechanism).random(len(names), _STATES)
+    return {name: own[np.arange(_TRIED) % _STATES].astype(np.float32).astype(float) for name in names}

@@ -158,7 +158,7 @@ def _test(prefix: str, functions: Sequence[Exported]) -> str:
     cases = [
         f"  [{json.dumps(f.name)}, {_entries(given)}, {_entries(found)}],"
         for f in functions
-        for given, found in vectors(f.program)
+        for given, found in vectors(f)
     ]
     return "\n".join(
         [

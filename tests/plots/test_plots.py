@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 import sys
 from typing import Any
@@ -15,7 +16,7 @@ from fourbar.joints import Free, Revolute
 
 matplotlib = pytest.importorskip("matplotlib")
 
-from fourbar.plots.lines import euler, limbs, panels  # noqa: E402
+from fourbar.plots.lines import euler, group_titles, limbs, panels  # noqa: E402
 from fourbar.plots.sticks import flat_plane, stick_figure, tip_path  # noqa: E402
 from fourbar.plots.style import labels, too_long  # noqa: E402
 
@@ -257,11 +258,74 @@ def humanoid() -> fb.System:
     return b.frame("camera", "pelvis", position=(0.1, 0, 0)).build()
 
 
-def test_limbs_that_begin_alike_are_distinguished() -> None:
+def test_panels_say_from_where_to_where_a_limb_reaches() -> None:
+    """A left leg and a left arm begin alike; "left_hip" would be said of a panel that has the knee too."""
     of = limbs(humanoid().model.cluster_tree)
-    assert of["left_knee_joint"] == "left_hip" and of["left_elbow_joint"] == "left_shoulder"
-    titles = [axes.get_title(loc="left") for axes in motion(humanoid()).plot(what=["coordinates"]).axes]
-    assert {"angles: left_hip", "angles: right_hip", "angles: left_shoulder", "angles: right_shoulder"} <= {*titles}
+    assert of["left_knee_joint"] == "left_hip … left_knee" and of["left_elbow_joint"] == "left_shoulder … left_elbow"
+    found = titles(motion(humanoid()).plot(what=["coordinates"]))
+    assert found[2:] == [
+        "angles: left_hip … left_knee", "angles: left_shoulder … left_elbow",
+        "angles: right_hip … right_knee", "angles: right_shoulder … right_elbow",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        ([["FR_hip", "FR_calf"], ["FL_hip", "FL_calf"]], ["FR", "FL"]),
+        ([["torso_1_joint", "torso_2_joint", "head_1_joint", "head_2_joint"]], ["torso … head"]),
+        ([["arm_left_1", "arm_left_2", "gripper_left"]], ["arm_left … gripper_left"]),
+        ([["LHipYaw", "LHipRoll", "LKnee"], ["LArmYaw", "LArmRoll", "LElbow"]], ["LHip … LKnee", "LArm … LElbow"]),
+        ([["leg_lower", "leg_left"]], ["leg"]),  # whole words
+        ([["hip_yaw_1", "knee_1"], ["hip_yaw_2", "knee_2"]], ["hip_yaw_1 … knee_1", "hip_yaw_2 … knee_2"]),
+        ([["a"], ["b"]], ["a", "b"]),
+    ],
+)
+def test_titles_of_groups(groups: list[list[str]], expected: list[str]) -> None:
+    assert group_titles(groups) == expected
+
+
+def chain(links: int) -> fb.System:
+    """Links that hang on each other."""
+    b, parent = fb.Builder("chain"), "world"
+    for k in range(links):
+        b.body(f"link{k + 1}", parent=parent, joint=Revolute("xy"[k % 2]), position=(0, 0, -0.1), mass=0.1,
+               com=(0, 0, -0.05), inertia=(1e-4, 1e-4, 1e-4))  # fmt: skip
+        parent = f"link{k + 1}"
+    return b.build()
+
+
+def test_panels_of_a_long_chain_say_which_of_its_links_they_show() -> None:
+    robot = chain(40)
+    ends = [(1, 8), (9, 16), (17, 24), (25, 32), (33, 40)]
+    assert titles(motion(robot, 3).plot("coordinates")) == [f"angles: link{a} … link{b}" for a, b in ends]
+    axes = robot.plot_mass_matrix().axes[0]
+    rows = [(round(at), text.get_text()) for at, text in zip(axes.get_yticks(), axes.get_yticklabels(), strict=True)]
+    assert len(rows) > 10 and all(name == f"link{at + 1}" for at, name in rows)
+
+
+def test_a_force_that_stays_as_it_is_looks_constant() -> None:
+    """Not its rounding, magnified to the height of the panel."""
+    robot = fb.robots.double_pendulum()
+    run = fb.simulate(robot, [0.5, 0.0], duration=0.1, dt=0.01)
+    torque = 0.03 + 1e-16 * np.arange(len(run.t) * 2).reshape(-1, 2)
+    axes = run.plot(["torques"], torque=torque).axes[0]
+    assert np.ptp(axes.get_ylim()) > 0.003
+
+
+def test_numbers_of_the_vertical_axis_do_not_touch_it() -> None:
+    """Nor does its name: with a sign, they are long; of a tall robot, the axis has little room."""
+    axes = chain(40).plot().axes[0]
+    axes.figure.savefig(io.BytesIO(), format="png")
+    rises = [tick.label1 for tick in axes.zaxis.majorTicks]
+    assert [x.get_text() for x in rises] == ["−3.0", "−1.5"]
+    line = axes.transData.transform(np.array(axes.zaxis.line.get_data()).T)
+    x, y = line[np.argsort(line[:, 1])].T
+    for label in rises:
+        box = label.get_window_extent()
+        assert box.x0 > np.interp(0.5 * (box.y0 + box.y1), y, x) + 3.0
+    name = axes.zaxis.label.get_window_extent()
+    assert not any(name.overlaps(label.get_window_extent()) for label in rises)
 
 
 def test_long_names_lose_the_word_that_all_have() -> None:

@@ -13,10 +13,12 @@ from ..functions.angles import stored_joints, straight
 from ..joints.independence import turning
 from ..mechanism.mechanism import joint_of, velocity_names
 from ..tree.cluster_tree import GROUND, ClusterTree
+from .style import without_ending
 
 TOGETHER = 8  # lines that one panel shows and names
 _LIMB = 3  # joints that make a limb
 _FEW = 2  # lines of limbs that share a panel with others
+RANGE = " … "  # between the two ends of a group
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,25 +64,50 @@ def limbs(cluster_tree: ClusterTree) -> dict[str, str]:
     names: dict[int, list[str]] = {}
     for i, first in enumerate(of):
         names.setdefault(first, []).append(cluster_tree.moving[i].name)
-    called = _distinct([*names.values()])
+    called = group_titles([*names.values()])
     return {name: limb for own, limb in zip(names.values(), called, strict=True) for name in own}
 
 
-def _distinct(limbs: Sequence[Sequence[str]]) -> list[str]:
-    """Names of limbs from those of their joints: how all of one begin, and where several limbs begin alike,
-    such as a left leg and a left arm, how its first two do, else as the first."""
-    called = [""] * len(limbs)
-    for naming in (_beginning, lambda own: _beginning(own[:2]), lambda own: own[0]):
-        found = [name or naming(own) for name, own in zip(called, limbs, strict=True)]
+def group_titles(groups: Sequence[Sequence[str]]) -> list[str]:
+    """Titles of groups of names: how all of one begin, and where several begin alike, such as a left leg and a left
+    arm, or those of one do not, from where to where it reaches."""
+    called = [""] * len(groups)
+    for naming in (_beginning, _reach, _whole_reach):
+        found = [name or naming(own) for name, own in zip(called, groups, strict=True)]
         called = [name if found.count(name) == 1 else "" for name in found]
-    return [name or own[0] for name, own in zip(called, limbs, strict=True)]
+    return [name or own[0] for name, own in zip(called, groups, strict=True)]
 
 
 def _beginning(names: Sequence[str]) -> str:
-    """The common beginning of several names, without digits; empty if there is none."""
+    """The words in which several names begin alike, without digits; empty if there are none."""
     alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
-    common = "".join(letters[0] for letters in alike).rstrip("_-. 0123456789")
+    length = len([*alike])
+    while length and any(_inside_word(name, length) for name in names):
+        length -= 1
+    common = names[0][:length].rstrip("_-. 0123456789")
     return common if len(names) > 1 and len(common) > 1 else ""
+
+
+def _inside_word(name: str, at: int) -> bool:
+    """Whether a place in a name is inside one of its words: left_knee, LeftKnee and knee1 begin with a whole one."""
+    before, after = name[at - 1 : at], name[at : at + 1]
+    return before.isalpha() and after.isalpha() and not (before.islower() and after.isupper())
+
+
+def _reach(names: Sequence[str]) -> str:
+    """From where to where a group of names reaches: from how the first two begin to how the last two do, or from the
+    first to the last."""
+    short, common = without_ending(names), _beginning(names)
+    ends = []
+    for pair, alone in ((short[:2], short[0]), (short[-2:], short[-1])):
+        shared = _beginning(pair)
+        ends.append(shared if len(shared) > len(common) else alone)
+    return f"{ends[0]}{RANGE}{ends[1]}" if ends[0] != ends[1] else ""
+
+
+def _whole_reach(names: Sequence[str]) -> str:
+    """The first name and the last."""
+    return f"{names[0]}{RANGE}{names[-1]}" if len(names) > 1 else names[0]
 
 
 def euler(quaternion: np.ndarray) -> np.ndarray:
@@ -159,13 +186,11 @@ def panels(title: str, lines: Sequence[Line], most: int = TOGETHER) -> list[Pane
         by_limb: dict[str, list[Line]] = {}
         for line in own:
             by_limb.setdefault(line.limb, []).append(line)
-        rest: list[Line] = []
-        for limb, members in by_limb.items():
-            if len(members) <= _FEW:
-                rest += members
-                continue
-            parts = [members[i : i + most] for i in range(0, len(members), most)]
-            found += [Panel(f"{title}: {limb}", unit, tuple(part)) for part in parts]
+        large = [members for members in by_limb.values() if len(members) > _FEW]
+        parts = [members[i : i + most] for members in large for i in range(0, len(members), most)]
+        called = group_titles([[line.name for line in part] for part in parts])
+        found += [Panel(f"{title}: {x}", unit, tuple(part)) for x, part in zip(called, parts, strict=True)]
+        rest = [line for members in by_limb.values() if len(members) <= _FEW for line in members]
         parts = [rest[i : i + most] for i in range(0, len(rest), most)]
         found += [Panel(f"{title}: {_others(part)}", unit, tuple(part)) for part in parts]
     return found

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..mechanism.mechanism import joint_of
-from .lines import limbs
+from .lines import RANGE, group_titles, limbs
 from .style import DARK, EDGE, drawing, labels, load_matplotlib, too_long
 
 _WRITTEN = 7  # rows up to which entries are written as numbers
@@ -36,7 +36,7 @@ def plot_matrix(M: np.ndarray, names: Sequence[str], title: str, limb: Sequence[
             _write_entries(axes, M, sizes)
         _name_rows(axes, names, limb)
         filled = np.isfinite(sizes).sum()
-        axes.set_title(f"{filled} of {n * n} entries are not zero ({100.0 * filled / max(1, n * n):.0f} %)")
+        axes.set_title(f"{filled} of {n * n} entries are not zero ({100 * int(filled) // max(1, n * n)} %)")
         axes.spines[:].set_visible(True)
     return figure
 
@@ -59,8 +59,15 @@ def _name_rows(axes: Any, names: Sequence[str], limb: Sequence[str]) -> None:
         return
     starts = [i for i in range(n) if not i or limb[i] != limb[i - 1]]
     ends = [*starts[1:], n]
+    if len(starts) == 1:  # a chain: some of its names
+        some = range(0, n, -(-n // _NAMED))
+        written = labels([names[i] for i in some], short=True)
+        axes.set_xticks(some, written, rotation=90)
+        axes.set_yticks(some, written)
+        return
     middles = [0.5 * (a + b - 1) for a, b in zip(starts, ends, strict=True)]
-    written = labels([limb[a] for a in starts], short=False)
+    called = group_titles([names[a:b] for a, b in zip(starts, ends, strict=True)])
+    written = [RANGE.rstrip().join([x, "\n" + y]) if y else x for x, _, y in (z.partition(RANGE) for z in called)]
     axes.set_xticks(middles, written, rotation=90)
     axes.set_yticks(middles, written)
     axes.tick_params(length=0, colors=DARK)

@@ -17,6 +17,8 @@ _KINDS = {"rad": "angles", "m": "positions"}
 _MOST_POINTS = 4000  # of a line
 _NEAR = 0.1  # of its range: limits as near to a motion as this are drawn however many lines there are
 _CROWDED = 3  # lines from which on only such limits are drawn
+_CONSTANT = 1e-8  # of its size: lines that change less are drawn flat
+_ROOM = 0.1  # of their size: what is seen above and below them
 _WIDE, _HIGH = 5.6, 2.1  # of a panel, in inches
 
 
@@ -178,8 +180,17 @@ def draw_panel(axes: Any, t: np.ndarray, panel: Panel, short: bool) -> None:
     axes.set_ylabel(panel.unit)
     if len(t) > 1:
         axes.set_xlim(t[0], t[-1])
+    _calm_constants(axes)
     _draw_limits(axes, panel.lines)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), borderaxespad=0.3, handlelength=1.2)
+
+
+def _calm_constants(axes: Any) -> None:
+    """Do not magnify the rounding of lines that stay as they are."""
+    low, high = axes.get_ylim()
+    size = max(abs(low), abs(high))
+    if high - low < _CONSTANT * size:
+        axes.set_ylim(low - _ROOM * size, high + _ROOM * size)
 
 
 def _draw_limits(axes: Any, lines: Sequence[Line]) -> None:

@@ -17,6 +17,7 @@ _THIN = 0.1  # of that size: what a robot may be thick to be drawn flat
 _MOST_POSES = 12
 _SHORT_AXIS = 0.5  # of the longest axis: where few ticks have room
 _INNER = 0.8  # of an axis: where ticks are, so that those of two axes do not meet at a corner
+_PAD_Z, _PAD_NAME = 0, 10  # points between the vertical axis of a cube and its numbers, and its name
 _AXES = ("#c0392b", "#2e8b57", "#1f5fa8")  # of frames: x, y, z
 
 
@@ -129,16 +130,18 @@ def _finish(axes: Any, points: np.ndarray, which: list[int], named: bool) -> Non
         axes.set_aspect("equal", adjustable="datalim")
         axes.margins(0.12)
     else:
-        axes.set_zlabel("z [m]")
         middle, half = 0.5 * (points.max(axis=0) + points.min(axis=0)), 0.55 * np.ptp(points, axis=0)
         half = np.maximum(half, 0.35 * half.max() + 1e-9)
+        axes.set_zlabel("z [m]", labelpad=_PAD_NAME * half.max() / half[:2].max())  # matplotlib scales it by the width
         for k, axis in enumerate((axes.xaxis, axes.yaxis, axes.zaxis)):
             low, high = middle[k] - half[k], middle[k] + half[k]
             (axes.set_xlim, axes.set_ylim, axes.set_zlim)[k](low, high)
             few = 2 if half[k] < _SHORT_AXIS * half.max() else 4
             ticks = load_matplotlib().ticker.MaxNLocator(few).tick_values(low, high)
             axis.set_ticks([x for x in ticks if abs(x - middle[k]) < _INNER * half[k]])
-            axis.set_tick_params(pad=6 if k == 2 else 1)
+            axis.set_tick_params(pad=_PAD_Z if k == 2 else 1)
+        for label in axes.zaxis.get_ticklabels():
+            label.set_horizontalalignment("left")  # in the middle, those with a sign would touch the axis
         axes.set_box_aspect(half, zoom=0.84)
         axes.view_init(elev=18, azim=-58)
     if named and axes.get_legend_handles_labels()[1]:

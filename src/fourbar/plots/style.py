@@ -63,12 +63,18 @@ def too_long(names: Iterable[str]) -> bool:
 def labels(names: Sequence[str], short: bool) -> list[str]:
     """Names beside a picture: where they are to be short without the word in which all end, and those that are still
     too long with dots inside, but never two alike."""
-    if short and len(names) > 1:
-        ending = names[0][max(names[0].rfind(mark) for mark in "_-. ") :]
-        if 1 < len(ending) < len(names[0]) and all(name.endswith(ending) and name != ending for name in names):
-            names = [name.removesuffix(ending) for name in names]
+    if short:
+        names = without_ending(names)
     found = [shortened(name) for name in names]
     return found if len(set(found)) == len(set(names)) else list(names)
+
+
+def without_ending(names: Sequence[str]) -> list[str]:
+    """Names without the word in which all of several end, such as _joint."""
+    ending = names[0][max(names[0].rfind(mark) for mark in "_-. ") :] if len(names) > 1 else ""
+    if 1 < len(ending) < len(names[0]) and all(name.endswith(ending) and name != ending for name in names):
+        return [name.removesuffix(ending) for name in names]
+    return list(names)
 
 
 def shortened(name: str, most: int = _MOST) -> str:

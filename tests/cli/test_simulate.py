@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from fourbar import Builder, SingularError, System, robots
+from fourbar import Builder, SingularError, System, robots, simulate
 from fourbar.cli import arguments
 from fourbar.cli.main import main
 from fourbar.joints import Free, Prismatic, Revolute
@@ -253,9 +255,85 @@ def test_of_many_joints_those_that_move_most_are_drawn_and_named(
     (figure,) = seen
     figure.draw_without_rendering()
     joints, _, path, *_ = figure.axes
-    assert len(joints.get_legend().texts) == 8 and "the 8 that move most of 20" in joints.get_title(loc="left")
+    assert len(joints.get_legend().texts) == 8 and joints.get_title(loc="left").endswith(
+        "the 8 independent ones that move most, of 20"
+    )
     boxes = [x.get_window_extent() for x in (path.get_legend(), path._left_title)]
     assert not boxes[0].overlaps(boxes[1])
+
+
+def test_joints_stop_at_their_limits_if_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without, they go on, which is said with what to do."""
+    pytest.importorskip("matplotlib")
+    seen: list[Any] = []
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda self, *_, **__: seen.append(self))
+    command = ["simulate", "five_bar", "--output", str(tmp_path / "x.png"), "--duration"]
+    assert main([*command, "1"]) == 0
+    printed = capsys.readouterr()
+    assert re.search(
+        r"^joint limits +left by 2 joints, which would stop there with --limits$", printed.out, re.MULTILINE
+    )
+    assert "enforced in scenes only" in printed.err
+    assert main([*command, "3", "--limits"]) == 0
+    printed = capsys.readouterr()
+    assert re.search(r"^at the end +at rest$", printed.out, re.MULTILINE) and "beyond" not in printed.err
+    assert _number("residual", printed.out) < 1e-9 and _number("energy lost", printed.out) > 5.0
+    robot = robots.five_bar()
+    at = robot.names.coordinates.index("right_forearm")
+    free, stopped = (figure.axes[0].lines[at].get_ydata() for figure in seen)
+    low, high = robot.limits.lower[at], robot.limits.upper[at]
+    assert free.min() < low - 0.1 or free.max() > high + 0.1
+    assert stopped.min() > low - 0.01 and stopped.max() < high + 0.01
+
+
+@pytest.mark.slow
+def test_a_platform_does_not_fall_between_its_limits(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "stewart_platform", "--no-picture", "--limits", "--duration", "3"]) == 0
+    assert re.search(r"^at the end +at rest$", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_coordinates_are_called_as_info_does() -> None:
+    pytest.importorskip("matplotlib")
+    from fourbar.cli.picture import joints
+    from fourbar.plots.style import drawing
+
+    robot = robots.stewart_platform()
+    with drawing(4.0, 3.0, "") as figure:
+        axes = figure.add_subplot()
+        joints(axes, robot, np.array([0.0, 1.0]), robot.random(0, n=2))
+    names = [text.get_text() for text in axes.get_legend().texts]
+    assert "slide1" in names and any(re.fullmatch(r"cardan\d\.angle\d", name) for name in names)
+    assert "the 6 independent ones and 2 more, of 18" in axes.get_title(loc="left")
+
+
+@pytest.mark.parametrize(
+    ("robot", "options", "message"),
+    [("double_pendulum", [], "no joint of double_pendulum has limits"), ("delta", ["--no-passive"], "--no-passive")],
+)
+def test_limits_that_cannot_act(
+    robot: str, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["simulate", robot, "--limits", "--no-picture", *SHORT, *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_what_is_compiled_on_the_way_is_not_part_of_a_step(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the joints of a loop turn back it is followed by others, whose steps are compiled then."""
+    clock, made = [0.0], []
+
+    def slow_at_first(*args: Any, **options: Any) -> Any:
+        made.append(options["duration"])
+        clock[0] += 100.0 if len(made) < 3 else 0.006
+        return simulate(*args, **options)
+
+    monkeypatch.setattr("fourbar.cli.simulate.simulate", slow_at_first)
+    monkeypatch.setattr("fourbar.cli.simulate.time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    assert main(["simulate", "four_bar", "--duration", "0.2", "--no-picture"]) == 0
+    assert made[1:] == [0.2, 0.2] and re.search(r"^time per step +30 µs$", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_a_robot_falls_on_a_ground(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

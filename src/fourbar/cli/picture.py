@@ -19,6 +19,7 @@ from ..plots.sticks import stick_figure, tip_path
 from ..plots.style import COLOURS, DARK, EDGE, PALE, drawing, labels, too_long
 from ..sim import Trajectory
 from ..system.system import System
+from ..tree.assembly import coordinate_labels
 
 _MOST_LABELS = 8
 _LONGEST_LEGEND = 36  # characters that fit beside the title
@@ -62,7 +63,7 @@ def moved(robot: System, q: np.ndarray) -> PlottedJoints:
     every = robot.model.cluster_tree.moving
     flat = [(c, k) for c in every for k in range(len(c.lower))]
     kept = [i for i, (c, _) in enumerate(flat) if is_flat(c.joint)]
-    names = [flat[i][0].name if len(flat[i][0].lower) == 1 else f"{flat[i][0].name}.{flat[i][1]}" for i in kept]
+    names = [coordinate_labels(flat[i][0])[flat[i][1]] for i in kept]
     ends = ([getattr(flat[i][0], end)[flat[i][1]] for i in kept] for end in ("lower", "upper"))
     lower, upper = (np.array(x, float) for x in ends)
     turning = all(isinstance(flat[i][0].joint, Revolute) for i in kept)
@@ -81,11 +82,23 @@ def chosen(found: PlottedJoints, robot: System) -> PlottedJoints:
     return PlottedJoints([found.names[i] for i in kept], values, lower, upper, found.turning)
 
 
+def _choice(found: PlottedJoints, every: PlottedJoints, robot: System) -> str:
+    """Which joints were chosen, in words."""
+    independent = {*robot.names.velocities}
+    leading, all_leading = (sum(name in independent for name in x.names) for x in (found, every))
+    shown, total = len(found.names), len(every.names)
+    if all_leading in (0, total):
+        return f"the {shown} that move most of {total}"
+    if leading == shown:
+        return f"the {shown} independent ones that move most, of {total}"
+    return f"the {leading} independent ones and {shown - leading} more, of {total}"
+
+
 def joints(axes: Any, robot: System, t: np.ndarray, q: np.ndarray) -> None:
     """Coordinates of joints over time; where more than a few have limits as parts of their ranges, which are a band."""
     every = moved(robot, q)
     found = chosen(every, robot)
-    few = f", the {len(found.names)} that move most of {len(every.names)}" if found is not every else ""
+    few = f", {_choice(found, every, robot)}" if found is not every else ""
     limited = np.isfinite(found.lower) & np.isfinite(found.upper) & (found.upper > found.lower)
     label, values = "rad" if found.turning else "rad, m", found.values
     if not found.names:
@@ -94,7 +107,7 @@ def joints(axes: Any, robot: System, t: np.ndarray, q: np.ndarray) -> None:
         values = (found.values - found.lower) / (found.upper - found.lower)
         axes.axhspan(0.0, 1.0, color=BAND, zorder=0)
         axes.set_ylim(max(-1.0, min(-0.15, values.min())), min(2.0, max(1.15, values.max())))
-        axes.set_title(f"joints, and the range within their limits (band){few}")
+        axes.set_title(f"joints and their limits (band){few}")
         label = "part of the range"
     else:
         axes.set_title(("joint angles" if found.turning else "joint coordinates") + few)

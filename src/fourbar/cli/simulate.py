@@ -6,8 +6,10 @@ The crank-rocker (a four-bar) and the double pendulum start at rest and are comp
 robots start at a random configuration and velocity, the same in every run.
 With --ground, or where the file has a floor, the robot starts at rest on it (in the configuration "home" of its file,
 else the first, else the neutral one), contacts, limits and dry friction of the joints act, and the picture shows
-heights and contact forces. With --ground joints without damping get some, unless --no-passive is given. Exit code 1 if
-the picture could not be written (it needs matplotlib) or if the motion diverged before its end.
+heights and contact forces. With --ground joints without damping get some, unless --no-passive is given. With --limits
+a robot without a ground stops at its joint limits, which do not act otherwise: what is held by nothing but its limits,
+such as the platform of a hexapod, falls without end. Exit code 1 if the picture could not be written (it needs
+matplotlib) or if the motion diverged before its end.
 """
 
 from __future__ import annotations
@@ -29,8 +31,9 @@ from ..errors import ArgumentError, AssemblyError, FourbarError, SingularError
 from ..robots.crank_rocker import closed_form as of_crank_rocker
 from ..robots.pendulum import closed_form as of_double_pendulum
 from ..sim import SimulationWarning, Trajectory, simulate
+from ..sim.applied_forces import beyond_limits
 from ..system.system import System
-from . import contact_simulation, table
+from . import contact_simulation, limits_simulation, table
 from .arguments import (
     DEFAULT_ROBOT,
     add_robot,
@@ -46,6 +49,7 @@ from .progress import PLOT_EXTRA, progress
 _MOST_RECORDED = 20_000
 _MOST_STEPS = 10**10
 _START = {"crank_rocker": (2.0, -1.6, 1.9), "double_pendulum": (1.7, 0.5)}  # loops are closed near it
+_MOST_REPEATED = 10_000  # steps that are made a second time, to measure them
 _SPEED = 0.5  # standard deviation of the velocities at the start
 _CLOSED_FORM: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "crank_rocker": of_crank_rocker,
@@ -66,6 +70,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ),
     )  # fmt: skip
     parser.add_argument("--friction", type=not_negative, metavar="MU", help="friction of the ground (default: 0.8)")
+    parser.add_argument(
+        "--limits", action="store_true", help="without a ground, let joints stop at their limits (on one they do)"
+    )
     parser.add_argument("--no-contacts", action="store_true", help="ignore the floor of the file")
     parser.add_argument(
         "--no-passive", action="store_true", help="ignore springs and damping of the joints; with --ground, add none"
@@ -81,12 +88,18 @@ def run(args: argparse.Namespace) -> int:
     robot = read_robot(args.robot, **reading_options(args))
     print_warnings(robot, args.robot)
     ground = _ground(args)
+    if args.limits and args.no_passive:
+        raise ArgumentError("--limits cannot be combined with --no-passive: where limits act, springs and damping do")
     contacts = not args.no_contacts and contact_simulation.touches(robot, ground)
     draw = None if args.no_picture else _drawing(args.output, contacts)
     with _printed_warnings():
         if contacts:
             found: Any = _touched(robot, ground, args.duration, args.dt, calm=ground.asked and not args.no_passive)
             rows = contact_simulation.rows(robot, found, args.dt)
+        elif args.limits:
+            every = -(-_steps(robot, args.duration, args.dt) // _MOST_RECORDED)
+            found = limits_simulation.measure(robot, _start(robot), args.duration, args.dt, every, _counted([0]))
+            rows = limits_simulation.rows(robot, found, args.dt)
         else:
             found = _measure(robot, args.duration, args.dt, passive=not args.no_passive)
             rows = _rows(robot, found, args.dt)
@@ -193,11 +206,23 @@ def _measure(robot: System, duration: float, dt: float, passive: bool) -> Simula
             f"the simulation diverged or was interrupted after {trajectory.t[-1]:g} s; if it diverged, try a shorter "
             f"step than --dt {dt:g} s"
         )
+    if robot.mechanism.loops:
+        seconds = _repeated(robot, q, v, min(steps, _MOST_REPEATED), dt, passive) * steps
     kinetic = robot.kinetic_energy(trajectory.q, trajectory.v)
     energy = kinetic + robot.potential_energy(trajectory.q) + trajectory.lost
     if passive:
         energy = energy + robot.spring_energy(trajectory.q)
     return SimulationSummary(trajectory, passive, (energy - energy[0]) / (kinetic.max() or 1.0), steps, seconds)
+
+
+def _repeated(robot: System, q: np.ndarray, v: np.ndarray, steps: int, dt: float, passive: bool) -> float:
+    """Seconds per step of a motion that was simulated before: the first time, where loops turn back, steps in the
+    velocities of other joints are compiled on the way."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SimulationWarning)
+        begin = time.perf_counter()
+        simulate(robot, q, v, duration=steps * dt, dt=dt, passive=passive, every=steps)
+        return (time.perf_counter() - begin) / steps
 
 
 def _start(robot: System) -> tuple[np.ndarray, np.ndarray]:
@@ -225,6 +250,7 @@ def _rows(robot: System, result: SimulationSummary, dt: float) -> list[tuple[str
         ("time per step", table.duration(result.seconds / result.steps)),
         ("energy drift", f"{np.abs(result.drift).max():.1e} of the largest kinetic energy"),
         *_passive(robot, result),
+        *_limits(robot, result.trajectory),
         *([("loop gap", f"{gap:.1e} at most")] if robot.nq > robot.nv and robot.mechanism.loops else []),
         _exactness(robot, result),
     ]
@@ -244,6 +270,15 @@ def _passive(robot: System, result: SimulationSummary) -> list[tuple[str, str]]:
         rows += [(label, ", ".join(found))] if found else []
     lost = result.trajectory.lost[-1]
     return [*rows, *([("lost to damping", f"{lost:.4g} J")] if lost else [])]
+
+
+def _limits(robot: System, trajectory: Trajectory) -> list[tuple[str, str]]:
+    """A line about joints that moved beyond their limits, if there are any."""
+    beyond = beyond_limits(robot, trajectory.t, trajectory.q)
+    if beyond is None:
+        return []
+    count = len(beyond.joints)
+    return [("joint limits", f"left by {count} joint{'s' if count > 1 else ''}, which would stop there with --limits")]
 
 
 def _exactness(robot: System, result: SimulationSummary) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,23 +60,37 @@ def warn_of_contacts(robot: System, caller: str = "simulate") -> None:
         )
 
 
-def warn_of_limits(robot: System, t: np.ndarray, q: np.ndarray) -> None:
-    """Warn of joints that left their limits in a motion q (n, ..., nq): nothing stops them there."""
+class BeyondLimits(NamedTuple):
+    """Joints that left their limits in a motion, and when the first did (s)."""
+
+    joints: list[str]
+    since: float
+
+
+def beyond_limits(robot: System, t: np.ndarray, q: np.ndarray) -> BeyondLimits | None:
+    """The joints that left their limits in a motion q (n, ..., nq), if any did."""
     joints = robot.model.cluster_tree.moving
     lower, upper = (np.array([x for c in joints for x in getattr(c, end)]) for end in ("lower", "upper"))
     if not (np.isfinite(lower).any() or np.isfinite(upper).any()):
-        return
+        return None
     reached = robot.expand(q)
     outside = ((reached < lower) | (reached > upper)).reshape(len(t), -1, len(lower))
     beyond = (outside & ~outside[0]).any(axis=1)  # a sample that starts there does so on purpose
-    if beyond.any():
-        owner = [c.name for c in joints for _ in c.lower]
-        left = list(dict.fromkeys(name for name, out in zip(owner, beyond.any(axis=0), strict=True) if out))
-        when = t[int(np.argmax(beyond.any(axis=1)))]
+    if not beyond.any():
+        return None
+    owner = [c.name for c in joints for _ in c.lower]
+    left = list(dict.fromkeys(name for name, out in zip(owner, beyond.any(axis=0), strict=True) if out))
+    return BeyondLimits(left, float(t[int(np.argmax(beyond.any(axis=1)))]))
+
+
+def warn_of_limits(robot: System, t: np.ndarray, q: np.ndarray) -> None:
+    """Warn of joints that left their limits in a motion q (n, ..., nq): nothing stops them there."""
+    beyond = beyond_limits(robot, t, q)
+    if beyond is not None:
         warn(
             (
-                f"simulate: {_listed(left)} moved beyond the limits (first at t = {when:.4g} s): joint limits are not "
-                "enforced"
+                f"simulate: {_listed(beyond.joints)} moved beyond the limits (first at t = {beyond.since:.4g} s): "
+                "joint limits are enforced in scenes only, such as fb.Scene(robot)"
             ),
             SimulationWarning,
         )

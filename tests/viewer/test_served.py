@@ -181,3 +181,22 @@ def test_a_drag_brings_a_looped_robot_to_the_handle(serve: Callable[..., fb.View
     assert np.allclose(values, posing.posture.values(shown.q))
     shown.q = robot.neutral()
     assert np.allclose(shown.q, robot.neutral())
+
+
+def test_a_robot_without_random_configurations_stays_and_says_so(
+    serve: Callable[..., fb.View], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of some files no sample closes the loops within the limits: the button must not fail where nobody sees it."""
+    robot = fb.robots.four_bar()
+    shown = serve(robot)
+    before = shown.q
+    shown.control.randomize()
+    after = shown.q
+    assert not np.array_equal(after, before)
+
+    def none(*_: Any, **__: Any) -> Any:
+        raise fb.AssemblyError("no closed configuration within the limits")
+
+    monkeypatch.setattr(type(robot), "random", none)
+    shown.control.randomize()
+    assert np.array_equal(shown.q, after) and "no closed configuration" in shown.control._said.content

@@ -154,6 +154,17 @@ def test_the_ellipsoid_has_the_inertia_of_its_body() -> None:
     assert np.allclose(found[1] @ np.diag(found[0]) @ found[1].T, R @ np.diag(half) @ R.T)
 
 
+def test_an_ellipsoid_larger_than_the_robot_does_not_hide_it() -> None:
+    """A rotor of a gram with the inertia of a wheel, as some files have it."""
+    b = fb.Builder("arm")
+    b.body("upper", joint=fb.joints.Revolute("y"), mass=1.0, com=(0.2, 0, 0), inertia=(0.01, 0.01, 0.01))
+    b.body("rotor", parent="upper", joint=fb.joints.Revolute("y"), position=(0.4, 0, 0), mass=1e-3,
+           inertia=(1e-3, 1e-3, 1e-3))  # fmt: skip
+    items = {item.name: item for item in draw(b.build()).items if item.layer == "inertia"}
+    good, doubtful = items["upper/inertia"].colour, items["rotor/inertia"].colour
+    assert doubtful[3] < 0.1 < good[3] and doubtful[0] > doubtful[2] and good[2] > good[0]
+
+
 def test_the_ground_is_where_the_terrain_is() -> None:
     bounds = np.array([[-0.5, -0.5, 0.0], [0.5, 0.5, 1.0]])
     slope = fb.Plane(point=(0.0, 0.0, -0.2), normal=(0.3, 0.0, 1.0))

@@ -17,6 +17,8 @@ _AXIS: Colour = (0.55, 0.10, 0.65, 1.0)
 _MASS: Colour = (0.93, 0.70, 0.10, 1.0)
 _WHOLE: Colour = (0.85, 0.12, 0.12, 1.0)
 _INERTIA: Colour = (0.25, 0.60, 0.75, 0.35)
+_LARGE: Colour = (0.86, 0.20, 0.18, 0.06)
+_HALF = 0.5  # of the robot's size: ellipsoids with a longer half axis are doubtful
 _FRAME = 0.05  # length of the axes of a frame, of the robot's size
 
 
@@ -78,7 +80,8 @@ def half_axes(body: Body) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def inertias(mechanism: Mechanism, size: float) -> list[Item]:
-    """Ellipsoids of the same mass and inertia as the bodies."""
+    """Ellipsoids of the same mass and inertia as the bodies; larger ones than the robot faint and red, since they would
+    hide it, and since a file rarely means what they say."""
     found = []
     for k, body in enumerate(mechanism.bodies):
         made = half_axes(body)
@@ -86,5 +89,6 @@ def inertias(mechanism: Mechanism, size: float) -> list[Item]:
             half = np.maximum(made[0], 1e-3 * size)
             T = np.eye(4)
             T[:3, :3], T[:3, 3] = made[1], body.com
-            found.append(Item(f"{body.name}/inertia", "inertia", k, triangles.ellipsoid(*half.tolist()), _INERTIA, T))
+            colour, solid = _LARGE if half.max() > _HALF * size else _INERTIA, triangles.ellipsoid(*half.tolist())
+            found.append(Item(f"{body.name}/inertia", "inertia", k, solid, colour, T))
     return found

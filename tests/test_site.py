@@ -1,12 +1,18 @@
-"""The documentation site: its links."""
+"""The documentation site: its links, and pages that stand two libraries side by side."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-SCRIPT = Path(__file__).parents[1] / "docs" / "check_links.py"
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+SCRIPT = DOCS / "check_links.py"
+_PAIR = re.compile(r"<!-- needs: (\S+) -->\n```python\n(.*?)```\n\n```python\n(.*?)```", re.DOTALL)
+_COLUMN = 59  # letters that half the width of the site shows, in the size of site.css
 
 
 def test_links_that_lead_nowhere_are_listed(tmp_path: Path) -> None:
@@ -26,3 +32,12 @@ def test_links_that_lead_nowhere_are_listed(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text('<a href="a/b.html#there">x</a>')
     done = subprocess.run([sys.executable, SCRIPT, tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("library", ["pinocchio", "mujoco", "drake"])
+def test_ten_tasks_stand_side_by_side_and_fit(library: str) -> None:
+    text = (DOCS / f"from_{library}.md").read_text(encoding="utf-8")
+    tasks = re.split(r"^## \d+\. ", text, flags=re.MULTILINE)[1:]
+    assert len(tasks) == 10 and all(_PAIR.search(task) for task in tasks)
+    lines = [line for pair in _PAIR.finditer(text) for line in (pair[2] + pair[3]).splitlines()]
+    assert [line for line in lines if len(line) > _COLUMN] == []

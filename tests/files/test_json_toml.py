@@ -285,3 +285,20 @@ def robots(draw: st.DrawFn) -> Mechanism:
 def test_any_robot(mechanism: Mechanism) -> None:
     for format in ("json", "toml"):
         same(back(mechanism, format), mechanism)
+
+
+@pytest.mark.parametrize("ending", ["json", "toml"])
+def test_meshes_are_found_beside_the_file_and_in_folders(ending: str, tmp_path: Path) -> None:
+    """As in other formats, and nowhere else."""
+    (tmp_path / "inner").mkdir()
+    for name in ("a.stl", "inner/b.stl"):
+        (tmp_path / name).touch()
+    b = fb.Builder("arm")
+    shapes = [Geometry("mesh", mesh=name) for name in ("a.stl", "package://inner/b.stl", "c.stl", "../outside.stl")]
+    b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, inertia=(0.1, 0.1, 0.1), geometry=shapes)
+    robot = b.build()
+    (tmp_path.parent / "outside.stl").touch()
+    robot.save(tmp_path / f"arm.{ending}")
+    again = fb.load(tmp_path / f"arm.{ending}", folders=[tmp_path])
+    files = [x.file for x in again.mechanism.bodies[0].geometry]
+    assert again == robot and files == [str(tmp_path / "a.stl"), str(tmp_path / "inner" / "b.stl"), "", ""]

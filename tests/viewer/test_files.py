@@ -203,3 +203,31 @@ def test_files_say_that_a_mesh_is_missing(name: str, tmp_path: Path) -> None:
     moved = fb.Trajectory(np.arange(2.0), np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(2), robot)
     with pytest.warns(UserWarning, match=r"arm\.stl.*boxes are drawn instead"):
         moved.save(tmp_path / name)
+
+
+MESHED = """<robot name="arm"><link name="base"/><link name="rod"><inertial><mass value="1"/><origin xyz="0 0 -.2"/>
+<inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial>
+<visual><geometry><mesh filename="{0}"/></geometry></visual></link>
+<joint name="swing" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("address", ["package://arm/meshes/rod.obj", "../meshes/rod.obj", "../meshes/gone.obj"])
+def test_a_recording_finds_the_meshes_of_its_robot(address: str, tmp_path: Path) -> None:
+    """Where they were when it was recorded, from any folder; what was missing then still is."""
+    pytest.importorskip("trimesh")
+    package = tmp_path / "share" / "arm"
+    (package / "urdf").mkdir(parents=True)
+    (package / "meshes").mkdir()
+    (package / "package.xml").write_text("<package/>", encoding="utf-8")
+    (package / "meshes" / "rod.obj").write_text("v 0 0 0\nv 0 0 -1\nv .1 0 0\nf 1 2 3\n", encoding="utf-8")
+    (package / "urdf" / "arm.urdf").write_text(MESHED.format(address), encoding="utf-8")
+    robot = fb.load(package / "urdf" / "arm.urdf", folders=[package])
+    run = fb.Trajectory(np.arange(2.0), np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(2), robot)
+    missing = "gone" in address
+    run.save(tmp_path / "run.npz")
+    drawing = load_recording(tmp_path / "run.npz").drawing()
+    assert bool(drawing.notes) == missing
+    again = fb.Trajectory.load(tmp_path / "run.npz").robot
+    assert again is not None and [x.file for b in again.mechanism.bodies for x in b.geometry] == [
+        "" if missing else str(package / "meshes" / "rod.obj")
+    ]

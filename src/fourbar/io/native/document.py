@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ...errors import ArgumentError, ModelError
+from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import Mechanism
 from ..documents import Document
+from ..meshes import Meshes
 from ..report import Place, Reading, Report
 from ..source import Options, Source
 from .read import Places, from_plain
@@ -30,5 +32,16 @@ def read_whole(
         if isinstance(error, ModelError):
             raise
         reading.fail(Place(reading.file, 1), str(error))
+    mechanism = _with_meshes(mechanism, Meshes(options.folders, source.folder))
     places = Places(document.data, document.lines, source.name)
     return mechanism, replace(reading.close(), places=places)
+
+
+def _with_meshes(mechanism: Mechanism, meshes: Meshes) -> Mechanism:
+    """The mechanism with the files of its meshes, where they are found."""
+
+    def found(shapes: tuple[Geometry, ...]) -> tuple[Geometry, ...]:
+        return tuple(replace(x, file=meshes.find(x.mesh).path) if x.mesh else x for x in shapes)
+
+    bodies = tuple(replace(body, geometry=found(body.geometry)) for body in mechanism.bodies)
+    return replace(mechanism, bodies=bodies, world=found(mechanism.world))

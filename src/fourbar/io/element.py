@@ -161,7 +161,8 @@ class Element:
         second, said = others[0], f"a second <{first.tag}>; the first"
         if not self.reading.is_waived(second.key):
             fix = f"remove one of them; or use the first with waive=[{second.key!r}]"
-            second.fail(f"{said} is at line {first.line}, and only one is allowed", fix)
+            message = f"{said} is at line {first.line}, and only one is allowed"
+            self.reading.fail(second.place, message, fix, second.key)
         for extra in others:
             extra.mark("*")
         self.reading.note(second.place, f"{said}, at line {first.line}, is used (waived)", key=second.key)

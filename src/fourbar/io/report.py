@@ -275,9 +275,9 @@ class Reading:
         """Something not understood, or impossible, that affects the dynamics."""
         self._judge("error", place, message, fix, key)
 
-    def fail(self, place: Place, message: str, fix: str = "") -> NoReturn:
-        """Something that cannot be read at all: give up this element."""
-        raise ParseError(Report((Finding("error", message, fix, *place),)))
+    def fail(self, place: Place, message: str, fix: str = "", key: str = "") -> NoReturn:
+        """Something that cannot be read at all: give up this element. `key`: what can be waived all the same."""
+        raise ParseError(Report((Finding("error", message, fix, *place, key),)))
 
     def is_waived(self, key: str) -> bool:
         """Whether the user accepts findings of this key: a trailing part of its path is named."""

@@ -18,7 +18,7 @@ from .bodies import BALL, FREE
 from .contacts import colliding
 from .lines import ElementLines
 from .names import MjcfNames
-from .passive import passive, switched_off
+from .passive import passive, signed, switched_off
 from .switches import CONTACT as CONTACTS
 from .switches import GRAVITY, is_off
 
@@ -56,6 +56,7 @@ class Findings:
         self._medium()
         self._bodies()
         self._joints()
+        self._negative()
         self._sites()
         self._the_rest()
 
@@ -89,6 +90,19 @@ class Findings:
                 self.reading.warn(place, message, key="body@mocap")
             if m.body_plugin[i] >= 0:
                 self.reading.doubt(place, f"body {name!r}: its plugin is ignored", "", "body/plugin")
+
+    def _negative(self) -> None:
+        """Damping, friction and springs that drive joints."""
+        m, acting = self.model, signed(self.model)
+        for j, name in enumerate(self.names.joints):
+            first = m.jnt_dofadr[j]
+            found = {"damping": acting.damping[first], "frictionloss": acting.friction[first]}
+            for attribute, value in {**found, "stiffness": acting.stiffness[j]}.items():
+                if value < 0.0:
+                    message = f"joint {name!r}: {attribute}={value:g} is negative; without it there is none"
+                    self.reading.doubt(
+                        self.lines.of("joint", name), message, "write a number ≥ 0", f"joint@{attribute}"
+                    )
 
     def _joints(self) -> None:
         m = self.model

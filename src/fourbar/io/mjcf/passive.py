@@ -36,7 +36,12 @@ def _written(model: Any) -> Passive:
 
 
 def passive(model: Any) -> Passive:
-    """The passive forces that act: zero where the file switches them off."""
+    """The passive forces that act: zero where the file switches them off, or where they are negative."""
+    return Passive(*(np.maximum(x, 0) for x in signed(model)))
+
+
+def signed(model: Any) -> Passive:
+    """The same with the signs of the file."""
     written = _written(model)._asdict()
     return Passive(**{key: np.zeros_like(x) if is_off(model, _OFF[key][0]) else x for key, x in written.items()})
 

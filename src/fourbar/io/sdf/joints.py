@@ -189,10 +189,18 @@ def _report_unused(axis: Element, kind: str) -> None:
     axis.mark("*")
 
 
+def _resistance(dynamics: Element | None, tag: str) -> float:
+    """A number of <dynamics> that is not negative; none where it is, and that is waived."""
+    value = 0.0 if dynamics is None else number(dynamics, tag, 0.0)
+    if value < 0.0 and dynamics is not None:
+        message = f"<{tag}> {value:g} is negative; without it there is none"
+        dynamics.reading.doubt(dynamics.place, message, "write a number ≥ 0", f"{dynamics.key}/{tag}")
+    return max(value, 0.0)
+
+
 def _axis(element: Element, item: NamedFrame, kind: str, pose: Pose, resolver: Resolver) -> Axis:
     direction = _direction(element, item, pose, resolver)
     dynamics, limit = element.child("dynamics"), element.child("limit")
-    of = lambda owner, tag, default: default if owner is None else number(owner, tag, default)  # noqa: E731
     lower, upper = (_bound(limit, tag, sign) for tag, sign in (("lower", -1.0), ("upper", 1.0)))
     if limit is not None:
         limit.mark("stiffness", "dissipation")
@@ -208,8 +216,9 @@ def _axis(element: Element, item: NamedFrame, kind: str, pose: Pose, resolver: R
         element.reading.warn(element.place, "initial_position is ignored", key="axis/initial_position")
     return Axis(
         direction, lower, upper,
-        damping=of(dynamics, "damping", 0.0), friction=of(dynamics, "friction", 0.0),
-        stiffness=of(dynamics, "spring_stiffness", 0.0), rest=of(dynamics, "spring_reference", 0.0),
+        damping=_resistance(dynamics, "damping"), friction=_resistance(dynamics, "friction"),
+        stiffness=_resistance(dynamics, "spring_stiffness"),
+        rest=0.0 if dynamics is None else number(dynamics, "spring_reference", 0.0),
         max_force=_most(limit, "effort"), max_velocity=_most(limit, "velocity"),
     )  # fmt: skip
 

@@ -91,7 +91,10 @@ def _read_dynamics(element: Element, joint: Joint) -> dict[str, Any]:
             found["rest"] = dynamics.number("spring_reference", 0.0)
     for name, value in found.items():
         if name != "rest" and (min(value) if isinstance(value, tuple) else value) < 0.0:
-            dynamics.fail(f"{name}={value} is negative")
+            said = "spring_stiffness" if name == "stiffness" else name
+            message = f"{said}={value} is negative; without it there is none"
+            dynamics.reading.doubt(dynamics.place, message, "write a number ≥ 0", f"{dynamics.key}@{said}")
+            found[name] = 0.0
     return found if joint.nv else {}
 
 

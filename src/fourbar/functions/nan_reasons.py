@@ -16,7 +16,7 @@ from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import split
 from ..tree.embedding import LoopEmbedding
 from ..tree.solid import is_solid
-from .angles import describe_endless_angle, spins, stored_joints, straight
+from .angles import describe_endless_angle, endless_angles, spins, stored_joints, straight
 
 if TYPE_CHECKING:
     from ..compile.kernel import WatchedEntries
@@ -88,6 +88,31 @@ def zero_quaternion(cluster_tree: ClusterTree, argument: str, rows: np.ndarray) 
                     "the identity is (1, 0, 0, 0). Start from robot.neutral()"
                 )
     return ""
+
+
+def wrong_coordinates(cluster_tree: ClusterTree, argument: str, rows: np.ndarray) -> str:
+    """What is wrong with configurations (n, nq) of which some describe no placement; nothing in most."""
+    from ..compile.elementary import LARGEST_ANGLE
+
+    wrong = zero_quaternion(cluster_tree, argument, rows)
+    if wrong or not (np.abs(rows) > LARGEST_ANGLE).any():
+        return wrong
+    return describe_endless_angle(cluster_tree, argument, rows)
+
+
+def without_wrong_coordinates(cluster_tree: ClusterTree, function: str, q: np.ndarray) -> np.ndarray:
+    """Configurations (..., nq), with NaN and a warning for those that describe no placement; an error for one."""
+    why = wrong_coordinates(cluster_tree, "q", q.reshape(-1, q.shape[-1]))
+    if not why:
+        return q
+    if q.ndim == 1:
+        raise CoordinateError(f"{function}: {why}")
+    warn(f"in some samples of {why}; these are NaN", RuntimeWarning)
+    lost = endless_angles(cluster_tree, q)
+    for _, joint, first in stored_joints(cluster_tree):
+        for k in joint.quaternions:
+            lost = lost | lacks_direction(q[..., first + k : first + k + 4])
+    return np.where(lost[..., None], np.nan, q)
 
 
 def _massless_joint(cluster_tree: ClusterTree) -> str:

@@ -11,7 +11,7 @@ from ..arrays import Argument, to_array, to_count
 from ..contact.candidates import OneOf, reported_gaps
 from ..contact.step_rollout import Taken
 from ..errors import ArgumentError, CoordinateError, unknown
-from ..functions.nan_reasons import zero_quaternion
+from ..functions.nan_reasons import wrong_coordinates
 from ..functions.rollout import GIVEN, NONE
 from ..functions.step_end import OBSERVED
 from .given_numbers import nominal, read_numbers
@@ -201,7 +201,7 @@ class Batch:
         which = self._which("reset", ids)
         new_q, new_v = np.empty_like(self.q[which]), np.zeros_like(self.v[which])
         new_q[...] = self.scene.robot.neutral() if q is None else self._finite("q", q, new_q)
-        if q is not None and (why := zero_quaternion(self.scene.robot.model.cluster_tree, "q", new_q)):
+        if q is not None and (why := wrong_coordinates(self.scene.robot.model.cluster_tree, "q", new_q)):
             raise CoordinateError(f"reset: {why}")
         if v is not None:
             new_v[...] = self._finite("v", v, new_v)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Argument, batch_shape, to_array, to_count
 from ..errors import ArgumentError
+from ..functions.nan_reasons import without_wrong_coordinates
 from ..representation import counted
 from ..system.system import System
 from ..tree.closed_positions import are_closed
@@ -32,6 +33,7 @@ def started(robot: System, q: np.ndarray, still: np.ndarray) -> np.ndarray:
     """q with quaternions of unit length; refuses coordinates that describe no placement. Loops stay as they are: where
     they are ill-conditioned, closing them again would move them.
     """
+    q = without_wrong_coordinates(robot.model.cluster_tree, "simulate", q)
     start = robot.integrate(q, still, _UNIT_TIME)
     at = 0
     for cluster in robot.model.cluster_tree.clusters:

@@ -18,7 +18,7 @@ from ..contact.model import ContactModel, compiled_step, rows
 from ..contact.step_rollout import Force, Taken, contact_rollout
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, CoordinateError, unknown, warn
-from ..functions.nan_reasons import zero_quaternion
+from ..functions.nan_reasons import wrong_coordinates
 from ..functions.rollout import GIVEN, NONE
 from ..io.mesh_hulls import hull_of
 from ..once import cached_property, recently_made
@@ -269,7 +269,7 @@ class Scene(Staged):
         for name, x in (("q", q), ("v", v)):
             if x.size and not np.isfinite(x).all(axis=-1).any():  # in a batch, samples that are not finite are marked
                 raise ArgumentError(f"{caller}: {name} is NaN or infinite; a motion starts from finite numbers")
-        if q.ndim == 1 and (why := zero_quaternion(self.robot.model.cluster_tree, "q", q[None])):
+        if q.ndim == 1 and (why := wrong_coordinates(self.robot.model.cluster_tree, "q", q[None])):
             raise CoordinateError(why)
         batch = batch_shape(caller, arguments, [q, v])
         q, v = (np.broadcast_to(x, (*batch, x.shape[-1])).copy() for x in (q, v))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ArgumentError, AssemblyError, CoordinateError, SingularError, unknown, warn
 from ..functions.angles import describe_endless_angle, endless_angles, stored_joints
-from ..functions.nan_reasons import lacks_direction, toggled
+from ..functions.nan_reasons import lacks_direction, toggled, without_wrong_coordinates
 from ..linalg import finite, smallest
 from ..tolerances import CLOSED
 from ..tree.cluster_tree import ClusterTree
@@ -73,7 +73,7 @@ def assemble(cluster_tree: ClusterTree, q: Any, keep: Sequence[str]) -> np.ndarr
     for name in keep:
         if name not in known:
             raise unknown("moving joint", name, known)
-    array = stored("assemble", "q", cluster_tree.nq, q).copy()
+    array = without_wrong_coordinates(cluster_tree, "assemble", stored("assemble", "q", cluster_tree.nq, q)).copy()
     rows = array.reshape(-1, cluster_tree.nq)
     lost = np.zeros(len(rows), bool)
     for cluster, tie, own in implicit(cluster_tree):

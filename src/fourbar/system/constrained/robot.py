@@ -13,6 +13,7 @@ from ...arrays import Argument, to_array
 from ...errors import ArgumentError, ModelError
 from ...functions.arguments import Q
 from ...functions.function import make_method
+from ...functions.nan_reasons import without_wrong_coordinates
 from ...functions.registry import Method
 from ...linalg import ranks
 from ...once import cached_property
@@ -406,7 +407,8 @@ class Constrained(Frozen):
         Newton's steps lead there from q, else from starts beside it: near, but not the nearest of all.
         """
         argument = Argument("q", (self.system.nq,))
-        found = self._closed(np.array(to_array("project", argument, q)))
+        array = np.array(to_array("project", argument, q))
+        found = self._closed(without_wrong_coordinates(self._model.cluster_tree, "project", array))
         return found if v is None else (found, self.impulse(found, v)[0])
 
     def _closed(self, q: np.ndarray) -> np.ndarray:

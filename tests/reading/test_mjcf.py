@@ -247,7 +247,7 @@ DOUBTS = {  # text, key to waive it, words
     ),
     "flex": (
         model(HINGE + '<body name="c" pos="3 0 0"><flexcomp name="f" type="grid" count="2 2 1" dim="2"/></body>'),
-        "deformable/flex", "1 flexible bodies",
+        "deformable/flex", "1 flexible body is",
     ),
     "armature on a tendon": (
         model(TWO, FIXED.format("") + '<actuator><motor tendon="u" armature=".1"/></actuator>'),

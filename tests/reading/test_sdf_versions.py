@@ -164,3 +164,19 @@ def test_shapes_may_be_placed_in_other_frames() -> None:
     frame = '<frame name="f"><pose>1 2 3 0 0 0</pose></frame>'
     text = sdf(frame + link("a", "0 2 0 0 0 0", more=f"{shape}</geometry></visual>") + FIX)
     assert load(text, strict=True).mechanism.bodies[0].geometry[0].placement.position == (1.0, 0.0, 4.0)
+
+
+@pytest.mark.parametrize("tag", ["lower", "upper", "effort", "velocity"])
+@pytest.mark.parametrize("word", ["low", "nan", ""])
+def test_a_limit_that_is_no_number_can_be_waived(tag: str, word: str) -> None:
+    limits = {"lower": "-1", "upper": "1", "effort": "5", "velocity": "2"} | {tag: word}
+    inside = "<limit>" + "".join(f"<{x}>{y}</{x}>" for x, y in limits.items()) + "</limit>"
+    text = (
+        '<sdf version="1.9"><model name="m"><link name="a"/><joint name="j" type="revolute"><parent>world</parent>'
+        f"<child>a</child><axis><xyz>0 0 1</xyz>{inside}</axis></joint></model></sdf>"
+    )
+    with pytest.raises(fb.ParseError, match=r"without it there is no limit; .*waive=\['axis/limit'\]"):
+        fb.loads(text)
+    (c,) = (c for c in fb.loads(text, waive=["axis/limit"]).mechanism.joints if c.name == "j")
+    found = {"lower": -c.lower[0], "upper": c.upper[0], "effort": c.max_force[0], "velocity": c.max_velocity[0]}
+    assert found == {"lower": 1.0, "upper": 1.0, "effort": 5.0, "velocity": 2.0} | {tag: float("inf")}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanism.geometry import CONTACT, WORLD_CONTACT
-from ...representation import shortened
+from ...representation import counted, shortened
 from ..report import Place, Reading
 from .actuators import with_reflected
 from .bodies import BALL, FREE
@@ -153,9 +153,11 @@ class Findings:
         self._keys()
         self._contacts()
         if m.nflex:
-            self.reading.doubt(self.whole, f"{m.nflex} flexible bodies are ignored", "", "deformable/flex")
+            bodies = counted(int(m.nflex), "flexible body is", "flexible bodies are")
+            self.reading.doubt(self.whole, f"{bodies} ignored", "", "deformable/flex")
         if m.nplugin:
-            self.reading.doubt(self.whole, f"{m.nplugin} plugins are ignored", "", "plugin")
+            plugins = counted(int(m.nplugin), "plugin is", "plugins are")
+            self.reading.doubt(self.whole, f"{plugins} ignored", "", "plugin")
 
     def _note(self, place: Place, message: str, key: str) -> None:
         self.reading.add("note", place, message, "", key)

@@ -243,11 +243,15 @@ def _direction(element: Element, item: NamedFrame, pose: Pose, resolver: Resolve
 
 
 def _bound(limit: Element | None, tag: str, sign: float) -> float:
-    """A limit of the position; infinite where there is none (the format itself writes 1e16)."""
+    """A limit of the position; infinite where there is none (the format itself writes 1e16), and where it is not a
+    number and that is waived.
+    """
     child = limit.child(tag) if limit is not None else None
     if child is None or child.words().lower() in ("inf", "-inf", "+inf"):
         return sign * np.inf
-    return position_limit(child.text_number(), sign)
+    with child.reading.lenient("axis/limit", doubt=True, outcome="without it there is no limit"):
+        return position_limit(child.text_number(), sign)
+    return sign * np.inf
 
 
 def _most(limit: Element | None, tag: str) -> float:

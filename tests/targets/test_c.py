@@ -94,6 +94,33 @@ def test_written_tests_have_results_of_what_closes_loops(name: str) -> None:
         assert all(np.isfinite(y).all() for _, found in cases for y in found)
 
 
+@needs_compiler
+def test_derivatives_take_their_tangents_and_say_what_they_return(tmp_path: Path) -> None:
+    robot = fb.robots.double_pendulum()
+    f = robot.forward_dynamics
+    functions = [f.jvp, f.vjp, f.jacobian, f.jvp.along(["lower.mass"]), robot.integrate.jvp]
+    fb.export_c(tmp_path, functions, name="r", casadi=True)
+    build(COMPILERS[0], tmp_path / "r.c", tmp_path / "r_test.c", "-o", tmp_path / "run")
+    assert subprocess.run([tmp_path / "run"], capture_output=True, timeout=60).returncode == 0
+    library, (q, v, tau, *along) = shared(tmp_path, "r"), np.random.default_rng(0).normal(size=(6, 2))
+    found = called(library, "r_forward_dynamics_jvp", [q, v, tau, *along], (2,))
+    np.testing.assert_allclose(found, f.jvp((q, v, tau), tuple(along)), rtol=1e-12)
+    found = called(library, "r_forward_dynamics_jvp_2", [q, v, tau, np.ones(1)], (2,))
+    np.testing.assert_allclose(found, f.jvp((q, v, tau), (), parameters={"lower.mass": 1.0}), rtol=1e-12)
+    header = " ".join((tmp_path / "r.h").read_text(encoding="utf-8").replace(" *", " ").split())
+    for words in (
+        "First derivatives of forward_dynamics: Accelerations caused by joint forces",
+        "blocks: out, 3 x 2 x 2. One after the other, row by row: da/dq (2 x 2), da/dv (2 x 2), da/dtau (2 x 2).",
+        "d_q: in, 2. Rate of q, along the velocities.",
+        "g_q: out, 2. Gradient by q, along the velocities.",
+        "w_a: in, 2. Weight of a.",
+        "d_lower_mass: in, 1.",
+        "q: in, 2. Configuration",
+        "d_q_next: out, 2. Rate of q.",
+    ):
+        assert words in header, header
+
+
 def test_loops_that_single_precision_cannot_close_are_refused(tmp_path: Path) -> None:
     for name in ("four_bar", "five_bar"):
         robot = getattr(fb.robots, name)()

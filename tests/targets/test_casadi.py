@@ -103,6 +103,18 @@ def test_derivatives_of_ours_are_functions_too() -> None:
     assert np.abs(np.array(made(q, v, tau)) - np.vstack([wanted.q, wanted.v, wanted.tau])).max() < 1e-12
 
 
+def test_a_directional_derivative_keeps_its_tangents() -> None:
+    robot = fb.robots.double_pendulum()
+    f, (q, v, tau, *along) = robot.forward_dynamics, np.random.default_rng(0).normal(size=(6, 2))
+    made = to_casadi(f.jvp)
+    assert made.name_in() == ["q", "v", "tau", "d_q", "d_v", "d_tau"]
+    np.testing.assert_allclose(made(q, v, tau, *along).full().ravel(), f.jvp((q, v, tau), tuple(along)), rtol=1e-12)
+    assert to_casadi(f.jvp, "d_q").name_in() == ["q", "v", "tau", "d_q"]
+    assert to_casadi(f.jvp.along("lower.mass")).name_in() == ["q", "v", "tau", "d_lower_mass"]
+    with pytest.raises(fb.ArgumentError, match="name=3: expected text"):
+        to_casadi(f, name=3)
+
+
 def test_parts_that_repeat_are_refused() -> None:
     from fourbar.targets.casadi import replayed
 

@@ -260,7 +260,7 @@ class _Numbers:
 
     def along(self, parameters: Sequence[str]) -> Any:
         """The derivative for the numbers with these names."""
-        names = tuple(parameters)
+        names = read_names(self._recording.name, parameters)
         if names not in self._made:
             recording = self._change(self._recording.of, find(self._recording.model.numbers, names))
             self._made[names] = self._wrapper(recording, make(recording))

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import ArgumentError
 from .c_casadi import casadi_symbols
 from .c_code import HELPERS, SCALARS, CWriter, parameter_names
-from .exported_functions import Exported, check_single, described, identifier, read, vectors
+from .exported_functions import Exported, check_single, explained, identifier, read, vectors
 
 _TOLERANCE = {"double": 1e-12, "float": 1e-4}
 
@@ -32,7 +32,7 @@ def export_c(
         Where the files go; it is made if it does not exist.
     functions : sequence of functions
         Such as ``robot.inverse_dynamics`` or ``robot.pose.specialise(frame="hand")``; derivatives too. Optional
-        arguments (``f_ext``) are left out, so they are zero.
+        arguments (``f_ext``) are left out, so they are zero, but for the tangents of a ``jvp``.
     name : str
         Prefix of the names in C and of the files.
     scalar : {"double", "float"}
@@ -99,7 +99,7 @@ def _shape(shape: tuple[int, ...]) -> str:
 def _comment(function: Exported) -> str:
     """A comment on what a function takes and returns, with shapes and units."""
     program, (inputs, outputs) = function.program, parameter_names(function.program)
-    summary, said = described(function.doc)
+    summary, said = explained(function)
     lines = [summary, ""]
     for way, names, arrays in (("in", inputs, program.inputs), ("out", outputs, program.outputs)):
         for name, x in zip(names, arrays, strict=True):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from ..expr import Program
+from .exported_functions import array_names
 
 _TYPES = "#ifndef CASADI_INT_TYPE\n#define CASADI_INT_TYPE long long int\n#endif"
 
 
 def casadi_symbols(name: str, program: Program) -> str:
     """Code around `name`: dense arguments, stored column by column as CasADi does."""
-    inputs = [(x.name, _columns(x.shape)) for x in program.inputs]
-    outputs = [(y.name, _columns(y.shape)) for y in program.outputs]
+    taken, found = array_names(program)
+    inputs = [(own, _columns(x.shape)) for own, x in zip(taken, program.inputs, strict=True)]
+    outputs = [(own, _columns(y.shape)) for own, y in zip(found, program.outputs, strict=True)]
     parts = [
         _TYPES,
         _call(name, [shape for _, shape in inputs], [shape for _, shape in outputs]),

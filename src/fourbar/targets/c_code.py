@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..expr import Block, Program
 from ..expr.program import Instruction
-from .exported_functions import needed_instructions
+from .exported_functions import array_names, needed_instructions
 
 SCALARS = {"double": "", "float": "f"}  # the type of all numbers, and the suffix of its constants and functions
 
@@ -151,9 +151,8 @@ class CWriter:
 
 def parameter_names(program: Program) -> tuple[list[str], list[str]]:
     """Names of inputs and outputs as C parameters: an output that is called as an input is `..._out`."""
-    inputs = [_safe(x.name) for x in program.inputs]
-    names = [_safe(y.name) for y in program.outputs]
-    return inputs, [f"{name}_out" if name in inputs else name for name in names]
+    inputs, outputs = array_names(program)
+    return [_safe(name) for name in inputs], [_safe(name) for name in outputs]
 
 
 _TAKEN = frozenset([

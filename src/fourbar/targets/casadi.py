@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import ArgumentError, needed
 from ..expr import Program
+from .exported_functions import array_names, tangents
 
 casadi = needed("casadi", "casadi")
 
@@ -43,7 +44,8 @@ def function(of: Any, *optional: str, name: str | None = None) -> Any:
     of : function
         Such as ``robot.forward_dynamics`` or ``robot.pose.specialise(frame="hand")``.
     *optional : str
-        Optional arguments to keep, such as ``"f_ext"``; the others are zero.
+        Optional arguments to keep, such as ``"f_ext"``; the others are zero. If none are named, a ``jvp`` keeps all
+        tangents.
     name : str, optional
         The name of the CasADi function; that of `of` if not given.
 
@@ -75,7 +77,9 @@ def function(of: Any, *optional: str, name: str | None = None) -> Any:
             f"fourbar.casadi.function: {of!r} is not a function of a robot. Give robot.forward_dynamics, or, where a "
             "function has options, robot.pose.specialise(frame=...)"
         )
-    program: Any = made(*optional)
+    if name is not None and not isinstance(name, str):
+        raise ArgumentError(f"fourbar.casadi.function: name={name!r}: expected text")
+    program: Any = made(*(optional or tangents(of)))
     return replayed(program, name or re.sub(r"[\W_]+", "_", program.name))  # as CasADi wants names: not "f.jacobian"
 
 
@@ -96,8 +100,7 @@ def replayed(program: Program, name: str) -> Any:
     for call in program.calls:
         _run(program.blocks[call.block], call, slots)
     results = [_matrix([slots[s] for s in y.slots], *_columns(y.shape)) for y in program.outputs]
-    names = [y.name if y.name not in inputs else f"{y.name}_out" for y in program.outputs]
-    return casadi.Function(name, list(inputs.values()), results, list(inputs), names)
+    return casadi.Function(name, list(inputs.values()), results, *array_names(program))
 
 
 def _run(block: Any, call: Any, slots: list[Any]) -> None:

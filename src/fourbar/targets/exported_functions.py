@@ -7,6 +7,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +16,12 @@ import numpy as np
 from ..errors import ArgumentError
 from ..expr import Block, Program, interpret
 from ..expr.program import MEMORY
+from ..functions.derivative_recordings import DerivativeRecording, Jacobian, Jvp
 from ..functions.recording import Recording
 from ..system.system import System
 
 _VECTORS, _TRIED = 3, 64  # states that a test knows the results of, and among how many they are chosen
+_KINDS = {"jacobian": "First derivatives", "jvp": "Rate", "vjp": "Gradient"}
 _STATES = 8  # configurations with closed loops among these, which take long to find
 
 
@@ -40,12 +44,48 @@ def identifier(text: str) -> str:
     return f"_{name}" if name[:1].isdigit() else name or "robot"
 
 
-def described(doc: str) -> tuple[str, dict[str, str]]:
+def _described(doc: str) -> tuple[str, dict[str, str]]:
     """The summary of a docstring, and the first sentence of what it says of each argument and result, by name."""
     text = inspect.cleandoc(doc)
     entries = re.findall(r"^(\w+) : [^\n]*\n((?:    [^\n]*\n?)+)", text, re.MULTILINE)
-    sentences = {name: re.split(r"(?<=\.)\s|[:;] `", " ".join(own.split()))[0].rstrip(".") for name, own in entries}
+    sentences: dict[str, str] = {}
+    for name, own in entries:  # integrate has an argument q and a result q
+        key = f"{name}_next" if name in sentences else name
+        sentences[key] = re.split(r"(?<=\.)\s|[:;] `", " ".join(own.split()))[0].rstrip(".")
     return " ".join(text.partition("\n\n")[0].split()), sentences
+
+
+def explained(function: Exported) -> tuple[str, dict[str, str]]:
+    """What a function does, and what each of its arguments and results is, by name."""
+    recording = function.recording
+    if not isinstance(recording, DerivativeRecording):
+        return _described(function.doc)
+    summary, said = _described(recording.doc)
+    of = recording.of
+    for x in of.arguments:
+        along = ", along the velocities" if x.is_configuration else ""
+        said |= {f"d_{x.name}": f"Rate of {x.name}{along}", f"g_{x.name}": f"Gradient by {x.name}{along}"}
+    for name in of.results:
+        said |= {f"w_{name}": f"Weight of {name}", f"d_{name}_next": f"Rate of {name}"}
+        said.setdefault(f"d_{name}", f"Rate of {name}")
+    if type(recording) is Jacobian:
+        said["blocks"] = f"One after the other, row by row: {_blocks(recording, function.program)}"
+    return f"{_KINDS[recording.kind]} of {of.name}: {summary}", said
+
+
+def _blocks(recording: Jacobian, program: Program) -> str:
+    """The derivatives in the result of a Jacobian, with their rows and columns."""
+    present = tuple(x.name for x in program.inputs)
+    results = list(zip(recording.of.results, recording.result_shapes(present), strict=True))
+    moving = [a for a in recording.of.arguments if a.name in present]
+    return ", ".join(f"d{y}/d{a.name} ({prod(shape)} x {a.width})" for y, shape in results for a in moving)
+
+
+def tangents(function: Any) -> tuple[str, ...]:
+    """The optional arguments that a function is nothing without: what a `jvp` is along."""
+    state: Any = getattr(function, "state", None)
+    recording = None if state is None else state[0].recording
+    return tuple(f"d_{name}" for name in recording.of.required) if type(recording) is Jvp else ()
 
 
 def read(caller: str, functions: Sequence[Any], prefix: str) -> list[Exported]:
@@ -65,7 +105,7 @@ def read(caller: str, functions: Sequence[Any], prefix: str) -> list[Exported]:
                 f"{caller}: {function!r} cannot be exported. Give functions of a robot, such as "
                 f"robot.inverse_dynamics; one with options as function.specialise({options}=...)"
             )
-        made: Any = program()
+        made: Any = program(*tangents(function))
         stem = base = f"{prefix}_{identifier(made.name)}" if prefix else identifier(made.name)
         for k in range(2, len(functions) + 2):
             if stem not in found:
@@ -75,6 +115,21 @@ def read(caller: str, functions: Sequence[Any], prefix: str) -> list[Exported]:
         recording = None if state is None else state[0].recording
         found[stem] = Exported(stem, made, str(getattr(function, "__doc__", "") or ""), recording)
     return list(found.values())
+
+
+def array_names(program: Program) -> tuple[list[str], list[str]]:
+    """Names of inputs and outputs for other languages, all different: "d_arm.mass" is `d_arm_mass`, an output that is
+    called as an input `..._out`.
+    """
+    found: list[str] = []
+    for k, x in enumerate((*program.inputs, *program.outputs)):
+        plain = x.name if x.name.isidentifier() and x.name.isascii() else identifier(x.name)
+        own = f"{plain}_out" if plain in found and k >= len(program.inputs) else plain
+        again = (f"{own}_{n}" for n in count(2))
+        while own in found:
+            own = next(again)
+        found.append(own)
+    return found[: len(program.inputs)], found[len(program.inputs) :]
 
 
 def needed_instructions(block: Block) -> set[int]:

@@ -252,8 +252,8 @@ class _Rolling:
         self._numbers = dict(zip(argument_names(which), spread[n:], strict=True))
         if not isinstance(arrays[0], jax.core.Tracer):
             check_closed(robot, np.asarray(arrays[0]))
-        known = {x.name: numbers[x.name] for x in which if not isinstance(numbers[x.name], jax.core.Tracer)}
-        read_numbers(robot.mechanism, known)
+        read = zip(which, arrays[len(cores) :], strict=True)
+        read_numbers(robot.mechanism, {x.name: np.asarray(y) for x, y in read if not isinstance(y, jax.core.Tracer)})
 
     def run(self) -> JaxRollouts:
         """All of its steps."""

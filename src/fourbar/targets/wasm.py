@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .exported_functions import Exported, identifier, read, vectors
+from .exported_functions import Exported, explained, identifier, read, vectors
 from .wasm_code import Module
 
 _TOLERANCE = 1e-12
@@ -29,7 +29,7 @@ def export_wasm(folder: str | Path, functions: Sequence[Any], *, name: str = "ro
         Where the files go; it is made if it does not exist.
     functions : sequence of functions
         Such as ``robot.inverse_dynamics`` or ``robot.pose.specialise(frame="hand")``; derivatives too. Optional
-        arguments (``f_ext``) are left out, so they are zero.
+        arguments (``f_ext``) are left out, so they are zero, but for the tangents of a ``jvp``.
     name : str
         Of the files.
 
@@ -104,7 +104,7 @@ def _comment(f: Exported) -> str:
     """A comment on what a function takes and returns."""
     taken = ", ".join(f"{x.name} {list(x.shape)}" for x in f.program.inputs)
     found = ", ".join(f"{y.name} {list(y.shape)}" for y in f.program.outputs)
-    (first, *_) = f.doc.strip().splitlines() or [""]
+    first, _ = explained(f)
     return f"// {f.name}({taken}) -> {found}" + (f": {first}" if first else "")
 
 

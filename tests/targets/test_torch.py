@@ -425,6 +425,8 @@ def test_what_is_refused() -> None:
             f(*given)
     with pytest.raises(fb.ArgumentError, match="do not broadcast"):
         f(torch.zeros(3, 2).double(), torch.zeros(4, 2).double(), a)
+    with pytest.raises(fb.ArgumentError, match=re.escape("q must hold real numbers, got a tensor of torch.complex128")):
+        f(q.to(torch.complex128), v, a)
     with pytest.raises(fb.ArgumentError, match=re.escape("torch.complex128")):
         f(q + 1j, v, a)
     with pytest.raises(fb.ArgumentError, match=re.escape("torch.int64")):

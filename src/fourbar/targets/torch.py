@@ -134,6 +134,8 @@ class TorchFunction:
 
     def _wrong_dtype(self, name: str, dtype: Any) -> str:
         expected_dtype, given = str(self._dtype), str(dtype)
+        if dtype.is_complex:  # whose conversion would lose the imaginary part
+            return f"{self.__name__}: {name} must hold real numbers, got a tensor of {given}"
         what = f"{self.__name__}: {name} is a tensor of {given}; expected {expected_dtype}"
         if self._dtype is not _float64:
             return f"{what}, which this function was made for"

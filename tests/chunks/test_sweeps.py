@@ -92,6 +92,19 @@ def test_results_are_written_chunk_by_chunk(tmp_path: Path) -> None:
     assert set(zarr.open_group(str(tmp_path / "runs.zarr"), mode="r").array_keys()) == {"only"}
 
 
+def test_only_what_zarr_wrote_is_replaced(tmp_path: Path) -> None:
+    pytest.importorskip("zarr")
+    x, kept = da.zeros((4, 2)), tmp_path / "work"
+    kept.mkdir()
+    many.write(kept, x, overwrite=True)  # an empty folder
+    (other := tmp_path / "other").mkdir()
+    (other / "notes.txt").write_text("kept")
+    for place in (other, other / "notes.txt"):
+        with pytest.raises(ArgumentError, match="exists and is no group of Zarr"):
+            many.write(place, x, overwrite=True)
+    assert (other / "notes.txt").read_text() == "kept"
+
+
 def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("zarr")
     x = da.zeros((10,), chunks=((3, 4, 3),))

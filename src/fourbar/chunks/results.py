@@ -61,7 +61,8 @@ def write(path: str | PathLike[str], results: Any, *, progress: bool = False, ov
     progress : bool, default False
         Show a bar.
     overwrite : bool, default False
-        Replace what is there; otherwise a folder that exists is an error.
+        Replace a group of Zarr that is there; otherwise a folder that exists is an error, and so is one that holds
+        anything else.
 
     Returns
     -------
@@ -91,10 +92,7 @@ def write(path: str | PathLike[str], results: Any, *, progress: bool = False, ov
     chunks = {name: _regular(name, x) for name, x in found.items() if is_lazy(x)}
     if not chunks:
         raise ArgumentError(f"write: expected dask arrays, or a dataclass or dictionary of such, got {results!r:.200}")
-    try:
-        group = zarr.open_group(fspath(path), mode="w" if overwrite else "w-")
-    except FileExistsError:
-        raise ArgumentError(f"write: {fspath(path)} exists; choose another name, or give overwrite=True") from None
+    group = _opened(zarr, fspath(path), overwrite)
     lazy, targets = [], []
     for name, x in found.items():
         if isinstance(x, np.ndarray):
@@ -138,6 +136,27 @@ def _parts(where: str, results: Any) -> list[tuple[str, Any]]:
 
 def _holds_arrays(x: Any) -> bool:
     return is_lazy(x) or isinstance(x, np.ndarray | Mapping | tuple | list) or is_dataclass(x)
+
+
+def _opened(zarr: Any, path: str, overwrite: bool) -> Any:
+    """A new group, in the place of another one if that may be; Zarr itself would delete anything there."""
+    try:
+        return zarr.open_group(path, mode="w" if overwrite and _is_group(zarr, path) else "w-")
+    except FileExistsError:
+        if overwrite:
+            raise ArgumentError(
+                f"write: {path} exists and is no group of Zarr, so overwrite=True would delete something else; choose "
+                "another name, or delete it yourself"
+            ) from None
+        raise ArgumentError(f"write: {path} exists; choose another name, or give overwrite=True") from None
+
+
+def _is_group(zarr: Any, path: str) -> bool:
+    try:
+        zarr.open_group(path, mode="r")
+    except (OSError, KeyError, ValueError):  # nothing is there, or something else
+        return False
+    return True
 
 
 def _regular(name: str, x: Any) -> tuple[int, ...]:

@@ -151,7 +151,7 @@ class Candidate:
 
     name: str
     links: tuple[int, int]
-    geometry: Any
+    geometry: ContactGeometry
     friction: float
     torsion: float | None
     rolling: float | None

@@ -234,7 +234,7 @@ def _nearer(
     return select(step >= low, select(step <= high, step, middle), middle), low, high
 
 
-def _contact(G: Mat, block: RowBlock, own: Vec, inverse: Vec, schur: Vec, bounds: Vec, x: Vec, free: Vec) -> Vec:
+def _contact(G: Mat, block: RowBlock, inverse: Vec, schur: Vec, bounds: Vec, x: Vec, free: Vec) -> Vec:
     """The impulse of one contact when the others stay, from its velocities without its own impulse."""
     discs = [[i - block.first for i in rows] for rows in block.places()]
     found = list(x)
@@ -275,7 +275,7 @@ def sweep(problem: ContactProblem, scale: Scaled, blocks: tuple[RowBlock, ...], 
             found[block.first] = joint_answer(c, x[0], own[0], bounds)[0]
         else:
             G = Mat(Vec([problem.G[i][j] for j in rows]) for i in rows)
-            found[rows.start : rows.stop] = _contact(G, block, own, inverse, schur, bounds, x, Vec(free))
+            found[rows.start : rows.stop] = _contact(G, block, inverse, schur, bounds, x, Vec(free))
     return Vec(found)
 
 

@@ -101,11 +101,6 @@ def _of(lines: list[Line], joints: Sequence[str] | None) -> list[Line]:
     return [line for line in lines if any(line.name == x or line.name.startswith(f"{x}.") for x in asked)]
 
 
-def coordinate_panels(robot: Any, t: np.ndarray, q: np.ndarray) -> list[Panel]:
-    """The panels of the coordinates (n, nq) of a robot."""
-    return _coordinates(PlottedMotion(robot, t, q, q), None)
-
-
 def _coordinates(motion: PlottedMotion, joints: Sequence[str] | None) -> list[Panel]:
     lines = coordinate_lines(motion.robot, motion.q)
     everything = [*motion.robot.names.coordinates] if joints is not None else []

@@ -131,8 +131,3 @@ def hat(a: Sequence[Scalar]) -> Mat:
     """[a]: the matrix of a ×."""
     x, y, z = a
     return Mat((Vec((0.0, -z, y)), Vec((z, 0.0, -x)), Vec((-y, x, 0.0))))
-
-
-def vee(m: Sequence[Sequence[Scalar]]) -> Vec:
-    """The inverse of `hat`, from the lower triangle."""
-    return Vec((m[2][1], m[0][2], m[1][0]))

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from . import signals
 from .elementary import LARGEST_ANGLE, SMALLEST_QUATERNION
-from .ir import Code, Lanes
-from .planned_moves import PLAN_WORDS, SAMPLES, planned, word
+from .ir import Code, Lanes, word
+from .planned_moves import PLAN_WORDS, SAMPLES, planned
 from .transfer import DECLARATIONS, Pack, Stream, Unpack, open_loop
 
 # Words of the data table.

@@ -88,3 +88,8 @@ class Code:
 
     def body(self) -> str:
         return "\n".join(self.lines)
+
+
+def word(c: Code, table: str, index: int | str, kind: str = "i64") -> str:
+    """A word of a table of the runtime."""
+    return c.let(f"load {kind}, ptr {c.let(f'getelementptr i64, ptr {table}, i64 {index}')}, align 8")

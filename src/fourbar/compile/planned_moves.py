@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .ir import Code, Lanes
+from .ir import Code, Lanes, word
 from .transfer import CHUNK, LEAST_BYTES, Pack, Unpack, open_loop
 
 # Words of one argument's plan: what kind it is; its array; the distance of its samples; entries per sample
@@ -30,11 +30,6 @@ def planned(lanes: Lanes, layout: str) -> list[str]:
 
 
 _DIRECTIONS = ("pack", "unpack")
-
-
-def word(c: Code, table: str, index: int | str, kind: str = "i64") -> str:
-    """A word of a table of the runtime."""
-    return c.let(f"load {kind}, ptr {c.let(f'getelementptr i64, ptr {table}, i64 {index}')}, align 8")
 
 
 def _set(c: Code, table: str, index: int, value: str, kind: str = "i64") -> None:

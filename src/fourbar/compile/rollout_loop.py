@@ -25,8 +25,8 @@ from .batch_loop import (
     some_lane,
     transfers,
 )
-from .ir import Code, Lanes
-from .planned_moves import PLAN_WORDS, SAMPLES, word
+from .ir import Code, Lanes, word
+from .planned_moves import PLAN_WORDS, SAMPLES
 from .transfer import open_loop
 
 # Words of the data table behind those of `batch_loop.py`: the table of moves, and how many there are of each kind.

@@ -14,9 +14,9 @@ from . import vectorcall_arguments as fastarguments
 from . import vectorcall_results as fastresults
 from . import vectorcall_words as w
 from .batch_loop import FAILURES, PIECE, SIGNALS, STRANGE
-from .ir import Code
+from .ir import Code, word
 from .transfer import open_loop
-from .vectorcall_words import Checks, describe, keep, word
+from .vectorcall_words import Checks, describe, keep
 from .workers import AWAKE, CHUNKS_PER_THREAD, COUNT
 
 _RELEASE_FROM = 64  # samples from which on the interpreter lock is released

@@ -7,9 +7,9 @@ numbers, an array of float32 or int64.
 from __future__ import annotations
 
 from . import vectorcall_words as w
-from .ir import Code
+from .ir import Code, word
 from .transfer import open_loop
-from .vectorcall_words import Checks, entries, field, keep, word
+from .vectorcall_words import Checks, entries, field, keep
 
 
 def functions() -> list[str]:

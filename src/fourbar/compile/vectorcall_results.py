@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from . import vectorcall_words as w
-from .ir import Code
+from .ir import Code, word
 from .transfer import open_loop
-from .vectorcall_words import describe, entries, field, keep, word
+from .vectorcall_words import describe, entries, field, keep
 
 
 def functions() -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .ir import Code
+from .ir import Code, word
 
 # Words of the environment table.
 SINGLE, BATCH = 0, 2  # kernel and data, for one sample and for a batch
@@ -54,11 +54,6 @@ CONTIGUOUS, OWNED, ALIGNED, WRITEABLE = 0x1, 0x4, 0x100, 0x400
 def field(c: Code, pointer: str, offset: int, kind: str = "i64") -> str:
     """The content of an object at an offset in bytes."""
     return c.let(f"load {kind}, ptr {c.let(f'getelementptr i8, ptr {pointer}, i64 {offset}')}, align 4")
-
-
-def word(c: Code, table: str, index: int | str, kind: str = "i64") -> str:
-    """A word of a table."""
-    return c.let(f"load {kind}, ptr {c.let(f'getelementptr i64, ptr {table}, i64 {index}')}, align 8")
 
 
 def keep(c: Code, value: str, table: str, index: int | str, kind: str = "i64") -> None:

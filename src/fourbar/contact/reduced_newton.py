@@ -131,16 +131,12 @@ def gather(
         if len(parts) == 1 and parts[0].over is None:
             S[bases[0], bases[0]], f[bases[0]] = own.K, own.own
             continue
-        before = tuple(tuple(S.get((a, b), _zeros(sizes[a], sizes[b])) for b in bases) for a in bases)
+        before = tuple(tuple(S.get((a, b), Mat.zeros(sizes[a], sizes[b])) for b in bases) for a in bases)
         after, forces = recorder.call(gathered, own, _rows(parts, sizes), before, tuple(f[a] for a in bases))
         for a, row, force in zip(bases, after, forces, strict=True):
             f[a] = force
             S |= {(a, b): x for b, x in zip(bases, row, strict=True)}
     return S, f
-
-
-def _zeros(n: int, m: int) -> Mat:
-    return Mat(Vec([0.0] * m) for _ in range(n))
 
 
 def _plus_one(A: Mat) -> Mat:
@@ -199,7 +195,7 @@ def in_tiles(call: Any, A: list[list[Any]], b: list[Any]) -> list[Any]:
             b[i] = call(_less, b[i], factor, b[k])
             for j in range(k + 1, count):
                 if A[k][j] is not None:
-                    old = _zeros(len(b[i]), len(b[j])) if A[i][j] is None else A[i][j]
+                    old = Mat.zeros(len(b[i]), len(b[j])) if A[i][j] is None else A[i][j]
                     A[i][j] = call(_without, old, factor, A[k][j])
     for k in reversed(range(count)):
         for j in range(k + 1, count):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ..errors import ModelError
 from ..expr import maximum, minimum, select, sqrt
 from ..functions.model import Model
-from ..mechanism.contact import PLAIN, Surface
+from ..mechanism.contact import PLAIN, Surface, is_number
 from ..mechanism.surface_mix import SOLIMP, SOLREF, mixed
 from ..spatial.linear import Scalar
 from .inverse_weights import Weights, body_of, weights
@@ -162,7 +162,7 @@ class MuJoCo(Law):
             _check_reference(self.solref)
         if self.solimp is not None:
             _check_power(self.solimp)
-        if self.impratio is not None and not (_is_number(self.impratio) and 0.0 < self.impratio < math.inf):
+        if self.impratio is not None and not (is_number(self.impratio) and 0.0 < self.impratio < math.inf):
             raise ModelError(f"MuJoCo: impratio={self.impratio!r}: expected a finite number above zero")
 
     def on(self, model: Model, q: Sequence[float]) -> BoundMuJoCo:
@@ -218,10 +218,6 @@ class BoundMuJoCo(Law):
         """The softness of a velocity of a joint."""
         own = Soft(**self._soft(PLAIN, self.weights.joints[link][entry]))
         return SoftJoint(own, own)
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, int | float) and not isinstance(x, bool)
 
 
 def _numbers(name: str, x: Any, count: int) -> tuple[float, ...]:

@@ -14,7 +14,8 @@ _BITS = 2**31  # groups are bits of an integer of C
 _DIMENSIONS = (1, 3, 4, 6)
 
 
-def _is_number(x: object) -> bool:
+def is_number(x: object) -> bool:
+    """Whether a value is a number, and no bool."""
     return isinstance(x, int | float) and not isinstance(x, bool)
 
 
@@ -51,12 +52,12 @@ class Surface:
     def __post_init__(self) -> None:
         for name in ("friction", "friction2", "torsion", "rolling", "restitution", "stiffness", "damping", "mix"):
             value = getattr(self, name)
-            if value is not None and not (_is_number(value) and 0.0 <= value < math.inf):
+            if value is not None and not (is_number(value) and 0.0 <= value < math.inf):
                 raise ModelError(f"surface: {name}={value!r}: expected a finite number, not negative")
         if self.restitution is not None and self.restitution > 1.0:
             raise ModelError(f"surface: restitution={self.restitution!r}: expected a number from 0 to 1")
         for name in ("margin", "gap"):
-            if not (_is_number(getattr(self, name)) and math.isfinite(getattr(self, name))):
+            if not (is_number(getattr(self, name)) and math.isfinite(getattr(self, name))):
                 raise ModelError(f"surface: {name}={getattr(self, name)!r}: expected a finite number, in m")
         if self.dimensions not in _DIMENSIONS:
             raise ModelError(f"surface: dimensions={self.dimensions!r}: expected one of {_DIMENSIONS}")
@@ -69,7 +70,7 @@ class Surface:
             if value is not None and not (
                 isinstance(value, tuple)
                 and len(value) == count
-                and all(_is_number(x) and math.isfinite(x) for x in value)
+                and all(is_number(x) and math.isfinite(x) for x in value)
             ):
                 raise ModelError(f"surface: {name}={value!r}: expected a tuple of {count} finite numbers")
 
@@ -119,7 +120,7 @@ class ContactRules:
             raise ModelError(f"contacts: cone={self.cone!r}: expected 'pyramidal' or 'elliptic'")
         for name in ("impratio", "timestep"):
             value = getattr(self, name)
-            if value is not None and not (_is_number(value) and 0.0 < value < math.inf):
+            if value is not None and not (is_number(value) and 0.0 < value < math.inf):
                 raise ModelError(f"contacts: {name}={value!r}: expected a positive number")
 
     def renamed(self, body: Mapping[str, str]) -> ContactRules:

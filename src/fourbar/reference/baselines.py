@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..linalg import count, factors, in_own_units, inverse_in_units, singular_values
+from ..linalg import apply, count, factors, in_own_units, inverse_in_units, singular_values, transposed
 from ..system.system import System
 from ..tree.embedding import LoopEmbedding
 
@@ -115,15 +115,6 @@ def coordinates_of(robot: System, links: Sequence[int]) -> list[int]:
     return [sum(sizes[:i]) + k for i in links for k in range(sizes[i])]
 
 
-def _times(M: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """M x, sample by sample."""
-    return (M @ x[..., None])[..., 0]
-
-
-def _transposed(M: np.ndarray) -> np.ndarray:
-    return np.swapaxes(M, -1, -2)
-
-
 def _alike(*arrays: Any) -> list[np.ndarray]:
     """Vectors with the same leading axes."""
     read = [np.asarray(x, float) for x in arrays]
@@ -167,7 +158,7 @@ def projected_inverse_dynamics(robot: System, q: Any, v: Any, a: Any, f_ext: Any
     every = spanning_tree(robot).inverse_dynamics(
         robot.expand(q), robot.expand_velocity(q, v), robot.expand_acceleration(q, v, a), f_ext=f_ext
     )
-    return _times(_transposed(robot.loop_map(q)), every)
+    return apply(transposed(robot.loop_map(q)), every)
 
 
 def spanning_forces(robot: System, tau: Any) -> np.ndarray:
@@ -239,8 +230,8 @@ def projection_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_ext: 
     tree, q_all = spanning_tree(robot), robot.expand(q)
     G, g, H = robot.loop_map(q), robot.loop_bias(q, v), tree.mass_matrix(q_all)
     c = tree.bias_force(q_all, robot.expand_velocity(q, v), f_ext=f_ext)
-    force = np.asarray(tau, float) - _times(_transposed(G), c + _times(H, g))
-    return np.linalg.solve(_transposed(G) @ H @ G, force[..., None])[..., 0]
+    force = np.asarray(tau, float) - apply(transposed(G), c + apply(H, g))
+    return np.linalg.solve(transposed(G) @ H @ G, force[..., None])[..., 0]
 
 
 def loop_constraints(robot: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -322,11 +313,11 @@ def lagrange_accelerations(robot: System, q: Any, v: Any, tau: Any, f_ext: Any =
     size = np.abs(H).max(axis=(-2, -1), initial=1e-300)[..., None]  # rows as large as H: they are as well conditioned
     rows = np.where(held[..., None], size[..., None] * Vt, 0.0)
     idle = np.where(held, 0.0, 1.0)[..., None] * np.eye(s.shape[-1])
-    rates = size * inverse * _times(_transposed(U), k)
+    rates = size * inverse * apply(transposed(U), k)
     n = force.shape[-1]
-    matrix = np.block([[H, _transposed(rows)], [rows, idle]])
+    matrix = np.block([[H, transposed(rows)], [rows, idle]])
     solved = np.linalg.solve(matrix, np.concatenate([force, rates], axis=-1)[..., None])[..., 0]
-    return solved[..., :n], -_times(U, inverse * size * solved[..., n:])
+    return solved[..., :n], -apply(U, inverse * size * solved[..., n:])
 
 
 def lagrange_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_ext: Any = None) -> np.ndarray:
@@ -410,9 +401,9 @@ def sparse_lagrange_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_
     K, k = loop_constraints(robot, q, v)
     free = tree.solve_mass_matrix(q_all, force)
     Y = tree.solve_mass_matrix(q_all[..., None, :], K)  # rows of K H⁻¹
-    multipliers = _times(inverse_in_units(Y @ _transposed(K)), k - _times(K, free))
+    multipliers = apply(inverse_in_units(Y @ transposed(K)), k - apply(K, free))
     where = independent(robot)
-    return (free + _times(_transposed(Y), multipliers))[..., where.places] / where.scales
+    return (free + apply(transposed(Y), multipliers))[..., where.places] / where.scales
 
 
 def projected_osim(robot: System, q: Any, frames: Sequence[str]) -> np.ndarray:
@@ -447,4 +438,4 @@ def projected_osim(robot: System, q: Any, frames: Sequence[str]) -> np.ndarray:
     """
     tree, q_all, G = spanning_tree(robot), robot.expand(q), robot.loop_map(q)
     J = np.concatenate([tree.jacobian(q_all, name) for name in frames], axis=-2) @ G
-    return J @ np.linalg.solve(_transposed(G) @ tree.mass_matrix(q_all) @ G, _transposed(J))
+    return J @ np.linalg.solve(transposed(G) @ tree.mass_matrix(q_all) @ G, transposed(J))

@@ -19,7 +19,7 @@ import numpy as np
 from ..compile import batch_loop as words
 from ..compile import workers
 from ..compile.cache import loaded
-from ..compile.ir import Code
+from ..compile.ir import Code, word
 from ..compile.kernel import Kernel
 from ..compile.llvm import Loaded, to_object
 from ..compile.transfer import open_loop
@@ -51,10 +51,6 @@ def _field(c: Code, base: str, offset: int, kind: str = "ptr") -> str:
     return c.let(f"load {kind}, ptr {_at(c, base, offset)}, align {4 if kind == 'i32' else 8}")
 
 
-def _word(c: Code, table: str, index: int | str, kind: str = "i64") -> str:
-    return c.let(f"load {kind}, ptr {c.let(f'getelementptr i64, ptr {table}, i64 {index}')}, align 8")
-
-
 def _put(c: Code, table: str, index: int | str, value: str) -> None:
     c.do(f"store {value}, ptr {c.let(f'getelementptr i64, ptr {table}, i64 {index}')}, align 8")
 
@@ -74,10 +70,10 @@ def _handle(minor: int) -> str:
         c.do(f"store i32 {value}, ptr {_at(c, metadata, offset)}, align 4")
     c.do("ret ptr null")
     c.label("work")
-    table = _word(c, "%plan", TABLE, "ptr")
-    before = _word(c, table, words.FAILURES)
+    table = word(c, "%plan", TABLE, "ptr")
+    before = word(c, table, words.FAILURES)
     c.do("call void @compute(ptr %frame, ptr %plan)")
-    same = c.let(f"icmp eq i64 {before}, {_word(c, table, words.FAILURES)}")
+    same = c.let(f"icmp eq i64 {before}, {word(c, table, words.FAILURES)}")
     c.do(f"br i1 {same}, label %good, label %failed")
     c.label("good")
     c.do("ret ptr null")
@@ -85,7 +81,7 @@ def _handle(minor: int) -> str:
     error = c.let("alloca [4 x i64], align 8")
     _put(c, error, 0, "i64 28")  # its size: up to the code, which has four bytes
     _put(c, error, 1, "ptr null")
-    _put(c, error, 2, f"ptr {_word(c, '%plan', MESSAGE, 'ptr')}")
+    _put(c, error, 2, f"ptr {word(c, '%plan', MESSAGE, 'ptr')}")
     _put(c, error, 3, f"i64 {_RESOURCE_EXHAUSTED}")
     create = _field(c, _field(c, "%frame", _API), _CREATE_ERROR)
     c.do(f"ret ptr {c.let(f'call ptr {create}(ptr {error})')}")
@@ -96,50 +92,50 @@ def _compute() -> str:
     """@compute(frame, plan): arguments and strides as a kernel takes them, and how many samples there are; call it."""
     c = Code()
     c.label("entry")
-    inputs, outputs = _word(c, "%plan", INPUTS), _word(c, "%plan", OUTPUTS)
-    count, step_count = c.let(f"add i64 {inputs}, {outputs}"), _word(c, "%plan", STEP_COUNT)
-    known, cores = _word(c, "%plan", STEPS, "ptr"), _word(c, "%plan", CORES, "ptr")
+    inputs, outputs = word(c, "%plan", INPUTS), word(c, "%plan", OUTPUTS)
+    count, step_count = c.let(f"add i64 {inputs}, {outputs}"), word(c, "%plan", STEP_COUNT)
+    known, cores = word(c, "%plan", STEPS, "ptr"), word(c, "%plan", CORES, "ptr")
     given, found = _field(c, "%frame", _ARGUMENTS), _field(c, "%frame", _RESULTS)
     args, steps = c.let(f"alloca ptr, i64 {count}, align 8"), c.let(f"alloca i64, i64 {step_count}, align 8")
     dims = c.let("alloca i64, align 8")
     c.do("br label %step")
     k, close = open_loop(c, "step", "entry", step_count, 1, "steps_end")
-    _put(c, steps, k, f"i64 {_word(c, known, k)}")
+    _put(c, steps, k, f"i64 {word(c, known, k)}")
     c.do(close)
     c.label("steps_end")
     c.do("br label %input")
     k, close = open_loop(c, "input", "steps_end", inputs, 1, "inputs_end")
-    buffer = _word(c, given, k, "ptr")
+    buffer = word(c, given, k, "ptr")
     _put(c, args, k, f"ptr {_field(c, buffer, _DATA)}")
-    alone = c.let(f"icmp eq i64 {_field(c, buffer, _RANK, 'i64')}, {_word(c, cores, k)}")  # the same for every sample
-    _put(c, steps, k, f"i64 {c.let(f'select i1 {alone}, i64 0, i64 {_word(c, steps, k)}')}")
+    alone = c.let(f"icmp eq i64 {_field(c, buffer, _RANK, 'i64')}, {word(c, cores, k)}")  # the same for every sample
+    _put(c, steps, k, f"i64 {c.let(f'select i1 {alone}, i64 0, i64 {word(c, steps, k)}')}")
     c.do(close)
     c.label("inputs_end")
     c.do("br label %output")
     k, close = open_loop(c, "output", "inputs_end", outputs, 1, "outputs_end")
     place = c.let(f"add i64 {inputs}, {k}")
-    _put(c, args, place, f"ptr {_field(c, _word(c, found, k, 'ptr'), _DATA)}")
+    _put(c, args, place, f"ptr {_field(c, word(c, found, k, 'ptr'), _DATA)}")
     c.do(close)
     c.label("outputs_end")
-    first = _word(c, found, 0, "ptr")
-    axes = c.let(f"sub i64 {_field(c, first, _RANK, 'i64')}, {_word(c, cores, inputs)}")
+    first = word(c, found, 0, "ptr")
+    axes = c.let(f"sub i64 {_field(c, first, _RANK, 'i64')}, {word(c, cores, inputs)}")
     sizes = _field(c, first, _DIMS)
     c.do(f"store i64 1, ptr {dims}, align 8")
     c.do("br label %axis")
     k, close = open_loop(c, "axis", "outputs_end", axes, 1, "axes_end")
     so_far = c.let(f"load i64, ptr {dims}, align 8")
-    c.do(f"store i64 {c.let(f'mul i64 {so_far}, {_word(c, sizes, k)}')}, ptr {dims}, align 8")
+    c.do(f"store i64 {c.let(f'mul i64 {so_far}, {word(c, sizes, k)}')}, ptr {dims}, align 8")
     c.do(close)
     c.label("axes_end")
     n = c.let(f"load i64, ptr {dims}, align 8")
-    large = c.let(f"icmp sge i64 {n}, {_word(c, '%plan', SHARED_FROM)}")
-    passed = f"ptr {args}, ptr {dims}, ptr {steps}, ptr {_word(c, '%plan', TABLE, 'ptr')}"
+    large = c.let(f"icmp sge i64 {n}, {word(c, '%plan', SHARED_FROM)}")
+    passed = f"ptr {args}, ptr {dims}, ptr {steps}, ptr {word(c, '%plan', TABLE, 'ptr')}"
     c.do(f"br i1 {large}, label %several, label %alone")
     c.label("several")
     c.do(f"call void @together(ptr %frame, ptr %plan, {passed}, i64 {n})")
     c.do("ret void")
     c.label("alone")
-    c.do(f"call void {_word(c, '%plan', KERNEL, 'ptr')}({passed})")
+    c.do(f"call void {word(c, '%plan', KERNEL, 'ptr')}({passed})")
     c.do("ret void")
     return f"define internal void @compute(ptr %frame, ptr %plan) nounwind noinline {{\n{c.body()}\n}}\n"
 
@@ -148,23 +144,23 @@ def _together() -> str:
     """@together(frame, plan, args, dims, steps, data, n): a batch on this thread and on those of XLA."""
     c = Code()
     c.label("entry")
-    malloc, free = _word(c, "%data", words.MALLOC, "ptr"), _word(c, "%data", words.FREE, "ptr")
+    malloc, free = word(c, "%data", words.MALLOC, "ptr"), word(c, "%data", words.FREE, "ptr")
     api, context = _field(c, "%frame", _API), _field(c, "%frame", _CONTEXT)
     job = c.let(f"call ptr {malloc}(i64 {8 * _JOB_WORDS})")
     knows = c.let(f"icmp uge i64 {_field(c, api, _API_SIZE, 'i64')}, {_SCHEDULE + 8}")
     able = c.let(f"and i1 {knows}, {c.let(f'icmp ne ptr {job}, null')}")
-    helpers, width = _word(c, "%plan", HELPERS), _word(c, "%plan", WIDTH)
+    helpers, width = word(c, "%plan", HELPERS), word(c, "%plan", WIDTH)
     c.do(f"br i1 {able}, label %begin, label %alone")
     c.label("alone")
     c.do(f"call void {free}(ptr {job})")
-    c.do(f"call void {_word(c, '%plan', KERNEL, 'ptr')}(ptr %args, ptr %dims, ptr %steps, ptr %data)")
+    c.do(f"call void {word(c, '%plan', KERNEL, 'ptr')}(ptr %args, ptr %dims, ptr %steps, ptr %data)")
     c.do("ret void")
     c.label("begin")
-    parts = _word(c, "%plan", PARTS)
+    parts = word(c, "%plan", PARTS)
     pieces = c.let(f"udiv i64 %n, {c.let(f'mul i64 {width}, {parts}')}")
     some = c.let(f"select i1 {c.let(f'icmp eq i64 {pieces}, 0')}, i64 1, i64 {pieces}")
     chunk = c.let(f"mul i64 {some}, {width}")
-    share = _word(c, "%plan", SHARE, "ptr")
+    share = word(c, "%plan", SHARE, "ptr")
     _put(c, job, _INSIDE, "i64 0")
     _put(c, job, _HOLDERS, f"i64 {c.let(f'add i64 {helpers}, 1')}")
     _put(c, job, _COUNTER, "i64 0")
@@ -196,7 +192,7 @@ def _together() -> str:
     inside = c.let(f"load atomic i64, ptr {job} seq_cst, align 8")
     c.do(f"br i1 {c.let(f'icmp eq i64 {inside}, {_CLOSED}')}, label %done, label %others")
     c.label("others")
-    c.let(f"call i32 {_word(c, '%plan', YIELD, 'ptr')}()")
+    c.let(f"call i32 {word(c, '%plan', YIELD, 'ptr')}()")
     c.do("br label %wait")
     c.label("done")
     c.do(f"call void @let_go(ptr {job})")
@@ -212,9 +208,9 @@ def _task() -> str:
     before = c.let("atomicrmw add ptr %job, i64 1 seq_cst, align 8")
     c.do(f"br i1 {c.let(f'icmp uge i64 {before}, {_CLOSED}')}, label %late, label %work")
     c.label("work")
-    given = [f"ptr {_word(c, '%job', _FIRST + k, 'ptr')}" for k in range(4)]
+    given = [f"ptr {word(c, '%job', _FIRST + k, 'ptr')}" for k in range(4)]
     counter = c.let(f"getelementptr i64, ptr %job, i64 {_COUNTER}")
-    share, chunk = _word(c, "%job", _SHARE, "ptr"), _word(c, "%job", _CHUNK)
+    share, chunk = word(c, "%job", _SHARE, "ptr"), word(c, "%job", _CHUNK)
     c.do(f"call void {share}({', '.join(given)}, ptr {counter}, i64 {chunk})")
     c.do("br label %late")
     c.label("late")
@@ -227,7 +223,7 @@ def _task() -> str:
     held = d.let(f"atomicrmw sub ptr {holders}, i64 1 seq_cst, align 8")
     d.do(f"br i1 {d.let(f'icmp eq i64 {held}, 1')}, label %last, label %done")
     d.label("last")
-    d.do(f"call void {_word(d, '%job', _FREE, 'ptr')}(ptr %job)")
+    d.do(f"call void {word(d, '%job', _FREE, 'ptr')}(ptr %job)")
     d.do("br label %done")
     d.label("done")
     d.do("ret void")

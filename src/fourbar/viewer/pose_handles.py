@@ -16,7 +16,6 @@ from .sticks import directions
 _TURN = np.pi  # limits of an angle that has none
 _FAR = 1.0  # limits of a length that has none, in sizes of the robot
 _STEP = 0.05  # of a handle's range: loops are closed that often on the way
-_BEYOND = 1e-9
 _OPEN = 1e-6
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...algorithms import christoffel as symbols
 from ...algorithms import coriolis, crba, rnea
+from ...algorithms.tiled_product import transposed
 from ...spatial.linear import Mat, Vec
 from ...tree.embedding import map_rate
 from ...tree.states import project_forces
@@ -31,10 +32,6 @@ def _column(G: tuple[Mat, ...], c: int) -> tuple[Vec, ...]:
 def _sum(c: Context, rows: Rows, others: Rows) -> Rows:
     """The sum of two matrices."""
     return [list(c.recorder.call(_add, Vec(a), Vec(b))) for a, b in zip(rows, others, strict=True)]
-
-
-def _transposed(rows: Rows) -> Rows:
-    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def _mapped(c: Context, rows: Rows, n: int, blocks: tuple[Mat, ...]) -> Rows:
@@ -62,7 +59,7 @@ def _coriolis(c: Context) -> Rows:
     half = c.columns(coriolis.coriolis_matrix(parts))
     if c.is_looped:
         half = _sum(c, half, _times_map_rate(c, coriolis.mass_matrix(parts)))
-    return _transposed(c.columns(_transposed(half)))
+    return transposed(c.columns(transposed(half)))
 
 
 @method(Q, V, results="C")
@@ -142,7 +139,7 @@ def mass_matrix_rate(c: Context) -> Outputs:
            [-0.0079,  0.    ]])
     """
     C = _coriolis(c)
-    return [("M_rate", (c.nv, c.nv), flat(_sum(c, C, _transposed(C))))]
+    return [("M_rate", (c.nv, c.nv), flat(_sum(c, C, transposed(C))))]
 
 
 @method(Q, V, results="tau")
@@ -184,10 +181,10 @@ def coriolis_force(c: Context) -> Outputs:
 def _bent(c: Context, cube: symbols.Cube) -> symbols.Cube:
     """Γ of the spanning tree on independent velocities: contracted with G three times, plus Σ G_ia M_ij ∂_c G_jb."""
     planes = [c.columns(plane) for plane in cube]
-    planes = [_transposed(c.columns(_transposed(plane))) for plane in planes]
+    planes = [transposed(c.columns(transposed(plane))) for plane in planes]
     rows = c.columns([[plane[b][k] for plane in planes] for b in range(c.nv) for k in range(c.nv)])
     found = [[[rows[b * c.nv + k][a] for k in range(c.nv)] for b in range(c.nv)] for a in range(c.nv)]
-    half = _transposed(c.columns(crba.mass_matrix(c.equations())))
+    half = transposed(c.columns(crba.mass_matrix(c.equations())))
     first = 0
     for n, (cluster, e) in enumerate(zip(c.clusters, c.expanded, strict=True)):
         for k in range(first, first + (0 if e.is_identity else cluster.embedding.nv)):

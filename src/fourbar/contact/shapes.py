@@ -21,7 +21,7 @@ from ..spatial.transform import Transform
 from ..tree.cluster_tree import GROUND, ClusterTree, Location, merged
 from .candidates import BallOnTerrain, EllipsoidOnTerrain, RimOnTerrain
 from .solid_terrain import read_size
-from .terrain import Material, Terrain
+from .terrain import Material, OfMaterial, Terrain
 
 Three = tuple[float, float, float]
 KINDS = ("point", "sphere", "capsule", "box", "cylinder", "ellipsoid")
@@ -29,7 +29,7 @@ _TURNS = ((1.0, 0.0), (-0.5, 0.75**0.5), (-0.5, -(0.75**0.5)))  # three points o
 
 
 @dataclass(frozen=True)
-class Shape:
+class Shape(OfMaterial):
     """A shape that may touch, on a frame or body by name.
 
     Parameters
@@ -90,11 +90,6 @@ class Shape:
         object.__setattr__(self, "rotation", place.rotation)
         object.__setattr__(self, "rpy", None)
         self.material  # noqa: B018  which checks the numbers
-
-    @property
-    def material(self) -> Material:
-        """Friction and restitution."""
-        return Material(self.friction, self.torsion, self.rolling, self.restitution)
 
 
 class PlacedShape(NamedTuple):

@@ -14,7 +14,7 @@ from ..mechanism.geometry import SIZES
 from ..mechanism.validate import read_placement
 from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
-from .terrain import Material, SurfacePoint, Terrain
+from .terrain import OfMaterial, SurfacePoint, Terrain
 
 SOLIDS = ("sphere", "capsule", "box", "cylinder")
 _TINY = 1e-60
@@ -98,7 +98,7 @@ def read_size(what: str, kind: str, size: Any) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True)
-class Solid(Terrain):
+class Solid(OfMaterial, Terrain):
     """A ball, capsule, box or cylinder that does not move: a table, a step, a post.
 
     Points, balls, capsules and boxes of a robot touch it wherever the two meet; cylinders, ellipsoids and meshes with
@@ -156,10 +156,6 @@ class Solid(Terrain):
         for name, x in (("size", numbers), ("position", place.position), ("rotation", place.rotation)):
             object.__setattr__(self, name, x)
         self.material  # noqa: B018  which checks the numbers
-
-    @property
-    def material(self) -> Material:
-        return Material(self.friction, self.torsion, self.rolling, self.restitution, self.soft)
 
     def surface(self, point: Vec) -> SurfacePoint:
         pose = Transform.of(self.rotation, Vec(self.position))

@@ -58,6 +58,21 @@ class Material:
             object.__setattr__(self, name, None if x is None else float(x))
 
 
+class OfMaterial:
+    """Something that has the numbers of a material among its fields."""
+
+    friction: float | None
+    torsion: float | None
+    rolling: float | None
+    restitution: float | None
+    soft: Any = None
+
+    @property
+    def material(self) -> Material:
+        """Friction and restitution."""
+        return Material(self.friction, self.torsion, self.rolling, self.restitution, self.soft)
+
+
 @dataclass(frozen=True)
 class Terrain(ABC):
     """Something that does not move. `material` is its surface's."""
@@ -94,7 +109,7 @@ def _three(what: str, x: Any) -> tuple[float, float, float]:
 
 
 @dataclass(frozen=True)
-class Plane(Terrain):
+class Plane(OfMaterial, Terrain):
     """A plane, below which everything is solid; the floor z = 0 by default.
 
     Parameters
@@ -142,10 +157,6 @@ class Plane(Terrain):
         object.__setattr__(self, "normal", tuple((normal / length).tolist()))
         object.__setattr__(self, "point", _three("point", self.point))
         self.material  # noqa: B018  which checks the numbers
-
-    @property
-    def material(self) -> Material:
-        return Material(self.friction, self.torsion, self.rolling, self.restitution, self.soft)
 
     def surface(self, point: Vec) -> SurfacePoint:
         normal = Vec(self.normal)
@@ -207,7 +218,7 @@ def _nested(name: str, x: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class SignedDistance(Terrain):
+class SignedDistance(OfMaterial, Terrain):
     """Terrain that is solid where a function of x, y, z is negative.
 
     Parameters
@@ -259,10 +270,6 @@ class SignedDistance(Terrain):
         self.material  # noqa: B018
         self.traced  # noqa: B018
 
-    @property
-    def material(self) -> Material:
-        return Material(self.friction, self.torsion, self.rolling, self.restitution)
-
     @cached_property
     def traced(self) -> TracedDistance:
         """The function and its gradient."""
@@ -289,7 +296,7 @@ def _at(traced: TracedDistance, entries: tuple[Scalar, ...], tiny: float = 0.0) 
 
 
 @dataclass(frozen=True)
-class HeightField(Terrain):
+class HeightField(OfMaterial, Terrain):
     """Terrain below heights on a grid, interpolated bilinearly; beyond its edges as at them.
 
     Parameters
@@ -356,10 +363,6 @@ class HeightField(Terrain):
         rows: Any = table.tolist()
         object.__setattr__(self, "heights", tuple([tuple(row) for row in rows]))
         self.material  # noqa: B018
-
-    @property
-    def material(self) -> Material:
-        return Material(self.friction, self.torsion, self.rolling, self.restitution, self.soft)
 
     @cached_property
     def traced(self) -> TracedDistance:

@@ -242,3 +242,29 @@ def test_ghosts_are_seen_when_their_slider_is_moved(serve: Any, run: fb.Trajecto
     pale = (np.ptp(settled(watched), axis=2) > 15).sum() - (np.ptp(alone, axis=2) > 15).sum()
     assert pale > 1000, "more pixels have a colour, though a pale one"
     assert watched.errors == []
+
+
+def test_a_frame_is_dragged_with_the_mouse(serve: Any) -> None:
+    """Its loops follow, and the legs keep their limits."""
+    robot = fb.robots.stewart_platform()
+    start = robot.neutral()
+    shown, watched = serve(robot, start)
+    before, page = settled(watched), watched.page
+    page.locator("input[value='(none)']").first.click()
+    page.get_by_role("option", name="top", exact=True).click()
+    until(lambda: changed(watched.pixels(_SCENE), before) > 300, page)
+    new = settled(watched)
+    blue = (new[..., 2] > 200) & (new[..., 0] < 90) & (new[..., 1] < 180) & (np.abs(new - before).max(axis=2) > 40)
+    rows, columns = np.nonzero(blue)  # an arrow, a square and an arc of the handle, each of which moves it
+    x, y = float(columns[len(columns) // 2] + _SCENE["x"]), float(rows[len(rows) // 2] + _SCENE["y"])
+    page.mouse.move(x, y)
+    page.wait_for_timeout(500)
+    page.mouse.down()
+    for k in range(1, 6):
+        page.mouse.move(x + 5.0 * k, y - 5.0 * k)
+        page.wait_for_timeout(100)
+    page.mouse.up()
+    until(lambda: np.abs(shown.q - start).max() > 0.02, page)
+    until(lambda: changed(watched.pixels(_SCENE), new) > 300, page)
+    assert (shown.q >= robot.limits.lower).all() and (shown.q <= robot.limits.upper).all()
+    assert float(robot.loop_gap(shown.q)) < 1e-9 and watched.errors == []

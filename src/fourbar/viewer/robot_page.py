@@ -124,8 +124,8 @@ class RobotPage:
                 "/drag", scale=0.2 * self.window.drawing.size, depth_test=False
             )
             self._move_control()
+            self._control.on_update(lambda _: self._dragged())  # a hand that moves meanwhile waits for the lock
             self._dragged()  # nowhere yet: so that what is needed is compiled before the hand moves
-            self._control.on_update(lambda _: self._dragged())
 
     def _move_control(self) -> None:
         T = np.asarray(self.robot.pose(self.q, self._frame))

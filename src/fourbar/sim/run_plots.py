@@ -85,7 +85,7 @@ class Plotted:
         return plot_motion(PlottedMotion(robot, self.t, q, v, forces, known, self._pressed(at)), what, joints, title)
 
     def _pressed(self, at: tuple[int, ...]) -> Mapping[str, np.ndarray] | None:
-        """The normal force of each contact over time, if there are any."""
+        """The size of the force of each contact over time, if there are any."""
         contacts = getattr(self, "contacts", None)
         if contacts is None or not contacts.names:
             return None

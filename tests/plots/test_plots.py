@@ -313,6 +313,19 @@ def test_a_force_that_stays_as_it_is_looks_constant() -> None:
     assert np.ptp(axes.get_ylim()) > 0.003
 
 
+def test_blows_do_not_hide_the_forces_that_carry_a_robot() -> None:
+    b = fb.Builder("ball")
+    b.body("ball", joint=Free(), mass=2.0, inertia=(0.01, 0.01, 0.01))
+    scene = fb.Scene(b.build(), fb.Plane(), contacts=[fb.contact.Shape("ball", "sphere", 0.1)])
+    run = scene.simulate([0, 0, 0.6, 1, 0, 0, 0], duration=1.0, dt=2e-3)
+    axes = run.plot("contacts").axes[0]
+    weight = 2.0 * 9.81
+    assert axes.lines[0].get_ydata().max() > 20.0 * weight, "it falls"
+    assert weight <= axes.get_ylim()[1] < 2.0 * weight and "in blows" in axes.get_title(loc="left")
+    resting = scene.simulate([0, 0, 0.1, 1, 0, 0, 0], duration=0.1, dt=2e-3)
+    assert titles(resting.plot("contacts")) == ["contact forces"]
+
+
 def test_numbers_of_the_vertical_axis_do_not_touch_it() -> None:
     """Nor does its name: with a sign, they are long; of a tall robot, the axis has little room."""
     axes = chain(40).plot().axes[0]

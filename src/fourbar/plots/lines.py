@@ -41,11 +41,12 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Lines of one unit that are drawn together."""
+    """Lines of one unit that are drawn together, up to a largest value."""
 
     title: str
     unit: str
     lines: tuple[Line, ...]
+    top: float = np.inf
 
 
 def limbs(cluster_tree: ClusterTree) -> dict[str, str]:

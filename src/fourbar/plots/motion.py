@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ _NEAR = 0.1  # of its range: limits as near to a motion as this are drawn howeve
 _CROWDED = 3  # lines from which on only such limits are drawn
 _CONSTANT = 1e-8  # of its size: lines that change less are drawn flat
 _ROOM = 0.1  # of their size: what is seen above and below them
+_USUAL = 98.0  # percentile of a contact's forces that are drawn whole
+_BLOW = 3.0  # times what is usual: forces beyond are blows
 _WIDE, _HIGH = 5.6, 2.1  # of a panel, in inches
 
 
@@ -152,7 +155,19 @@ def _energy(motion: PlottedMotion, joints: Sequence[str] | None) -> list[Panel]:
 def _contacts(motion: PlottedMotion, joints: Sequence[str] | None) -> list[Panel]:
     assert motion.contacts is not None
     lines = [Line(name, "N", name, x) for name, x in motion.contacts.items()]
-    return largest("contact forces", [line for line in lines if line.size > 0.0] or lines)
+    return [_without_blows(motion, x) for x in largest("contact forces", [y for y in lines if y.size > 0.0] or lines)]
+
+
+def _without_blows(motion: PlottedMotion, panel: Panel) -> Panel:
+    """A panel of forces in which those of blows, which last a step, do not make all others look like zero."""
+    mechanism = motion.robot.mechanism
+    weight = sum(body.mass for body in mechanism.bodies) * float(np.linalg.norm(mechanism.gravity))
+    usual = max((float(np.percentile(line.values, _USUAL)) for line in panel.lines), default=0.0)
+    most, top = max((line.size for line in panel.lines), default=0.0), max(weight, 1.1 * usual)
+    if most <= _BLOW * top or top == 0.0:
+        return panel
+    said = f"{most:.0f}" if most >= 100.0 else f"{most:.3g}"
+    return replace(panel, title=f"{panel.title} (to {said} N in blows)", top=top)
 
 
 _PANELS: dict[str, Callable[[PlottedMotion, Sequence[str] | None], list[Panel]]] = {
@@ -177,6 +192,8 @@ def draw_panel(axes: Any, t: np.ndarray, panel: Panel, short: bool) -> None:
         axes.set_xlim(t[0], t[-1])
     _calm_constants(axes)
     _draw_limits(axes, panel.lines)
+    if np.isfinite(panel.top):
+        axes.set_ylim(-0.03 * panel.top, panel.top)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), borderaxespad=0.3, handlelength=1.2)
 
 

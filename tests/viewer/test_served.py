@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.cli.main import main
 
 pytest.importorskip("viser", reason="viser is not installed: the extra 'view'")
 
@@ -71,6 +72,18 @@ def test_the_command_serves_until_it_is_interrupted() -> None:
             assert b"<html" in answer.read()
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 0
+
+
+def test_the_command_may_be_interrupted_before_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(page: fb.View) -> None:
+        raise KeyboardInterrupt
+
+    stopped = []
+    stop = fb.View.stop
+    monkeypatch.setattr(fb.View, "wait", interrupted)
+    monkeypatch.setattr(fb.View, "stop", lambda page: (stop(page), stopped.append(page.url)))
+    assert main(["view", "double_pendulum", "--no-browser", "--port", "0"]) == 0
+    assert len(stopped) == 1
 
 
 def test_worlds_ghosts_and_layers(serve: Callable[..., fb.View]) -> None:

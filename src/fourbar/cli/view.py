@@ -48,8 +48,11 @@ def run(args: argparse.Namespace) -> int:
         page = view(shown, host=args.host, port=args.port, browser=not args.no_browser)
     except ImportError as error:
         raise ArgumentError(str(error)) from None
-    print(f"{shown.robot.name} at {page.url}; Ctrl-C ends", flush=True)
-    page.wait()
+    try:
+        print(f"{shown.robot.name} at {page.url}; Ctrl-C ends", flush=True)
+        page.wait()
+    except KeyboardInterrupt:  # as soon as the line was read, before anything waits
+        page.stop()
     return 0
 
 

@@ -216,3 +216,17 @@ def test_misspelt_names_are_guessed(code, meant):
         timeout=60,
     )
     assert f"has no attribute {code.rpartition('.')[2]!r}. Did you mean: {meant!r}?" in run.stderr
+
+
+def test_modules_for_other_libraries_are_there_when_named_and_not_before():
+    names = ["casadi", "dask", "gymnasium", "jax", "torch"]
+    assert not {*names} & {*dir(fourbar)}
+    assert loaded("import fourbar", " ".join(f"fourbar.{name}" for name in names)) == []
+    assert output("import fourbar as fb, sys; print(fb.dask is sys.modules['fourbar.dask'])") == ["True"]
+
+
+@pytest.mark.parametrize("name", ["casadi", "gymnasium", "jax", "torch"])
+def test_a_module_whose_library_is_missing_says_so(name):
+    asked = f"try: fb.{name}\nexcept ImportError as error: print(error)"
+    said = " ".join(output(f"import fourbar as fb, sys\nsys.modules[{name!r}] = None\n{asked}"))
+    assert f"needs {name}" in said and "pip install" in said

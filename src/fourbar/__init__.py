@@ -82,4 +82,5 @@ lazy(
         "targets.wasm": "export_wasm",
         "viewer.view": "View view",
     },
+    optional=("casadi", "dask", "gymnasium", "jax", "torch"),
 )

@@ -16,7 +16,7 @@ from __future__ import annotations
 from . import signals
 from .elementary import LARGEST_ANGLE, SMALLEST_QUATERNION
 from .ir import Code, Lanes, word
-from .planned_moves import PLAN_WORDS, SAMPLES, planned
+from .planned_moves import SAMPLES, find_plans, has_plans, move_argument, plan_moves, planned
 from .transfer import DECLARATIONS, Pack, Stream, Unpack, open_loop
 
 # Words of the data table.
@@ -62,7 +62,7 @@ def transfers(lanes: Lanes) -> list[str]:
         DECLARATIONS,
         Pack(lanes).function("pack"),
         Unpack(lanes).function("unpack"),
-        Stream(lanes).function("stream"),
+        *([Stream(lanes).function("stream")] if lanes.width > 1 else []),
         moving(lanes, "pack"),
         moving(lanes, "unpack"),
         *planned(lanes, layout()),
@@ -114,12 +114,15 @@ def moving(lanes: Lanes, direction: str) -> str:
     total = c.let(f"mul i64 {d0}, {row}")
     all_lanes = c.let(f"icmp sle i64 {c.let(f'add i64 %i, {lanes.width}')}, %n")
     flat, s0, s1, s2 = _flat(c, (d0, d1, d2))
-    dense = c.let(f"and i1 {flat}, {c.let('icmp eq i64 %outer, 8')}")
-    c.do(f"br i1 {c.let(f'and i1 {dense}, {all_lanes}')}, label %columns, label %rows")
-    c.label("columns")
-    here = c.let("getelementptr double, ptr %array, i64 %i")
-    c.do(f"call void @columns_{direction}(ptr {slots}, ptr {slot_map}, ptr {here}, i64 {s2}, i64 {total})")
-    c.do("ret void")
+    if has_plans(lanes):
+        dense = c.let(f"and i1 {flat}, {c.let('icmp eq i64 %outer, 8')}")
+        c.do(f"br i1 {c.let(f'and i1 {dense}, {all_lanes}')}, label %columns, label %rows")
+        c.label("columns")
+        here = c.let("getelementptr double, ptr %array, i64 %i")
+        c.do(f"call void @columns_{direction}(ptr {slots}, ptr {slot_map}, ptr {here}, i64 {s2}, i64 {total})")
+        c.do("ret void")
+    else:
+        c.do("br label %rows")
     c.label("rows")
     rows0 = c.let(f"select i1 {flat}, i64 1, i64 {d0}")
     rows1 = c.let(f"select i1 {flat}, i64 1, i64 {d1}")
@@ -133,7 +136,7 @@ def moving(lanes: Lanes, direction: str) -> str:
     number = c.let(f"add i64 {c.let(f'mul i64 {i0}, {row}')}, {c.let(f'mul i64 {i1}, {d2}')}")
     to = c.let(f"getelementptr {lanes.double}, ptr {slots}, i64 {number}") if direction == "pack" else slots
     row_map = c.let(f"getelementptr i32, ptr {slot_map}, i64 {number}")
-    if direction == "unpack":
+    if direction == "unpack" and lanes.width > 1:  # a single sample is never worth streaming
         row = f"ptr {to}, ptr {row_map}, ptr {base}, i64 %outer, i64 {s2}, i64 {count}"
         gone = c.let(f"call i64 @stream({row}, i64 %i, i64 %n)")
         row_map = c.let(f"getelementptr i32, ptr {row_map}, i64 {gone}")
@@ -150,47 +153,34 @@ def moving(lanes: Lanes, direction: str) -> str:
     return f"define internal void @move_{direction}({arguments}) #0 {{\n{c.body()}\n}}\n"
 
 
-def _each_argument(c: Code, name: str, before: str, first: str, count: str, direction: str, after: str) -> None:
-    """Move `count` arguments from number `first` on, for the W samples from %now on: by their %plans, if there are any
-    and W samples are left.
-    """
-    k, close = open_loop(c, name, before, count, 1, after)
+def _each_argument(c: Code, lanes: Lanes, first: str, count: str, direction: str) -> None:
+    """Move `count` arguments from number `first` on, for the W samples from %now on; label `done` follows."""
+    find_plans(c, lanes)
+    c.do("br label %arguments")
+    k, close = open_loop(c, "arguments", "entry", count, 1, "done")
     number = c.let(f"add i64 {k}, {first}")
     words = c.let(f"mul i64 {number}, {ARGUMENT_WORDS}")
     argument = c.let(f"getelementptr i64, ptr %argument_table, i64 {words}")
-    c.do(f"br i1 %quick, label %{name}_quick, label %{name}_slow")
-    c.label(f"{name}_quick")
-    plan = c.let(f"getelementptr i64, ptr %plans, i64 {c.let(f'mul i64 {number}, {PLAN_WORDS}')}")
-    c.do(f"call void @quick_{direction}(ptr %ws, ptr {plan}, ptr {argument}, ptr %steps, i64 0, i64 %now, i64 %n)")
-    c.do(f"br label %{name}_moved")
-    c.label(f"{name}_slow")
-    array, outer = word(c, "%args", number, "ptr"), word(c, "%steps", number)
-    moved = f"ptr %ws, ptr {argument}, ptr %steps, ptr {array}, i64 {outer}"
-    c.do(f"call void @move_{direction}({moved}, i64 %now, i64 %n)")
-    c.do(f"br label %{name}_moved")
-    c.label(f"{name}_moved")
+    move_argument(c, lanes, direction, number, argument, word(c, "%args", number, "ptr"), "0")
     c.do(close)
+    c.label("done")
 
 
 def _bring(lanes: Lanes) -> str:
     """@bring: W samples and the preset constants into a workspace."""
-    c = _moved(lanes)
+    c = _moved()
     inputs = word(c, "%data", INPUTS)
-    c.do("br label %arguments")
-    _each_argument(c, "arguments", "entry", "0", inputs, "pack", "done")
-    c.label("done")
+    _each_argument(c, lanes, "0", inputs, "pack")
     c.do("call void @preset(ptr %data, ptr %ws)")
     c.do("ret void")
     return f"define internal void @bring({SAMPLES}) #0 {{\n{c.body()}\n}}\n"
 
 
-def _moved(lanes: Lanes) -> Code:
+def _moved() -> Code:
     """The beginning of a function that moves arguments of W samples."""
     c = Code()
     c.label("entry")
     c.do(f"%argument_table = load ptr, ptr {c.let(f'getelementptr i64, ptr %data, i64 {ARGUMENT_TABLE}')}, align 8")
-    all_lanes = c.let(f"icmp sle i64 {c.let(f'add i64 %now, {lanes.width}')}, %n")
-    c.do(f"%quick = and i1 {all_lanes}, {c.let('icmp ne ptr %plans, null')}")
     return c
 
 
@@ -215,12 +205,10 @@ def presetting(lanes: Lanes) -> str:
 
 def _take(lanes: Lanes) -> str:
     """@take: the results of W samples out of a workspace."""
-    c = _moved(lanes)
+    c = _moved()
     inputs = word(c, "%data", INPUTS)
     outputs = c.let(f"sub i64 {word(c, '%data', ARGUMENTS)}, {inputs}")
-    c.do("br label %arguments")
-    _each_argument(c, "arguments", "entry", inputs, outputs, "unpack", "done")
-    c.label("done")
+    _each_argument(c, lanes, inputs, outputs, "unpack")
     c.do("ret void")
     return f"define internal void @take({SAMPLES}) #0 {{\n{c.body()}\n}}\n"
 
@@ -333,20 +321,14 @@ def _run(lanes: Lanes) -> str:
     """@run: samples from %first below %end, W at a time. For more than W of them, moves are planned."""
     c = Code()
     c.label("entry")
+    count, table, inputs = (
+        word(c, "%data", ARGUMENTS),
+        word(c, "%data", ARGUMENT_TABLE, "ptr"),
+        word(c, "%data", INPUTS),
+    )
     c.do("%some = icmp slt i64 %first, %end")
     c.do("br i1 %some, label %begin, label %done")
-    c.label("begin")
-    several = c.let(f"icmp sgt i64 {c.let('sub i64 %end, %first')}, {lanes.width}")
-    c.do(f"br i1 {several}, label %planning, label %samples")
-    c.label("planning")
-    count, table = word(c, "%data", ARGUMENTS), word(c, "%data", ARGUMENT_TABLE, "ptr")
-    c.do(f"%room = alloca i64, i64 {c.let(f'mul i64 {count}, {PLAN_WORDS}')}, align 8")
-    given = f"ptr {table}, i64 {ARGUMENT_WORDS}, ptr %args, ptr %steps, ptr %room"
-    c.do(f"call void @plan({given}, i64 {count}, i64 {word(c, '%data', INPUTS)}, i64 %n)")
-    c.do("br label %samples")
-    c.label("samples")
-    c.do("%now = phi i64 [%first, %begin], [%first, %planning], [%next, %samples]")
-    c.do("%plans = phi ptr [null, %begin], [%room, %planning], [%plans, %samples]")
+    plan_moves(c, lanes, table, ARGUMENT_WORDS, "%args", count, inputs)
     c.do(f"call void @bring({SAMPLES})")
     c.do("call void @judge(ptr %data, ptr %ws)")
     c.do("call void @calls(ptr %data, ptr %ws)")

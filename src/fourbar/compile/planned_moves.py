@@ -2,7 +2,8 @@
 
 `@move_pack` and `@move_unpack` of `batch_loop.py` find out from strides, for every W samples again, how an argument
 lies in memory, which takes longer than to move a few numbers. A *plan* is the answer for each argument; where it is one
-of the usual ones, and W samples are there, `@quick_pack` and `@quick_unpack` go by it.
+of the usual ones, and W samples are there, `@quick_pack` and `@quick_unpack` go by it. Code that computes one sample at
+a time is for single calls, and has no plans.
 """
 
 from __future__ import annotations
@@ -23,13 +24,74 @@ _LONG = 32  # entries of a sample from which on a row is long
 SAMPLES = "ptr %args, ptr %steps, ptr %data, ptr %ws, ptr %plans, i64 %now, i64 %n"  # of all that moves arguments
 
 
+def has_plans(lanes: Lanes) -> bool:
+    """Whether moves are planned."""
+    return lanes.width > 1
+
+
 def planned(lanes: Lanes, layout: str) -> list[str]:
     """All functions. `layout` is the text of @layout, which `batch_loop.py` writes."""
+    if not has_plans(lanes):
+        return []
     moves = (make(lanes, x) for make in (_rows, _columns, _quick) for x in _DIRECTIONS)
     return [layout, _plan(), _long_rows(lanes), *moves]
 
 
 _DIRECTIONS = ("pack", "unpack")
+
+
+def plan_moves(c: Code, lanes: Lanes, table: str, words: int, arrays: str, count: str, inputs: str) -> None:
+    """%plans of `count` arguments, for a run of samples from %first below %end: of more than W, else null.
+
+    From label `begin` to label `samples`, where the loop over samples begins: the number of the first is %now, and
+    %next that of the first of the next turn.
+    """
+    c.label("begin")
+    if not has_plans(lanes):
+        c.do("br label %samples")
+        c.label("samples")
+        c.do("%now = phi i64 [%first, %begin], [%next, %samples]")
+        c.do("%plans = phi ptr [null, %begin], [%plans, %samples]")
+        return
+    several = c.let(f"icmp sgt i64 {c.let('sub i64 %end, %first')}, {lanes.width}")
+    c.do(f"br i1 {several}, label %planning, label %samples")
+    c.label("planning")
+    c.do(f"%room = alloca i64, i64 {c.let(f'mul i64 {count}, {PLAN_WORDS}')}, align 8")
+    given = f"ptr {table}, i64 {words}, ptr {arrays}, ptr %steps, ptr %room"
+    c.do(f"call void @plan({given}, i64 {count}, i64 {inputs}, i64 %n)")
+    c.do("br label %samples")
+    c.label("samples")
+    c.do("%now = phi i64 [%first, %begin], [%first, %planning], [%next, %samples]")
+    c.do("%plans = phi ptr [null, %begin], [%room, %planning], [%plans, %samples]")
+
+
+def find_plans(c: Code, lanes: Lanes) -> None:
+    """%quick: whether the moves of the samples from %now on are planned, and W of them are left."""
+    if has_plans(lanes):
+        all_lanes = c.let(f"icmp sle i64 {c.let(f'add i64 %now, {lanes.width}')}, %n")
+        c.do(f"%quick = and i1 {all_lanes}, {c.let('icmp ne ptr %plans, null')}")
+
+
+def move_argument(c: Code, lanes: Lanes, direction: str, number: str, argument: str, begin: str, away: str) -> None:
+    """Move an argument of the W samples from %now on, `away` bytes from where its array begins: by its plan, if %quick.
+
+    `argument` is its row in the table of arguments. Done once per function: the labels have fixed names.
+    """
+    if has_plans(lanes):
+        c.do("br i1 %quick, label %planned, label %other")
+        c.label("planned")
+        plan = c.let(f"getelementptr i64, ptr %plans, i64 {c.let(f'mul i64 {number}, {PLAN_WORDS}')}")
+        given = f"ptr %ws, ptr {plan}, ptr {argument}, ptr %steps, i64 {away}"
+        c.do(f"call void @quick_{direction}({given}, i64 %now, i64 %n)")
+        c.do("br label %moved")
+        c.label("other")
+    outer = word(c, "%steps", number)
+    array = c.let(f"getelementptr i8, ptr {begin}, i64 {away}")
+    given = f"ptr %ws, ptr {argument}, ptr %steps, ptr {array}, i64 {outer}"
+    c.do(f"call void @move_{direction}({given}, i64 %now, i64 %n)")
+    if has_plans(lanes):
+        c.do("br label %moved")
+        c.label("moved")
 
 
 def _set(c: Code, table: str, index: int, value: str, kind: str = "i64") -> None:

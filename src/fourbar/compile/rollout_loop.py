@@ -26,7 +26,7 @@ from .batch_loop import (
     transfers,
 )
 from .ir import Code, Lanes, word
-from .planned_moves import PLAN_WORDS, SAMPLES
+from .planned_moves import SAMPLES, find_plans, move_argument, plan_moves
 from .transfer import open_loop
 
 # Words of the data table behind those of `batch_loop.py`: the table of moves, and how many there are of each kind.
@@ -70,26 +70,15 @@ def _moves(lanes: Lanes, direction: str) -> str:
     c = Code()
     c.label("entry")
     asked, table = word(c, "%args", 0, "ptr"), word(c, "%data", MOVES, "ptr")
-    all_lanes = c.let(f"icmp sle i64 {c.let(f'add i64 %now, {lanes.width}')}, %n")
-    quick = c.let(f"and i1 {all_lanes}, {c.let('icmp ne ptr %plans, null')}")
+    find_plans(c, lanes)
     c.do("br label %each")
     k, close = open_loop(c, "each", "entry", "%count", 1, "done")
     number = c.let(f"add i64 {k}, %first")
     move = c.let(f"getelementptr i64, ptr {table}, i64 {c.let(f'mul i64 {number}, {ARGUMENT_WORDS}')}")
     distance = word(c, asked, c.let(f"add i64 {number}, {ROWS}"))
     away = c.let(f"mul i64 {distance}, %row")
-    c.do(f"br i1 {quick}, label %planned, label %other")
-    c.label("planned")
-    plan = c.let(f"getelementptr i64, ptr %plans, i64 {c.let(f'mul i64 {number}, {PLAN_WORDS}')}")
-    c.do(f"call void @quick_{direction}(ptr %ws, ptr {plan}, ptr {move}, ptr %steps, i64 {away}, i64 %now, i64 %n)")
-    c.do("br label %moved")
-    c.label("other")
-    begin, outer = word(c, "%args", c.let(f"add i64 {number}, 1"), "ptr"), word(c, "%steps", number)
-    array = c.let(f"getelementptr i8, ptr {begin}, i64 {away}")
-    moved = f"ptr %ws, ptr {move}, ptr %steps, ptr {array}, i64 {outer}"
-    c.do(f"call void @move_{direction}({moved}, i64 %now, i64 %n)")
-    c.do("br label %moved")
-    c.label("moved")
+    begin = word(c, "%args", c.let(f"add i64 {number}, 1"), "ptr")
+    move_argument(c, lanes, direction, number, move, begin, away)
     c.do(close)
     c.label("done")
     c.do("ret void")
@@ -244,21 +233,11 @@ def _run(lanes: Lanes) -> str:
     c.label("entry")
     brought, held, taken = (word(c, "%data", k) for k in (BROUGHT, HELD, TAKEN))
     results = c.let(f"add i64 {brought}, {held}")
+    every = c.let(f"add i64 {c.let(f'add i64 {results}, {taken}')}, {word(c, '%data', RECORDED)}")
+    arrays, table = c.let("getelementptr i64, ptr %args, i64 1"), word(c, "%data", MOVES, "ptr")
     c.do("%some = icmp slt i64 %first, %end")
     c.do("br i1 %some, label %begin, label %done")
-    c.label("begin")
-    several = c.let(f"icmp sgt i64 {c.let('sub i64 %end, %first')}, {lanes.width}")
-    c.do(f"br i1 {several}, label %planning, label %samples")
-    c.label("planning")
-    every = c.let(f"add i64 {c.let(f'add i64 {results}, {taken}')}, {word(c, '%data', RECORDED)}")
-    c.do(f"%room = alloca i64, i64 {c.let(f'mul i64 {every}, {PLAN_WORDS}')}, align 8")
-    arrays = c.let("getelementptr i64, ptr %args, i64 1")
-    given = f"ptr {word(c, '%data', MOVES, 'ptr')}, i64 {ARGUMENT_WORDS}, ptr {arrays}, ptr %steps, ptr %room"
-    c.do(f"call void @plan({given}, i64 {every}, i64 {results}, i64 %n)")
-    c.do("br label %samples")
-    c.label("samples")
-    c.do("%now = phi i64 [%first, %begin], [%first, %planning], [%next, %samples]")
-    c.do("%plans = phi ptr [null, %begin], [%room, %planning], [%plans, %samples]")
+    plan_moves(c, lanes, table, ARGUMENT_WORDS, arrays, every, results)
     c.do(f"call void @moves_pack({SAMPLES}, i64 0, i64 {brought}, i64 0)")
     c.do("call void @preset(ptr %data, ptr %ws)")
     c.do(f"call void @steps({SAMPLES})")

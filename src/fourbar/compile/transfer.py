@@ -46,23 +46,31 @@ class _RowMover(ABC):
         c.label("entry")
         rows = self._sample_addresses()
         self.count_squares()
-        alone = c.let(f"icmp eq i64 {c.let('sub i64 %n, %i')}, 1")
-        adjacent = c.let("icmp eq i64 %inner, 8")
-        c.do(f"br i1 {alone}, label %single, label %several")
+        if self.lanes.width > 1:
+            alone = c.let(f"icmp eq i64 {c.let('sub i64 %n, %i')}, 1")
+            c.do(f"br i1 {alone}, label %single, label %several")
+        else:
+            c.do("br label %single")
         k, close = open_loop(c, "single", "entry", "%count", 1, "done")
         self.move_single(k, rows[0])
         c.do(close)
+        if self.lanes.width > 1:
+            self._move_several(rows)
+        c.label("done")
+        c.do("ret void")
+        arguments = "ptr noalias %slots, ptr noalias %map, ptr noalias %array, i64 %outer, i64 %inner, i64 %count"
+        return f"define internal void @{name}({arguments}, i64 %i, i64 %n) #0 {{\n{c.body()}\n}}\n"
+
+    def _move_several(self, rows: list[str]) -> None:
+        """All entries of W samples: label `several`, which leads to label `done`."""
+        c = self.c
         c.label("several")
-        c.do(f"br i1 {adjacent}, label %wide, label %narrow")
+        c.do(f"br i1 {c.let('icmp eq i64 %inner, 8')}, label %wide, label %narrow")
         self.move_adjacent(rows, "several", self.move_square)
         c.do("br label %done")
         k, close = open_loop(c, "narrow", "several", "%count", 1, "done")
         self.move_entry(k, rows)
         c.do(close)
-        c.label("done")
-        c.do("ret void")
-        arguments = "ptr noalias %slots, ptr noalias %map, ptr noalias %array, i64 %outer, i64 %inner, i64 %count"
-        return f"define internal void @{name}({arguments}, i64 %i, i64 %n) #0 {{\n{c.body()}\n}}\n"
 
     def move_adjacent(self, rows: list[str], before: str, square: Callable[[str, list[str]], None]) -> None:
         """All entries of W rows whose entries are adjacent: W at a time by `square`, then W/2, ..., 2, 1 of the rest.

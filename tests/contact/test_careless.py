@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -188,3 +189,17 @@ def test_controls_are_read_alike_with_and_without_contacts(answer: Any, words: s
     robot = fb.robots.double_pendulum()
     with pytest.raises(fb.ArgumentError, match=rf"control\(t, q, v\).*{words}"):
         fb.simulate(fb.Scene(robot) if scene else robot, [0.0, 0.0], duration=0.01, control=lambda t, q, v: answer)
+
+
+@pytest.mark.parametrize("scene", [False, True])
+def test_records_that_do_not_fit_into_memory_are_refused_with_numbers(scene: bool) -> None:
+    robot = fb.robots.double_pendulum()
+    moved: Any = fb.Scene(robot) if scene else robot
+    words = r"1e\+15 records, which need .* GB of memory.* every=10\*\*\d+"
+    with pytest.raises(fb.ArgumentError, match=f"simulate: .*{words}"):
+        fb.simulate(moved, [0.1, 0.0], duration=1e12)
+    with pytest.raises(fb.ArgumentError, match=r"simulate: .* 1e\+303 records"):
+        fb.simulate(moved, [0.1, 0.0], duration=1e300)
+    with pytest.raises(fb.ArgumentError, match=f"rollout: .*{words}"):
+        (moved.rollout if scene else partial(fb.rollout, robot))([0.1, 0.0], dt=1e-3, steps=10**15)
+    assert fb.simulate(moved, [0.1, 0.0], duration=0.01, every=10**30).q.shape == (2, 2)

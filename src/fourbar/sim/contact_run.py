@@ -20,6 +20,7 @@ from .applied_forces import SimulationWarning
 from .charts import read_answer
 from .not_finite import NotFinite
 from .read_arguments import check_progress
+from .record_room import check_room
 from .results import Recorded
 from .run_plots import Plotted
 from .too_fast import too_fast
@@ -167,16 +168,17 @@ class RunningContacts:
     """A motion under way, in machine code; its records have time as the first axis."""
 
     def __init__(
-        self, scene: Scene, motion: RolloutRun, dt: float, steps: int, every: int, observed: dict[str, np.ndarray],
-        threads: int | None = None,
-    ) -> None:  # fmt: skip
-        self.scene, self.motion, self.dt, self.steps, self.every = scene, motion, dt, steps, every
-        self._start, self._observed, self._threads = motion.state, observed, threads
+        self, caller: str, scene: Scene, motion: RolloutRun, wanted: MotionRequest, observed: dict[str, np.ndarray]
+    ) -> None:
+        self.caller, self.scene, self.motion = caller, scene, motion
+        self.dt, self.steps, self.every = wanted.dt, wanted.steps, wanted.every
+        self._start, self._observed, self._threads = motion.state, observed, wanted.threads
         known = (*motion.recordable, *RECORDS)
         names = (*RECORDS, *(x for x in known if x in ("acting", "kept") or x.startswith(OBSERVED)))
-        self._rows = motion.room(names, steps // self.every, time_first=True)
         self._tail = motion.room(names, 1, time_first=True)
-        self._whole = steps - steps % self.every  # the steps whose records go into rows
+        check_room(caller, self.steps, self.every, sum(x.size for x in self._tail.values()))
+        self._rows = motion.room(names, self.steps // self.every, time_first=True)
+        self._whole = self.steps - self.steps % self.every  # the steps whose records go into rows
         self.not_finite = NotFinite()
 
     def repeated(self) -> RepeatedSteps:
@@ -200,7 +202,7 @@ class RunningContacts:
         """The time that was reached."""
         return self.motion.now.steps * self.dt
 
-    def finished(self, name: str) -> ContactRun:
+    def finished(self) -> ContactRun:
         """The recorded motion; warnings say what went wrong."""
         done = self.motion.now.steps
         rolled = self.motion.rolled(self._rows, self.every)
@@ -214,10 +216,10 @@ class RunningContacts:
             for x, y in last.items():
                 kept = np.where(moved.reshape((*batch, *[1] * (y.ndim - len(batch)))), y, np.nan)
                 records[x] = np.concatenate([records[x], kept[None]])
-        self._warn(name, rolled)
-        return self._result(name, np.array(times), records, rolled)
+        self._warn(rolled)
+        return self._result(np.array(times), records, rolled)
 
-    def _result(self, name: str, t: np.ndarray, records: dict[str, np.ndarray], rolled: Rolled) -> ContactRun:
+    def _result(self, t: np.ndarray, records: dict[str, np.ndarray], rolled: Rolled) -> ContactRun:
         n, batch = len(self.scene.contacts), self.motion.batch
         first = {
             "q": self._start["q"], "v": self._start["v"], "residual": np.zeros(batch), "worst": np.zeros(batch),
@@ -237,7 +239,7 @@ class RunningContacts:
         fast = too_fast(self.scene, whole["v"], self.dt)
         when = np.broadcast_to(t[np.argmax(fast, axis=0)], batch)
         what = "moved further in a step than is looked at, so that contacts may be missed"
-        warn_of(name, fast.any(axis=0) & ~rolled.diverged, when, what,
+        warn_of(self.caller, fast.any(axis=0) & ~rolled.diverged, when, what,
              "look at `too_fast` of the result; try a shorter step")  # fmt: skip
         by_law = Residuals(*np.moveaxis(whole["residuals"], -1, 0))
         return ContactRun(
@@ -245,8 +247,8 @@ class RunningContacts:
             self.scene, whole.get("acting"), {x: whole[OBSERVED + x] for x in self._observed}, whole.get("kept"), fast,
         )  # fmt: skip
 
-    def _warn(self, name: str, rolled: Rolled) -> None:
-        late = rolled.state["late"]
+    def _warn(self, rolled: Rolled) -> None:
+        name, late = self.caller, rolled.state["late"]
         warn_of(name, rolled.diverged, rolled.made * self.dt, "diverged and stopped at the last finite state",
              self.not_finite.reason() or "try a shorter step or smaller gains")  # fmt: skip
         warn_of(name, late >= 0.0, late * self.dt, "had contacts that were not solved to the tolerance",
@@ -275,8 +277,8 @@ class Driver:
     `controls` are arrays (..., rows, size) and functions (t, q, v), by name: "tau" of joint forces, "u" of actuators.
     """
 
-    def __init__(self, caller: str, run: RunningContacts, controls: dict[str, Any], period: int) -> None:
-        self._caller, self.run, self.period = caller, run, period
+    def __init__(self, run: RunningContacts, controls: dict[str, Any], period: int) -> None:
+        self.run, self.period = run, period
         self._asks = {name: x for name, x in controls.items() if callable(x)}
         self._given = {name: x for name, x in controls.items() if not callable(x)}
         self._rows: list[np.ndarray] = []
@@ -305,7 +307,7 @@ class Driver:
         """The result of a user's function at a state, checked."""
         t = self.run.t
         try:
-            return read_answer(self._caller, wanted[:-1], function(t, q, v), called, wanted[-1])
+            return read_answer(self.run.caller, wanted[:-1], function(t, q, v), called, wanted[-1])
         except (TypeError, ValueError, OverflowError) as error:
             error.add_note(f"{called}(t, q, v) at t = {t:.6g} s, expected an array {wanted[-1:]}")
             raise

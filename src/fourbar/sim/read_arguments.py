@@ -16,6 +16,7 @@ from ..tree.closed_positions import are_closed
 from .step import Traced
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
+_LONGEST = 1 << 62  # steps that machine code can count
 _OPEN = 1e-6  # a loop gap too large to be rounding of written coordinates, in units of its rows
 
 
@@ -74,14 +75,15 @@ def read_state(caller: str, robot: Any, q: Any, v: Any) -> tuple[np.ndarray, np.
     return np.broadcast_to(q, (*batch, robot.nq)).copy(), np.broadcast_to(v, (*batch, robot.nv)).copy()
 
 
-def read_counts(every: Any, passive: Any, threads: Any = None) -> None:
-    """Refuse what is no number of steps or threads, and what is no choice."""
-    if to_count(every) is None:
+def read_counts(every: Any, passive: Any, threads: Any = None) -> int:
+    """`every` as a number of steps; refuses what is none, what is no number of threads, and what is no choice."""
+    if (count := to_count(every)) is None:
         raise ArgumentError(f"every={every!r}: expected a whole number of steps, at least 1")
     if threads is not None and to_count(threads) is None:
         raise ArgumentError(f"threads must be a whole number of at least 1, got {threads!r}")
     if not isinstance(passive, bool | np.bool_):
         raise ArgumentError(f"passive={passive!r}: expected True or False")
+    return min(count, _LONGEST)
 
 
 def check_step(dt: Any) -> None:

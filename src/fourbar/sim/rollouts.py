@@ -168,14 +168,14 @@ def rollout(
     >>> runs.q.shape, bool(runs.diverged.any())
     ((8, 20, 2), False)
     """
-    read_counts(every, passive, threads)
+    every = read_counts(every, passive, threads)
     steps = read_steps(steps, read_period(period, dt), control, u)
     if any_lazy(q, v, control, u, numbers):
         given = {"q": q, "v": v, "control": control, "u": u, "numbers": numbers}
-        return _lazy(robot, given, dt=float(dt), steps=steps, period=period, every=int(every), passive=passive,
+        return _lazy(robot, given, dt=float(dt), steps=steps, period=period, every=every, passive=passive,
                      observe=observe, threads=threads)  # fmt: skip
     asked = Simulation(SimulationRequest(
-        robot, q, v, float(dt), steps, None, control, u, period, int(every), bool(passive), numbers, observe,
+        robot, q, v, float(dt), steps, None, control, u, period, every, bool(passive), numbers, observe,
         threads, "rollout",
     ))  # fmt: skip
     warn_of_contacts(asked.robot, "rollout")

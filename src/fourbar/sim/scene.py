@@ -326,12 +326,12 @@ class Scene(Staged):
         batch = np.broadcast_shapes(*shapes) if shapes else ()
         motion = self._started(name, q, v, wanted.dt, taken, wanted.friction, numbers, batch)
         first = self.observer(numbers.which, observed).observe(motion.part("q"), motion.part("v"), numbers.of_robot)
-        run = RunningContacts(self, motion, wanted.dt, wanted.steps, wanted.every, first, wanted.threads)
+        run = RunningContacts(name, self, motion, wanted, first)
         try:
-            Driver(name, run, outside, wanted.period).reach(asked(wanted.progress, wanted.steps))
+            Driver(run, outside, wanted.period).reach(asked(wanted.progress, wanted.steps))
         except KeyboardInterrupt:
             warn(f"{name}: interrupted at t = {run.t:.6g} s; the states so far are returned", SimulationWarning)
-        return run.finished(name)
+        return run.finished()
 
     def simulate(
         self,
@@ -416,11 +416,11 @@ class Scene(Staged):
         """
         refuse_lazy("simulate", USE_ROLLOUT, q=q, v=v, control=control, u=u, friction=friction)
         check_times(duration, dt)
-        read_counts(every, True, threads)
+        every = read_counts(every, True, threads)
         held, steps = read_period(period, dt), max(1, round(duration / dt))
         controls = self._read(control, u, -(-steps // held))
         return self._made("simulate", q, v, MotionRequest(
-            controls, steps, float(dt), held, int(every), friction, numbers, observe, progress, threads
+            controls, steps, float(dt), held, every, friction, numbers, observe, progress, threads
         ))  # fmt: skip
 
     def _read(self, control: Any, u: Any, rows: int) -> dict[str, Any]:
@@ -477,16 +477,16 @@ class Scene(Staged):
         ArgumentError
             If an argument is not what it should be.
         """
-        read_counts(every, True, threads)
+        every = read_counts(every, True, threads)
         held = read_period(period, dt)
         steps = read_steps(steps, held, control, u)
         if any_lazy(q, v, control, friction, u, numbers):
             given = {"q": q, "v": v, "control": control, "u": u, "friction": friction, "numbers": numbers}
-            return rollout_lazily(self, given, observe, dt=float(dt), steps=steps, period=period, every=int(every),
+            return rollout_lazily(self, given, observe, dt=float(dt), steps=steps, period=period, every=every,
                                   threads=threads)  # fmt: skip
         controls = self._read(control, u, -(-steps // held))
         return self._made("rollout", q, v, MotionRequest(
-            controls, steps, float(dt), held, int(every), friction, numbers, observe, None, threads
+            controls, steps, float(dt), held, every, friction, numbers, observe, None, threads
         ))  # fmt: skip
 
     def batch(self, n: int, *, dt: float = 2e-3, numbers: Any = None, observe: Any = None) -> Batch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from .constrained_stepper import ConstrainedStepper
 from .given_numbers import GivenNumbers, are_passive, read_numbers, refuse_dry_friction
 from .observe import check_driven, read_observations
 from .read_arguments import check_closed, on_copies, read_control, read_period, read_state, started
+from .record_room import check_room
 from .runge_kutta import (
     ControlSchedule,
     Follower,
@@ -175,6 +177,7 @@ class Simulation:
             self._spread(f"numbers: {x.name!r}", values.shape[: values.ndim - len(x.shape)])
         self.robot, self.threads = robot, wanted.threads
         self.dt, self.steps, self.every = dt, steps, wanted.every
+        check_room(wanted.caller, steps, wanted.every, math.prod(self.given_q.shape[:-1]) * (robot.nq + robot.nv + 1))
         check_closed(robot, self.given_q)
         start = started(robot, self.given_q, np.zeros_like(self.given_v))
         if self.held is not None:

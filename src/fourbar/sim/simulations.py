@@ -146,11 +146,11 @@ def simulate(
                        period=period, numbers=numbers, observe=observe, every=every, progress=progress,
                        threads=threads)  # fmt: skip
     check_times(duration, dt)
-    read_counts(every, passive, threads)
+    every = read_counts(every, passive, threads)
     check_progress(progress)
     steps = max(1, round(duration / dt))
     asked = Simulation(SimulationRequest(
-        robot, q, v, dt, steps, torque, control, u, period, int(every), bool(passive), numbers, observe, threads
+        robot, q, v, dt, steps, torque, control, u, period, every, bool(passive), numbers, observe, threads
     ))  # fmt: skip
     warn_of_contacts(asked.robot)
     run = asked.run()

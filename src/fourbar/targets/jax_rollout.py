@@ -151,9 +151,9 @@ def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, contr
                 f"rollout: {name} is traced by JAX, and decides what is compiled: give it as a plain number, from "
                 f"outside the function, or name it in jax.jit(..., static_argnames={name!r})"
             )
-    read_counts(every, passive)
+    every = read_counts(every, passive)
     held = read_period(period, dt)
-    return _Plan(float(dt), read_steps(steps, held, control, u), int(every), held)
+    return _Plan(float(dt), read_steps(steps, held, control, u), every, held)
 
 
 class _Stage:

@@ -141,3 +141,23 @@ def test_parallel_robots_move_as_they_are_shipped(name: str, until: float) -> No
     energy = robot.kinetic_energy(found.q, found.v) + robot.potential_energy(found.q) + robot.spring_energy(found.q)
     drift = energy + found.lost - energy[0]
     assert np.abs(drift).max() < 1e-5 * robot.kinetic_energy(found.q, found.v).max()
+
+
+def test_loops_are_examined_where_they_change_and_other_velocities_are_found_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With forces asked from Python too: a step costs no examination, and the next motion builds no robot again."""
+    crank = fb.robots.crank_rocker()
+    rocker = crank.with_independent(crank.names.joints[2])
+    q = crank.assemble((2.0, -1.6, 1.9))
+    slow = crank.expand_velocity(q, [6.0])[2:3]
+    asked: list[str] = []
+    sizes, build = Charts.sizes, fb.System.with_independent
+    monkeypatch.setattr(Charts, "sizes", lambda self, q: (asked.append("sizes"), sizes(self, q))[1])
+    monkeypatch.setattr(fb.System, "with_independent", lambda self, x: (asked.append("build"), build(self, x))[1])
+    runs = [fb.simulate(rocker, q, slow, torque=lambda t, q, v: 0.0 * v, duration=0.8, dt=4e-4) for _ in range(2)]
+    assert 0 < asked.count("build") <= 4  # velocities of other joints, in the first motion only
+    assert asked.count("sizes") < 200  # of 4000 steps
+    assert np.array_equal(runs[0].q, runs[1].q)
+    smooth = fb.simulate(rocker, q, slow, duration=0.8, dt=4e-4)
+    assert np.abs(smooth.q - runs[0].q).max() < 1e-8

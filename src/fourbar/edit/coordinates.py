@@ -9,6 +9,7 @@ import numpy as np
 
 from ..constraints.trace import cut
 from ..errors import ArgumentError, AssemblyError
+from ..once import once_per_object
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import Cluster, split
 from ..tree.embedding import LoopEmbedding
@@ -96,13 +97,20 @@ def gathered(cluster_tree: ClusterTree, full: np.ndarray) -> np.ndarray:
     return np.concatenate(parts, axis=-1) if parts else full
 
 
-def gathered_velocity(cluster_tree: ClusterTree, full: np.ndarray) -> np.ndarray:
-    """The independent velocities (..., nv) from those of all moving joints."""
+@once_per_object
+def _independent_columns(cluster_tree: ClusterTree) -> tuple[np.ndarray, np.ndarray]:
+    """The columns of the independent velocities among those of all moving joints, and their scales."""
     ends = np.cumsum([c.joint.nv for c in cluster_tree.moving])
-    parts = []
+    found: list[tuple[int, float]] = []
     for cluster in cluster_tree.clusters:
         columns = [j for i in cluster.links for j in range(ends[i] - cluster_tree.moving[i].joint.nv, ends[i])]
         tie = cluster.embedding
         chosen = tie.independent if isinstance(tie, LoopEmbedding) else [(j, 1.0) for j in range(len(columns))]
-        parts += [full[..., columns[j], None] / scale for j, scale in chosen]
-    return np.concatenate(parts, axis=-1) if parts else full
+        found += [(columns[j], scale) for j, scale in chosen]
+    return np.array([column for column, _ in found], int), np.array([scale for _, scale in found])
+
+
+def gathered_velocity(cluster_tree: ClusterTree, full: np.ndarray) -> np.ndarray:
+    """The independent velocities (..., nv) from those of all moving joints."""
+    columns, scales = _independent_columns(cluster_tree)
+    return full[..., columns] / scales

@@ -178,13 +178,17 @@ class Follower:
     """
 
     def __init__(self, robot: System, torque: Torque | None, acting: Acting) -> None:
-        self.charts, self.torque, self.acting = Charts(robot), torque, acting
+        self.charts = Charts(robot, known=vars(robot).setdefault("_charts", {}))
+        self.torque, self.acting = torque, acting
         self.not_finite = NotFinite()
-        self._stages: dict[int, tuple[System, StageFunction | None]] = {}  # by identity: to hash a robot takes long
+        self.all_finite = False  # whether the last state is known to be finite in all samples
+        self._examines = self.charts.moving
+        self._stages: dict[Any, tuple[System, StageFunction | None]] = vars(robot).setdefault("_stages", {})
 
     def step(self, t: float, now: SimulatedState, dt: float) -> SimulatedState:
         """The next state; velocities are those in use."""
-        now = now._replace(v=self.charts.looked_at(now.q, now.v))
+        if self._examines:
+            now = now._replace(v=self.charts.looked_at(now.q, now.v))
         try:
             return self._followed(t, now, dt)
         except SingularError:
@@ -195,32 +199,37 @@ class Follower:
 
     def _followed(self, t: float, now: SimulatedState, dt: float) -> SimulatedState:
         stage = self._stage()
+        self.all_finite, self._examines = False, self.charts.moving
         if stage is not None:
-            q, v, lost = stage.step(t, now.q, now.v, np.array(dt), self._asked)
-            after = SimulatedState(q, v, now.lost + lost)
-            if not diverged(after).any() or not (diverged(after) & ~diverged(now)).any():
+            made = stage.step(t, now.q, now.v, dt, self._asked, self.charts.usual)
+            after = SimulatedState(made.q, made.v, now.lost + made.lost)
+            if made.finite or not (diverged(after) & ~diverged(now)).any():
+                self.all_finite = made.finite
+                self._examines = made.stop or (self.charts.moving and self.charts.usual is None)
                 return after
         return step(self.charts.now, t, now, dt, self._force, self.acting)
 
     def _stage(self) -> StageFunction | None:
         """The compiled stage in the velocities in use; None for joints that are independent in part."""
-        now = self.charts.now
-        if id(now) not in self._stages:
+        now, passive = self.charts.now, self.acting is with_passive
+        key = id(now), passive  # by identity: to hash a robot takes long
+        if key not in self._stages:
             shared = now.model.cluster_tree.has_shared_joints
-            followed = Followed(self.charts.robot, now)
-            stage = None if shared else StageFunction(followed, ForceLaw(self.acting is with_passive))
-            self._stages[id(now)] = (now, stage)
-        return self._stages[id(now)][1]
+            stage = None if shared else StageFunction(Followed(self.charts.robot, now), ForceLaw(passive))
+            self._stages[key] = (now, stage)
+        return self._stages[key][1]
 
     def _asked(self, t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """The user's forces."""
         if self.torque is None:
             return np.zeros(self.charts.robot.nv)
-        v = self.charts.to_robot_velocities(q, w)
-        return self.not_finite.look("torque", t, self.charts.checked(q, self.torque(t, q, v)), q, v)
+        return self.charts.checked(q, self.torque(t, q, self.charts.to_robot_velocities(q, w)))
 
     def _force(self, t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-        return self.charts.force(q, self._asked(t, q, w))
+        """The same on the velocities in use; it is noted if they are not finite."""
+        tau = self._asked(t, q, w)
+        self.not_finite.look("torque", t, tau, q, w)
+        return self.charts.force(q, tau)
 
 
 def diverged(state: SimulatedState) -> np.ndarray:
@@ -342,10 +351,11 @@ class PythonRun:
         except CoordinateError:  # those at the start are valid
             self._lost_at[...] = self.t
             return False
-        lost = diverged(after)
-        self._lost_at[lost & ~self._given_up & np.isinf(self._lost_at)] = self.t
-        if lost.all():
-            return False
+        if not follower.all_finite:
+            lost = diverged(after)
+            self._lost_at[lost & ~self._given_up & np.isinf(self._lost_at)] = self.t
+            if lost.all():
+                return False
         self._now, self._steps = after, self._steps + 1
         if self._steps % self._every == 0:
             self._record()

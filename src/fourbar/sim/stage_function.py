@@ -4,7 +4,7 @@ differentiate, which make the four passes themselves.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -95,22 +95,42 @@ def unpickle_stage(followed: Followed, law: ForceLaw, packed: bool) -> Any:
     return make(StageRecording(followed, law, packed))
 
 
+class StageResult(NamedTuple):
+    """q, v and the energy lost after a step, whether loops should be examined, and whether everything is finite."""
+
+    q: np.ndarray
+    v: np.ndarray
+    lost: Any
+    stop: bool
+    finite: bool
+
+
 class StageFunction:
     """One pass as a compiled function of arrays, in steps with forces tau that Python is asked for."""
 
     def __init__(self, followed: Followed, law: ForceLaw) -> None:
         recording = StageRecording(followed, law, packed=True)
-        self._size, self._loops = recording.size, recording.loops
+        self._size, self._loops = recording.size, followed.loops
         self._q, self._v = recording.places["q"], recording.places["v"]
-        self._lost = recording.places["lost"].start
+        self._lost, self._stop = (recording.places[name].start for name in ("lost", "stop"))
         self._call = make(recording)
 
-    def step(self, t: float, q: np.ndarray, v: np.ndarray, dt: np.ndarray, force: Any) -> tuple[Any, Any, Any]:
-        """q, v and the energy lost after a step of length dt, with force(t, q, v) asked four times."""
-        now = np.zeros((*v.shape[:-1], self._size))
-        now[..., self._q], now[..., self._v], now[..., -1] = q, v, -1.0
+    def step(
+        self, t: float, q: np.ndarray, v: np.ndarray, dt: float, force: Any, usual: np.ndarray | None
+    ) -> StageResult:
+        """The state after a step of length dt, with force(t, q, v) asked four times.
+
+        `usual` (..., n): the velocities of all joints, for unit velocities, when loops were last examined; None if they
+        have not been.
+        """
+        now, length = np.zeros((*v.shape[:-1], self._size)), np.array(dt)
+        now[..., self._q], now[..., self._v], now[..., self._stop] = q, v, -1.0
         start = np.concatenate([q, v], axis=-1)
-        more = (np.full(self._loops, np.inf),) if self._loops else ()
-        for time in (t, t + dt / 2, t + dt / 2, t + dt):
-            now = self._call(now, start, force(float(time), now[..., self._q], now[..., self._v]), dt, *more)
-        return now[..., self._q], now[..., self._v], now[..., self._lost]
+        more: tuple[Any, ...] = ()
+        if self._loops:
+            more = (np.full(len(self._loops), np.inf) if usual is None else usual[..., self._loops],)
+        for time in (t, t + 0.5 * dt, t + 0.5 * dt, t + dt):
+            now = self._call(now, start, force(time, now[..., self._q], now[..., self._v]), length, *more)
+        stop = bool(self._loops) and bool((now[..., self._stop] > 0.0).any())
+        finite = bool(np.isfinite(now).all())
+        return StageResult(now[..., self._q], now[..., self._v], now[..., self._lost], stop, finite)

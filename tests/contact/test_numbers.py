@@ -11,6 +11,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.compile import rollout as machine
+from fourbar.sim import given_numbers
 from fourbar.system.system import restored
 from fourbar.tree.parameters import changed, find, variable
 
@@ -153,6 +154,26 @@ def test_worlds_have_numbers_of_their_own() -> None:
     worlds.step(np.zeros(robot.nv), ids=np.arange(6) == 2)
     assert (worlds.q != before).any(axis=1).tolist() == [False, False, True, False, False, False]
     assert worlds.nominal["base.mass"] == 3.0
+
+
+def test_names_of_numbers_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes longer than a step, and the same names are given in every one."""
+    robot, scene = hopper()
+    (q, v), looked_up, find_names = starts(robot, 2), [], given_numbers.which_numbers
+    monkeypatch.setattr(given_numbers, "which_numbers", lambda *x: (looked_up.append(x), find_names(*x))[1])
+    for mass in (2.0, 3.0, 4.0):
+        after = scene.step(q, v, dt=2e-3, numbers={"base.mass": mass, "terrain.friction": 0.5})
+        assert np.array_equal(after.v, scene.rollout(q, v, steps=1, dt=2e-3, numbers={
+            "base.mass": mass, "terrain.friction": 0.5}).v[-1])  # fmt: skip
+    assert len(looked_up) == 1
+    worlds = scene.batch(2, numbers={"base.mass": 3.0})
+    for mass in (2.0, 4.0):
+        worlds.change("base.mass", mass)
+    with pytest.raises(fb.ArgumentError, match="negative"):
+        worlds.change("base.mass", -1.0)
+    assert len(looked_up) == 2 and (worlds.numbers["base.mass"] == 4.0).all()
+    with pytest.raises(fb.ArgumentError, match="not both"):
+        scene.step(q, v, dt=2e-3, numbers={"base.mass": 1.0, "terrain.friction": 0.5}, friction=[0.5])
 
 
 @pytest.mark.parametrize(

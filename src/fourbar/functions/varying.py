@@ -209,14 +209,19 @@ def parameters(mechanism: Mechanism, names: tuple[str, ...]) -> tuple[Parameter,
             )
     if len(set(names)) < len(names):
         raise ArgumentError(f"varying: a parameter is named twice: {', '.join(names)}")
-    placed = {x.name for x in numbers(mechanism) if x != GRAVITY and x.is_place(mechanism)}
-    for name in names:
-        if name in placed:
-            raise ArgumentError(
-                f"varying: {name!r} is a placement, which cannot be an argument; make robots with other placements "
-                "by robot.with_parameters"
-            )
-    return find(variable(mechanism), names)
+    every = variable(mechanism)
+    for name in {*names} - {x.name for x in every}:
+        _refuse_placement(mechanism, name)
+    return find(every, names)
+
+
+def _refuse_placement(mechanism: Mechanism, name: str) -> None:
+    """Refuse the name of a placement."""
+    if any(x.name == name and x != GRAVITY and x.is_place(mechanism) for x in numbers(mechanism)):
+        raise ArgumentError(
+            f"varying: {name!r} is a placement, which cannot be an argument; make robots with other placements by "
+            "robot.with_parameters"
+        )
 
 
 def varying(mechanism: Mechanism, names: tuple[str, ...]) -> Varying:

@@ -14,7 +14,7 @@ from ..errors import ArgumentError, CoordinateError, unknown
 from ..functions.nan_reasons import wrong_coordinates
 from ..functions.rollout import GIVEN, NONE
 from ..functions.step_end import OBSERVED
-from .given_numbers import nominal, read_numbers
+from .given_numbers import nominal, read_numbers, read_values
 from .in_place_worlds import InPlaceWorlds
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators, is_positive
@@ -234,7 +234,7 @@ class Batch:
             if not (np.isfinite(given).all() and (given >= 0.0).all()):
                 raise ArgumentError(f"change: {name}={values!r}: expected coefficients, finite and not negative")
         else:
-            read_numbers(self.scene.robot.mechanism, {name: given}, self.scene.grounds)
+            read_values(next(x for x in (*self._parameters, *self._terrain) if x.name == name), given)
         known[name][which] = given
 
     def _which(self, verb: str, ids: Any) -> Any:

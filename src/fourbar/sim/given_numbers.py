@@ -5,6 +5,7 @@ and numbers of what it stands on, `numbers={"terrain.normal": normals}`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..contact.terrain_numbers import FRICTION, TERRAINS, numbers_of
 from ..errors import ArgumentError, unknown
 from ..functions.varying import argument_names, parameters
 from ..mechanism.mechanism import Mechanism
+from ..once import recently_made
 from ..tree.parameters import Parameter, variable
 
 _NOT_NEGATIVE = ("mass", "armature", "damping", "friction", "kp", "kd", "kv")
@@ -98,16 +100,43 @@ def are_passive(which: Iterable[Parameter]) -> bool:
     return any(x.field in ("damping", "stiffness") for x in which)
 
 
-def read_numbers(mechanism: Mechanism, numbers: Any, grounds: Grounds = NOWHERE, friction: Any = None) -> GivenNumbers:
-    """Numbers by name as the user gives them, nothing if None; `friction` is that of all contacts, if it is given."""
+class NamedNumbers(NamedTuple):
+    """What some names mean: parameters of the robot, numbers of terrain, and what both are called as arguments."""
+
+    which: tuple[Parameter, ...]
+    terrain: tuple[Parameter, ...]
+    arguments: tuple[str, ...]
+
+
+def named_numbers(mechanism: Mechanism, numbers: Any, grounds: Grounds, friction: Any) -> NamedNumbers:
+    """What the names of numbers mean."""
     every = which_numbers(mechanism, numbers, grounds, friction)
-    if not every:
-        return NOTHING
     which, terrain = (tuple(x for x in every if (x.owners == TERRAINS) is of_it) for of_it in (False, True))
-    values = [_read(x, numbers[x.name]) for x in every]
-    return GivenNumbers(
-        which, dict(zip((*argument_names(which), *argument_names(terrain)), values, strict=True)), terrain
-    )
+    return NamedNumbers(which, terrain, (*argument_names(which), *argument_names(terrain)))
+
+
+def read_numbers(
+    mechanism: Mechanism,
+    numbers: Any,
+    grounds: Grounds = NOWHERE,
+    friction: Any = None,
+    known: dict[Any, NamedNumbers] | None = None,
+) -> GivenNumbers:
+    """Numbers by name as the user gives them, nothing if None; `friction` is that of all contacts, if it is given.
+
+    What names mean is found in `known`, or added to it, since finding it takes longer than a step.
+    """
+    if numbers is None:
+        return NOTHING
+    find = partial(named_numbers, mechanism, numbers, grounds, friction)
+    if known is None or not isinstance(numbers, dict):
+        named = find()
+    else:
+        named = recently_made(known, (tuple(numbers), friction is None), find)
+    if not named.arguments:
+        return NOTHING
+    values = [read_values(x, numbers[x.name]) for x in (*named.which, *named.terrain)]
+    return GivenNumbers(named.which, dict(zip(named.arguments, values, strict=True)), named.terrain)
 
 
 def check_friction(verb: str, friction: Any) -> None:
@@ -146,7 +175,8 @@ def _of_terrain(mechanism: Mechanism, numbers: Mapping[str, Any], grounds: Groun
     return found
 
 
-def _read(x: Parameter, given: Any) -> np.ndarray:
+def read_values(x: Parameter, given: Any) -> np.ndarray:
+    """The values (..., *shape) of a number as the user gives them."""
     if is_lazy(given):
         raise ArgumentError(
             f"numbers: {x.name!r} is a dask array, of shape {given.shape}, which would be computed at once here; use "

@@ -27,7 +27,7 @@ from .applied_forces import SimulationWarning
 from .batch import Batch
 from .constrained import Kept
 from .contact_run import ContactRun, Driver, MotionRequest, RunningContacts, Stepped, asked
-from .given_numbers import NOTHING, GivenNumbers, Grounds, check_friction, read_numbers
+from .given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, check_friction, read_numbers
 from .in_chunks import any_lazy
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators, check_step, check_times, read_control, read_counts, read_period, read_steps
@@ -140,6 +140,7 @@ class Scene(Staged):
             warn(f"Scene: {self.robot.name!r} has no shapes that touch the terrain, and moves through it; say what "
                  "touches with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
         self._closes = bool(self.kept.conditions or self.robot.mechanism.loops)
+        self._named: dict[Any, NamedNumbers] = {}  # what names of numbers mean, by these names
         self._stepped: Any = None  # the configuration after the last step
 
     def __repr__(self) -> str:
@@ -216,7 +217,7 @@ class Scene(Staged):
             self.kept.check(*(np.asarray(x, float) for x in (q, v)))
         check_step(dt)
         check_friction("step", friction)
-        given = NOTHING if numbers is None else read_numbers(self.robot.mechanism, numbers, self.grounds, friction)
+        given = NOTHING if numbers is None else self._numbers(numbers, friction)
         tau = np.zeros(self.robot.nv) if tau is None else tau
         impulse = np.zeros(self.n_impulses) if impulse is None else impulse
         if u is not None:
@@ -230,6 +231,9 @@ class Scene(Staged):
         q, v, impulse, report = function(q, v, tau, dt, impulse, *given.values.values(), **more)
         self._stepped = q
         return Stepped.of(q, v, impulse, report, len(self.spec.candidates))
+
+    def _numbers(self, numbers: Any, friction: Any) -> GivenNumbers:
+        return read_numbers(self.robot.mechanism, numbers, self.grounds, friction, self._named)
 
     def start(self, q: Any = None) -> np.ndarray:
         """A configuration in which the robot stands: q with all that moves freely lifted, or lowered, until it touches.
@@ -316,7 +320,7 @@ class Scene(Staged):
             x: Force(Commands(y, "control" if x == "tau" else x, sizes[x]), wanted.period) for x, y in inside.items()
         }
         forces |= dict.fromkeys(outside, GIVEN)
-        numbers = read_numbers(self.robot.mechanism, wanted.numbers, self.grounds, wanted.friction)
+        numbers = self._numbers(wanted.numbers, wanted.friction)
         observed = read_observations(wanted.observe, self.model)
         if "u" not in acting:
             check_driven(observed, self.robot.mechanism)

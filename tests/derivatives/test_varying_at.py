@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.compile.llvm import batch_lanes
 from fourbar.compile.ufunc import MOST_OPERANDS
 from fourbar.expr import Program
+from fourbar.expr.program import MEMORY
+from fourbar.functions.function import backend
 from fourbar.tree.parameters import variable
 
 from .test_varying import close, rebuilt, scattered, states
@@ -22,7 +28,7 @@ def some(robot: fb.System, count: int) -> list[Any]:
 
 
 def operations(program: Program) -> int:
-    return sum(op not in ("load", "table") for call in program.calls for op, *_ in program.blocks[call.block].code)
+    return sum(op not in MEMORY for call in program.calls for op, *_ in program.blocks[call.block].code)
 
 
 @pytest.mark.slow_cases("mini_cheetah", "tello")
@@ -58,8 +64,102 @@ def test_what_is_left_is_the_work_of_the_robot_itself() -> None:
         close(getattr(at, name)(*args), getattr(robot, name)(*args), 1e-11)
         (ready,) = getattr(at, name)._by_names.values()
         own = operations(getattr(robot, name).program())
-        assert operations(ready.function.program()) < 1.03 * own
+        assert operations(ready.serving(args).function.program()) < 1.03 * own
         assert operations(getattr(varied, name).program()) > 1.1 * own
+
+
+def unaligned(x: np.ndarray) -> np.ndarray:
+    """The same array at an odd address."""
+    raw = np.empty(x.nbytes + 1, np.uint8)[1:].view(x.dtype).reshape(x.shape)
+    raw[...] = x
+    return raw
+
+
+def _is_in_place(function: Any, *args: Any) -> bool:
+    """Whether a call reads what is known of parameters where it lies: by one address per sample."""
+    function(*args)
+    (ready,) = function._by_names.values()
+    return ready.serving(args).known.ndim == 1
+
+
+def _batches(robot: fb.System, n: int) -> tuple[Any, dict[str, np.ndarray], list[Any]]:
+    values = scattered(robot, [x for x in variable(robot.mechanism) if x.field in ("mass", "com", "inertia")], n)
+    return robot.varying(*values), values, list(states(robot, n))
+
+
+@pytest.mark.slow_cases("tello")
+@pytest.mark.parametrize("name", ["double_pendulum", "mini_cheetah", "tello"])
+def test_values_that_are_read_in_place_give_the_same_bits(name: str) -> None:
+    """Batches as long as the parameters, of any length and layout, with constant entries among the results."""
+    robot, width = getattr(fb.robots, name)(), batch_lanes().width
+    for n in (width, 2 * width + 1, 5 * width - 1):
+        varied, values, (q, v, tau) = _batches(robot, n)
+        at, given = varied.at(values), list(values.values())
+        forward, mass = varied.forward_dynamics(q, v, tau, *given), varied.mass_matrix(q, *given)
+        assert _is_in_place(at.forward_dynamics, q, v, tau) is _is_in_place(at.mass_matrix, q) is (backend() == "llvm")
+        for _ in range(2):  # the first call is made by Python, the next by machine code
+            assert np.array_equal(at.forward_dynamics(q, v, tau), forward)
+            assert np.array_equal(at.mass_matrix(q), mass)
+            assert np.array_equal(at.forward_dynamics(q, v, tau, threads=3), forward)
+        backwards, spread = (x[::-1].copy()[::-1] for x in (q, v)), np.repeat(tau, 2, axis=1)[:, ::2]
+        assert np.array_equal(at.forward_dynamics(*backwards, spread), forward)
+        assert np.array_equal(at.forward_dynamics(np.asfortranarray(q), v, tau), forward)
+        assert np.array_equal(at.forward_dynamics(unaligned(q), v, unaligned(tau)), forward)
+        out = tau.copy()
+        assert at.forward_dynamics(q, v, out, out=out) is out and np.array_equal(out, forward)
+        short = tau.astype(np.float32)
+        assert np.array_equal(at.forward_dynamics(q, v, short), at.forward_dynamics(q, v, short.astype(float)))
+
+
+def test_other_batches_are_brought_their_values() -> None:
+    robot, n = fb.robots.double_pendulum(), 2 * batch_lanes().width
+    varied, values, (q, v, tau) = _batches(robot, n)
+    at, given = varied.at(values), list(values.values())
+    expected = varied.forward_dynamics(q, v, tau, *given)
+    at.forward_dynamics(q, v, tau)
+    for args in ((q[0], v, tau), (q[None], v[None], tau[None]), (q.tolist(), v, tau), (np.stack([q, q]), v, tau)):
+        assert not _is_in_place(at.forward_dynamics, *args)
+        assert np.array_equal(at.forward_dynamics(*args), varied.forward_dynamics(*args, *given))
+    f_ext = np.zeros((len(robot.names.bodies), 6))
+    assert np.array_equal(
+        at.forward_dynamics(q, v, tau, f_ext), varied.forward_dynamics(q, v, tau, *given, f_ext=f_ext)
+    )
+    assert np.array_equal(at.forward_dynamics(q, v=v, tau=tau), expected)
+    with pytest.raises(fb.FourbarError, match="broadcast"):
+        at.forward_dynamics(q[:-1], v[:-1], tau[:-1])
+    gradient = at.forward_dynamics.vjp((q, v, tau), tau)
+    for k in (0, n - 1):
+        one = varied.at({x: own[k] for x, own in values.items()})
+        single = one.forward_dynamics.vjp((q[k], v[k], tau[k]), tau[k])
+        assert all(np.array_equal(a[k], b) for a, b in zip(gradient, single, strict=True))
+
+
+def test_a_parameter_that_is_nan_harms_its_sample_only() -> None:
+    robot, n = fb.robots.double_pendulum(), 2 * batch_lanes().width
+    varied, values, (q, v, tau) = _batches(robot, n)
+    expected = varied.at(values).forward_dynamics(q, v, tau)
+    values["lower.mass"][3] = np.nan
+    found = varied.at(values).forward_dynamics(q, v, tau)
+    others = np.arange(n) != 3
+    assert np.isnan(found[3]).all() and np.array_equal(found[others], expected[others])
+
+
+@pytest.mark.parametrize("width", ["1", "2", "4", "8"])
+def test_vectors_of_any_width(width: str) -> None:
+    code = (
+        "import numpy as np, fourbar as fb\n"
+        "robot, n = fb.robots.double_pendulum(), 19\n"
+        "q, masses = np.linspace(-2, 2, 2 * n).reshape(n, 2), np.linspace(0.5, 2.0, n)\n"
+        "varied = robot.varying('lower.mass')\n"
+        "at = varied.at(masses)\n"
+        "expected = [varied.mass_matrix(x, m) for x, m in zip(q, masses)]\n"
+        "assert at.mass_matrix(q) is not None and np.array_equal(at.mass_matrix(q), expected)\n"
+        "(ready,) = at.mass_matrix._by_names.values()\n"
+        "assert ready.serving((q,)).known.shape == (n,)\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "FOURBAR_LANES": width, "FOURBAR_BACKEND": "llvm"}, check=True
+    )
 
 
 def test_derivatives_are_by_the_state() -> None:

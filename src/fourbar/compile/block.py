@@ -45,6 +45,7 @@ class _Body:
         self.conditions: dict[int, str] = {}  # comparisons: vectors of bits, turned into numbers where they are used so
         self.angles: dict[str, tuple[str, str]] = {}
         self.ports = {0: "%workspace"} if fixed else {}
+        self.far: dict[int, str] = {}  # where slots point at
 
     def _port(self, port: int) -> str:
         """Where a port points at, read just before it is first used."""
@@ -78,6 +79,13 @@ class _Body:
         address = self._address(port, offset)
         return self.code.let(f"load {self.lanes.double}, ptr {address}, align {self.lanes.bytes}")
 
+    def _far(self, slot: int, offset: int) -> str:
+        """An entry of the vectors that a slot points at."""
+        if slot not in self.far:
+            self.far[slot] = self.code.let(f"load ptr, ptr {self._address(0, slot)}, align 8")
+        where = self.code.let(f"getelementptr inbounds i8, ptr {self.far[slot]}, i64 {offset * self.lanes.bytes}")
+        return self.code.let(f"load {self.lanes.double}, ptr {where}, align {self.lanes.bytes}, !invariant.load !0")
+
     def _constant(self, index: int) -> str:
         v, w = self.lanes.double, self.lanes.width
         where = self.code.let(f"getelementptr inbounds i8, ptr %table, i64 {8 * (self.block.ports + index)}")
@@ -110,6 +118,8 @@ class _Body:
             return self._multiply_add(op, operands, self.fused[number])
         if op == "load":
             return self._load(*operands)  # type: ignore[arg-type]
+        if op == "far":
+            return self._far(*operands)  # type: ignore[arg-type]
         if op == "table":
             return self._constant(*operands)  # type: ignore[arg-type]
         if op == "select":

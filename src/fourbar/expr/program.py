@@ -17,9 +17,10 @@ from math import prod
 from typing import Any
 
 # An instruction is (op, operands...): an int is the number of an earlier instruction, a float is a constant.
-# Two operations read memory: ("load", port, offset) and ("table", index).
+# Three operations read memory: ("load", port, offset), ("table", index) and, in kernels only, ("far", slot, offset):
+# entry `offset` of the vectors that lie where the bits of a slot say (`compile/far_input.py`).
 Instruction = tuple[Any, ...]
-MEMORY = ("load", "table")
+MEMORY = ("load", "table", "far")
 
 
 @dataclass(frozen=True)

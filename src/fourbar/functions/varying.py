@@ -142,8 +142,9 @@ class Varying:
     def at(self, *values: Any, **named: Any) -> VaryingAt:
         """The functions with values of the parameters, which are given once instead of in every call.
 
-        What follows from the parameters alone is then computed once too: a call takes little more than one of the
-        robot's own function, where one that is given 64 parameters takes up to twice that.
+        What follows from the parameters alone is then computed once too, and batches with as many samples as the
+        parameters have, along one axis, read it in place: a call takes 1.0 to 1.2 times as long as one of the robot's
+        own function, where one that is given 64 parameters takes up to twice as long.
 
         Parameters
         ----------

@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Argument, batch_shape, bind, refuse_lazy, to_array
+from ..compile.far_input import interleaved, with_far_input
+from ..compile.llvm import batch_lanes
 from ..errors import ArgumentError, unknown
 from ..expr import Program
 from ..expr.separate import KNOWN, separate
 from ..once import Turn, cached_property, imported
 from .attributes import OptionedMethod
-from .function import Variant, make, true_signature
+from .function import Variant, backend, make, true_signature
 from .method_table import SUBJECTS
 from .model import Model
 from .recording import BLOCK, Recording
@@ -82,12 +84,56 @@ def _needed(own: Argument | None, x: Any) -> Argument:
     return Argument(x.name, x.shape, False, moves, rows)
 
 
-class _Ready(NamedTuple):
-    """A function of some arguments, what it takes for the parameters, and at which place."""
+class _Served(NamedTuple):
+    """A function, and what it takes for the parameters."""
 
     function: Any
     known: np.ndarray
-    place: int
+
+
+class _Ready:
+    """A function of some arguments with what follows from the parameters; it takes that at a certain `place`.
+
+    For a batch with as many samples as the parameters have, along one axis, that is read where it lies, in `vectors`;
+    for others it is brought along in `rows`, which broadcast.
+    """
+
+    def __init__(self, recording: Recording, present: tuple[str, ...], values: Values) -> None:
+        self._recording, self._values = recording, values
+        self._before, self._rest, _ = separate(recording.program(present), values, least_values=True)
+        self.place = [x.name for x in self._rest.inputs].index(KNOWN)
+        self._axes = [len(x.shape) + 1 for x in self._rest.inputs if x.name != KNOWN]
+
+    def serving(self, args: Sequence[Any]) -> _Served:
+        """What serves a call with these arguments."""
+        n = self._samples
+        for x, axes in zip(args, self._axes, strict=False):
+            if x.__class__ is not np.ndarray or x.ndim != axes or len(x) != n:
+                return self._in_rows
+        return self._in_vectors if len(args) == len(self._axes) else self._in_rows
+
+    @cached_property
+    def _samples(self) -> int:
+        """How many samples a batch has for which known values lie in vectors; -1 where they never do."""
+        batch = np.broadcast_shapes(*(self._values[x.name].shape[: -len(x.shape) or None] for x in self._before.inputs))
+        sizes = [k for x in (*self._rest.inputs, *self._rest.outputs) for k in x.shape]
+        fits = len(batch) == 1 and batch[0] >= batch_lanes().width and 0 not in sizes
+        return batch[0] if fits and backend() == "llvm" else -1
+
+    @cached_property
+    def _in_rows(self) -> _Served:
+        return _Served(make(_Rest(self._recording, self._rest)), known(self._before, self._values))
+
+    @cached_property
+    def _in_vectors(self) -> _Served:
+        """Vectors, and the addresses of them that the function takes. Where some parameter is NaN, rows: who explains
+        a NaN looks at the arguments.
+        """
+        rows = known(self._before, self._values)
+        if not np.isfinite(rows).all():
+            return self._in_rows
+        self._vectors, places = interleaved(rows, batch_lanes().width)
+        return _Served(make(_Rest(self._recording, with_far_input(self._rest, KNOWN))), places)
 
 
 class FunctionAt:
@@ -104,11 +150,12 @@ class FunctionAt:
         ready = self._by_count.get(len(args))
         if ready is None or (named and not named.keys() <= _OPTIONS):
             return self._call(args, named)
-        function, known, place = ready
-        if place == len(args):
-            return function(*args, known, **named)
         if any(x is None for x in args):
             return self._call(args, named)
+        function, known = ready.serving(args)
+        place = ready.place
+        if place == len(args):
+            return function(*args, known, **named)
         return function(*args[:place], known, *args[place:], **named)
 
     def _call(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -119,20 +166,16 @@ class FunctionAt:
         if tuple(given) == tuple(a.name for a in self._recording.arguments[: len(given)]):
             self._by_count[len(given)] = ready
         values = list(given.values())
-        return ready.function(*values[: ready.place], ready.known, *values[ready.place :], **options)
+        function, known = ready.serving(values)
+        return function(*values[: ready.place], known, *values[ready.place :], **options)
 
     def _ready(self, present: tuple[str, ...]) -> _Ready:
         """The function that serves calls with these arguments."""
         if present not in self._by_names:
             with self._turn.taken():
                 if present not in self._by_names:
-                    self._by_names.setdefault(present, self._made(present))
+                    self._by_names.setdefault(present, _Ready(self._recording, present, self._values))
         return self._by_names[present]
-
-    def _made(self, present: tuple[str, ...]) -> _Ready:
-        before, rest, _ = separate(self._recording.program(present), self._values, least_values=True)
-        place = [x.name for x in rest.inputs].index(KNOWN)
-        return _Ready(make(_Rest(self._recording, rest)), known(before, self._values), place)
 
     @property
     def __signature__(self) -> Any:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,10 +33,6 @@ class GivenNumbers(NamedTuple):
     values: dict[str, np.ndarray]
     terrain: tuple[Parameter, ...] = ()
 
-    def called(self, x: Parameter) -> str:
-        """The name of a parameter as an argument."""
-        return argument_names(self.which)[self.which.index(x)]
-
     @property
     def every(self) -> tuple[Parameter, ...]:
         """The parameters of the robot, then the numbers of terrain, in the order of the values."""
@@ -43,8 +40,8 @@ class GivenNumbers(NamedTuple):
 
     @property
     def of_robot(self) -> dict[str, np.ndarray]:
-        """The values of the robot's."""
-        return {name: self.values[name] for name in argument_names(self.which)}
+        """The values of the robot's, in the order of `which`."""
+        return dict(islice(self.values.items(), len(self.which)))
 
 
 NOTHING = GivenNumbers((), {})

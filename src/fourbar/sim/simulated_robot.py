@@ -172,8 +172,7 @@ class Simulation:
             check_driven(self.observed, robot.mechanism)
         for name, x in self.controls.arrays.items():
             self._spread("control" if name == "tau" else name, x.shape[:-2])
-        for x in self.numbers.which:
-            values = self.numbers.values[self.numbers.called(x)]
+        for x, values in zip(self.numbers.which, self.numbers.of_robot.values(), strict=True):
             self._spread(f"numbers: {x.name!r}", values.shape[: values.ndim - len(x.shape)])
         self.robot, self.threads = robot, wanted.threads
         self.dt, self.steps, self.every = dt, steps, wanted.every
@@ -235,10 +234,8 @@ class Simulation:
     def _values(self) -> dict[str, np.ndarray]:
         """The parameters of all samples (n, *shape)."""
         batch, found = self.given_q.shape[:-1], {}
-        for x in self.numbers.which:
-            name = self.numbers.called(x)
-            wide = np.broadcast_to(self.numbers.values[name], (*batch, *x.shape))
-            found[name] = wide.reshape(-1, *x.shape)
+        for x, (name, values) in zip(self.numbers.which, self.numbers.of_robot.items(), strict=True):
+            found[name] = np.broadcast_to(values, (*batch, *x.shape)).reshape(-1, *x.shape)
         return found
 
     def python_run(self) -> PythonRun:

@@ -18,8 +18,8 @@ from .transfer import CHUNK, LEAST_BYTES, Pack, Unpack, open_loop
 KIND, ARRAY, OUTER, COUNT, INNER, PLACE = range(6)
 PLAN_WORDS = 6
 # Kinds: any; a row of adjacent entries for each sample, or (inputs) a long one; for each entry the numbers of all
-# samples, side by side; the same for all.
-ANY, ROWS, LONG_ROWS, COLUMNS, SAME = range(5)
+# samples, side by side, or (inputs) just one such entry; the same for all.
+ANY, ROWS, LONG_ROWS, COLUMNS, SAME, COLUMN = range(6)
 _LONG = 32  # entries of a sample from which on a row is long
 SAMPLES = "ptr %args, ptr %steps, ptr %data, ptr %ws, ptr %plans, i64 %now, i64 %n"  # of all that moves arguments
 
@@ -81,6 +81,8 @@ def move_argument(c: Code, lanes: Lanes, direction: str, number: str, argument: 
         c.do("br i1 %quick, label %planned, label %other")
         c.label("planned")
         plan = c.let(f"getelementptr i64, ptr %plans, i64 {c.let(f'mul i64 {number}, {PLAN_WORDS}')}")
+        if direction == "pack":
+            _move_column(c, lanes, plan, away)
         given = f"ptr %ws, ptr {plan}, ptr {argument}, ptr %steps, i64 {away}"
         c.do(f"call void @quick_{direction}({given}, i64 %now, i64 %n)")
         c.do("br label %moved")
@@ -96,6 +98,19 @@ def move_argument(c: Code, lanes: Lanes, direction: str, number: str, argument: 
 
 def _set(c: Code, table: str, index: int, value: str, kind: str = "i64") -> None:
     c.do(f"store {kind} {value}, ptr {c.let(f'getelementptr i64, ptr {table}, i64 {index}')}, align 8")
+
+
+def _move_column(c: Code, lanes: Lanes, plan: str, away: str) -> None:
+    """Where an input is a single entry, move it here and go on at label `moved`: a call takes several times as long."""
+    is_column = c.let(f"icmp eq i64 {word(c, plan, KIND)}, {COLUMN}")
+    c.do(f"br i1 {is_column}, label %column, label %quick_move")
+    c.label("column")
+    array = c.let(f"getelementptr i8, ptr {word(c, plan, ARRAY, 'ptr')}, i64 {away}")
+    here = c.let(f"getelementptr double, ptr {array}, i64 %now")
+    slot = c.let(f"getelementptr i8, ptr %ws, i64 {word(c, plan, PLACE)}")
+    c.do(f"store {lanes.double} {c.let(f'load {lanes.double}, ptr {here}, align 8')}, ptr {slot}, align {lanes.bytes}")
+    c.do("br label %moved")
+    c.label("quick_move")
 
 
 def _plan() -> str:
@@ -125,7 +140,9 @@ def _plan() -> str:
     by_row = c.let(f"select i1 {is_long}, i64 {LONG_ROWS}, i64 {ROWS}")
     kind = c.let(f"select i1 {rows}, i64 {by_row}, i64 {ANY}")
     dense = c.let(f"and i1 {is_flat}, {c.let(f'icmp eq i64 {outer}, 8')}")
-    kind = c.let(f"select i1 {dense}, i64 {COLUMNS}, i64 {kind}")
+    alone = c.let(f"and i1 {brought}, {c.let(f'icmp eq i64 {total}, 1')}")
+    columns = c.let(f"select i1 {alone}, i64 {COLUMN}, i64 {COLUMNS}")
+    kind = c.let(f"select i1 {dense}, i64 {columns}, i64 {kind}")
     fixed = c.let(f"and i1 {c.let(f'and i1 {is_flat}, {brought}')}, {c.let(f'icmp eq i64 {outer}, 0')}")
     kind = c.let(f"select i1 {fixed}, i64 {SAME}, i64 {kind}")
     _set(c, row, KIND, kind)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +15,7 @@ _FLOAT = np.dtype(float)
 _AT_HAND = (np.ndarray, list, tuple, float, int, np.float64)
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(NamedTuple):
     """An array argument: its name, core shape, and whether it may be left out (None).
 
     `moves` is the shape of its tangent if it is a configuration. `rows` says what its rows are, in messages.

@@ -147,9 +147,8 @@ def _with_choice(old: Cluster, new: Cluster) -> Cluster:
     """A group whose independent velocities and rows are those of another one."""
     tie, own = old.embedding, new.embedding
     assert isinstance(tie, LoopEmbedding) and isinstance(own, LoopEmbedding)
-    return replace(
-        new, embedding=LoopEmbedding(own.joints, own.traced, tie.independent, tie.rows, own.closed, own.units)
-    )
+    chosen = LoopEmbedding(own.joints, own.traced, tie.independent, tie.rows, own.closed, own.units)
+    return new._replace(embedding=chosen)
 
 
 def closed(robot: System, other: System, q: np.ndarray) -> np.ndarray:

@@ -38,7 +38,7 @@ class ChosenRecording(Recording):
         self._of, self._present = of, present
         self.model, self.name, self.doc = of.model, of.name, of.doc
         known = {a.name: a for a in of.arguments}
-        self.arguments = tuple(replace(known[x], name=f"x{i}", optional=False) for i, x in enumerate(present))
+        self.arguments = tuple(known[x]._replace(name=f"x{i}", optional=False) for i, x in enumerate(present))
         self.results = tuple(y.name for y in self._renamed.outputs)
 
     @cached_property

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from ..linalg import least_squares
 from ..spatial.linear import Scalar
 
 
-@dataclass(frozen=True)
-class Followers:
+class Followers(NamedTuple):
     """Rows and the column that each is solved for, in the order in which they were set aside, and the core."""
 
     pairs: tuple[tuple[int, int], ...]

@@ -10,7 +10,7 @@ original tree.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..joints.one_axis import Revolute
 from ..spatial.inertia import Inertia, rotational
@@ -54,7 +54,6 @@ def regrouped(tree: SpanningTree) -> SpanningTree:
     return replace(tree, links=tuple(links))
 
 
-@dataclass(frozen=True)
 class Spinning(Revolute):
     """A hinge whose child is rotationally symmetric: its frame need not rotate with it.
 

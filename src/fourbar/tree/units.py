@@ -10,7 +10,6 @@ units is zero. Ranks are taken in units that are balanced further: in a gear of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +24,7 @@ from .followers import Followers
 _FAR = 0.01  # relative to the longest length of a placement: smaller lengths are indistinguishable from its rounding
 
 
-@dataclass(frozen=True, eq=False)
-class Units:
+class Units(NamedTuple):
     """Units of rows (m) and columns (n) of K.
 
     `rows` and `columns` are balanced: K columns / rows has entries near one, or zeros. `effects` (m) are those of rows
@@ -75,8 +73,7 @@ class _Kind:
         self.lengths = np.any(moves[slides], axis=0) & ~np.any(moves[~slides], axis=0)
 
 
-@dataclass(frozen=True)
-class Lever:
+class Lever(NamedTuple):
     """The units of length of rows (m), the lengths (m) whose rounding they contain, and the units of the velocities (n)
     and coordinates (nq) of a cluster of links.
     """

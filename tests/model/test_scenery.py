@@ -12,8 +12,9 @@ import pytest
 import fourbar as fb
 from fourbar.cli.main import main
 from fourbar.joints import Free, Prismatic, Revolute
-from fourbar.mechanism.contact import NO_RULES, ContactPair, ContactRules, Surface
+from fourbar.mechanism.contact import ContactPair, Surface
 from fourbar.mechanism.contact_pairs import contact_candidates, touches_world
+from fourbar.mechanism.contact_rules import NO_RULES, ContactRules
 from fourbar.mechanism.geometry import Geometry
 from fourbar.mechanism.placement import Placement
 

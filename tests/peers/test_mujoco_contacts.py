@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.mechanism.contact import ContactPair, ContactRules, Surface
+from fourbar.mechanism.contact import ContactPair, Surface
 from fourbar.mechanism.contact_pairs import contact_candidates
+from fourbar.mechanism.contact_rules import ContactRules
 from fourbar.mechanism.surface_mix import SOLIMP, SOLREF, contact_surface
 
 mujoco = pytest.importorskip("mujoco")

@@ -10,7 +10,7 @@ import pytest
 import fourbar as fb
 from fourbar.io.formats import FORMATS
 from fourbar.io.mjcf.bodies import FLOATING
-from fourbar.mechanism.mechanism import Drive
+from fourbar.mechanism.actuators import Drive
 from physics.mechanisms import random_rotation
 
 from .mjcf_models import BOX, INERTIAL, model, two

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import ModelError, unknown
-from .contact import NO_RULES, PLAIN, ContactPair, ContactRules, Surface
+from .contact_rules import NO_RULES, ContactRules
 from .validate import read_geometry
 
 if TYPE_CHECKING:
+    from .contact import Surface
     from .geometry import Geometry
     from .mechanism import Body
 
@@ -73,7 +74,7 @@ class ContactBuilder:
         return self
 
     def contact_pair(
-        self, first: tuple[str, str], second: tuple[str, str], surface: Surface = PLAIN, name: str = ""
+        self, first: tuple[str, str], second: tuple[str, str], surface: Surface | None = None, name: str = ""
     ) -> Self:
         """Say that two shapes may touch, whatever their groups and bodies are.
 
@@ -81,9 +82,9 @@ class ContactBuilder:
         ----------
         first, second : pair of str
             Body (or "world") and name of the shape: ("foot", "sole").
-        surface : Surface
-            Friction and other numbers of this pair.
-        name : str
+        surface : Surface, optional
+            Friction and other numbers of this pair; those of `Surface()` if None.
+        name : str, optional
             What the pair is called.
 
         Returns
@@ -103,9 +104,13 @@ class ContactBuilder:
         >>> robot.mechanism.contacts.pairs[0].surface.friction
         0.3
         """
+        from .contact import PLAIN, ContactPair, Surface
+
         for shape in (first, second):
             if not (isinstance(shape, tuple) and len(shape) == 2 and all(isinstance(x, str) and x for x in shape)):
                 raise ModelError(f"contact_pair: a shape is (body, name of the shape), got {shape!r}")
+        if surface is None:
+            surface = PLAIN
         if not isinstance(surface, Surface):
             raise ModelError(f"contact_pair: surface must be a Surface, got {surface!r}")
         self._rules = self._rules.joined(ContactRules((ContactPair(first, second, surface, name),)))

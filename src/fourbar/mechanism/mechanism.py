@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from ..constraints.loop import Loop
 from ..joints.base import Joint
-from .actuators import Actuator, Drive
-from .contact import NO_RULES, ContactRules
+from .contact_rules import NO_RULES, ContactRules
 from .placement import Matrix, Placement, Three
 
 if TYPE_CHECKING:
+    from .actuators import Actuator
     from .geometry import Geometry
 
 WORLD = "world"
@@ -121,6 +121,6 @@ class Mechanism:
 
 
 __all__ = [
-    "WORLD", "Actuator", "Body", "Configuration", "PlacedJoint", "Drive", "Frame", "Matrix", "Mechanism",
-    "NamedLoop", "Placement", "Three", "joint_of", "velocity_names",
+    "WORLD", "Body", "Configuration", "Frame", "Matrix", "Mechanism", "NamedLoop", "PlacedJoint", "Placement", "Three",
+    "joint_of", "velocity_names",
 ]  # fmt: skip

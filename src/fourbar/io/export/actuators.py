@@ -9,7 +9,8 @@ from xml.etree import ElementTree as ET
 
 from ...edit.placements import transform
 from ...joints import Free, Spherical
-from ...mechanism.mechanism import WORLD, Actuator, Drive, PlacedJoint
+from ...mechanism.actuators import Actuator, Drive
+from ...mechanism.mechanism import WORLD, PlacedJoint
 from ...spatial.linear import vec
 from ...spatial.transform import Transform
 from ..mjcf.bodies import FLOATING

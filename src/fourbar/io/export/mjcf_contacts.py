@@ -11,7 +11,8 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from ...edit.placements import transform
-from ...mechanism.contact import ContactPair, ContactRules, Surface
+from ...mechanism.contact import ContactPair, Surface
+from ...mechanism.contact_rules import ContactRules
 from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD
 from ..rotations import quaternion

@@ -6,7 +6,8 @@ import math
 from dataclasses import fields
 from xml.etree import ElementTree as ET
 
-from ...mechanism.contact import NO_RULES, PLAIN, Surface
+from ...mechanism.contact import PLAIN, Surface
+from ...mechanism.contact_rules import NO_RULES
 from ...mechanism.mechanism import Body, Mechanism
 from .text import Unsaid, child, words
 

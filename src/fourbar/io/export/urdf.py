@@ -25,8 +25,9 @@ from ...joints import (
 )
 from ...joints.axis import unit_axis
 from ...joints.registry import tag_of
+from ...mechanism.actuators import Actuator
 from ...mechanism.geometry import Geometry
-from ...mechanism.mechanism import WORLD, Actuator, Body, Mechanism, NamedLoop, PlacedJoint
+from ...mechanism.mechanism import WORLD, Body, Mechanism, NamedLoop, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
 from .inertials import leave_refused

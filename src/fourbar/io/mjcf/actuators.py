@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ...mechanism.actuators import Drive
 from ...mechanism.builder import MechanismBuilder
-from ...mechanism.mechanism import Drive
 from ..report import Place, Reading
 from .bodies import BALL, FREE
 from .lines import ElementLines

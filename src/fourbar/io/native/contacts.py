@@ -9,7 +9,8 @@ from typing import Any
 from ...errors import ModelError
 from ...joints.serialize import Plain, matrix, number, numbers, shown, text
 from ...mechanism.builder import MechanismBuilder
-from ...mechanism.contact import PLAIN, ContactRules, Surface
+from ...mechanism.contact import PLAIN, Surface
+from ...mechanism.contact_rules import ContactRules
 from ..report import Reading
 
 Checked = Callable[[Reading, str, Any, tuple[str, ...], tuple[str, ...]], Plain]

@@ -11,9 +11,10 @@ from ...constraints.serialize import from_plain as loop_from_plain
 from ...errors import FourbarError, ModelError
 from ...joints.serialize import Plain, choose, held_types, matrix, number, numbers, parameters, shown, table, text
 from ...joints.serialize import from_plain as joint_from_plain
+from ...mechanism.actuators import Drive
 from ...mechanism.builder import MechanismBuilder
 from ...mechanism.geometry import Geometry
-from ...mechanism.mechanism import WORLD, Drive, Mechanism
+from ...mechanism.mechanism import WORLD, Mechanism
 from ...mechanism.validate import read_placement
 from ...once import cached_property
 from ..documents import Document, DocumentLines

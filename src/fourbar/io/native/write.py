@@ -13,9 +13,11 @@ from ...constraints.serialize import to_plain as loop_to_plain
 from ...errors import ModelError
 from ...joints.serialize import Plain
 from ...joints.serialize import to_plain as joint_to_plain
-from ...mechanism.contact import ContactPair, ContactRules, Surface
+from ...mechanism.actuators import Actuator
+from ...mechanism.contact import ContactPair, Surface
+from ...mechanism.contact_rules import ContactRules
 from ...mechanism.geometry import Geometry
-from ...mechanism.mechanism import WORLD, Actuator, Body, Frame, Mechanism, NamedLoop, PlacedJoint, Placement
+from ...mechanism.mechanism import WORLD, Body, Frame, Mechanism, NamedLoop, PlacedJoint, Placement
 from ...spatial.inertia import unphysical
 from . import VERSION
 

@@ -1,10 +1,10 @@
-"""Inverse kinematics for the user: targets by frame, restarts, and which samples arrived."""
+"""Inverse kinematics: targets by frame, searches and restarts, and which samples arrived."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,11 +12,14 @@ from ..arrays import to_count
 from ..errors import ArgumentError, AssemblyError
 from ..functions.inverse_kinematics_targets import Goals, leading, read_targets, spread
 from ..mechanism.validate import read_rng
-from ..once import cached_property, imported
+from ..once import imported
 from ..tolerances import BEYOND
 from .closed_states import OPEN, implicit, loop_gap, stored
 from .held_joints import HeldJoints, read_held
-from .limits import Limits, limits_of
+
+if TYPE_CHECKING:
+    from ..tree.cluster_tree import ClusterTree
+    from .system import System
 
 _GAIN, _PATIENCE, _STIFFNESS = 1e-2, 5.0, 100.0  # of the first searches, which give up soon: there are others
 _FINE, _LONG, _STIFF = 1e-9, 20.0, (1e5, 1e10)  # the same for the best of searches that all failed
@@ -171,183 +174,117 @@ def _count(name: str, x: Any, least: int) -> int:
     return count
 
 
-class Reaching:
-    """Limits of a robot, and configurations that reach targets."""
+class Settings(NamedTuple):
+    """What a user asks of all searches, as it was given."""
 
-    model: Any
-    neutral: Any
-    random: Any
-    nq: int
-    nv: int
+    tolerance: float
+    restarts: int | None
+    iterations: int
+    limits: bool
+    held: Iterable[str]
+    rng: Any
 
-    @cached_property
-    def limits(self) -> Limits:
-        """Limits of the joints as arrays.
 
-        Returns
-        -------
-        Limits
-            `lower` and `upper` in the order of q; `velocity`, `effort` and `least_effort` in the order of v.
-        """
-        return limits_of(self.model.cluster_tree)
+class _Checked(NamedTuple):
+    """The same, checked: how often and how long each sample is searched for."""
 
-    @cached_property
-    def _searches(self) -> dict[Any, Any]:
-        """Compiled searches by what they aim at, and starts by their seed."""
-        return {}
+    tolerance: float
+    iterations: int
+    restarts: int
+    rng: Any
+    held: HeldJoints
 
-    def _search(self, aims: tuple[Any, ...], limits: bool, held: tuple[int, ...]) -> Any:
-        key = (aims, limits, held)
-        if key not in self._searches:
-            made: Any = imported("fourbar.functions.inverse_kinematics")
-            self._searches.setdefault(key, made.compiled_search(self.model.mechanism, aims, limits, held))
-        return self._searches[key]
 
-    def _starts(self, rng: Any, count: int) -> Iterator[np.ndarray]:
-        """Random configurations, made when they are needed: those of loops take time."""
-        given = None if isinstance(rng, int) else read_rng(rng)
-        for k in range(0, count, _BLOCK):
-            n = min(_BLOCK, count - k)
-            if given is not None:
-                yield from self.random(given, n=n)
-                continue
-            if (rng, k, n) not in self._searches:
-                seed = np.random.default_rng([rng, k]) if k else rng
-                self._searches.setdefault((rng, k, n), self.random(seed, n=n))
-            yield from self._searches[rng, k, n]
+def find(robot: System, targets: Mapping[str, Any], center_of_mass: Any, q0: Any, asked: Settings) -> InverseKinematics:
+    """Configurations of a robot in which frames, or the centre of mass, are where they should be."""
+    if not robot.nv:
+        raise ArgumentError("inverse_kinematics: no joint of this robot moves")
+    goals = read_targets(robot.model, targets, center_of_mass)
+    plan = _checked(robot.model.cluster_tree, asked)
+    start = _start(robot, q0)
+    batch = leading("of the targets and of q0", goals.goal.shape[:-1], start.shape[:-1])
+    compiled = _compiled(robot, goals.aims, bool(asked.limits), plan.held.velocities)
+    found = _solved(robot, compiled, goals, start, batch, plan)
+    return _result(goals, found, batch, robot.nq, plan.tolerance)
 
-    def inverse_kinematics(
-        self,
-        targets: Mapping[str, Any],
-        q0: Any = None,
-        *,
-        center_of_mass: Any = None,
-        tolerance: float = 1e-8,
-        restarts: int | None = None,
-        iterations: int = 100,
-        limits: bool = True,
-        held: Iterable[str] = (),
-        rng: np.random.Generator | int = 0,
-    ) -> InverseKinematics:
-        """Configurations in which frames, or the centre of mass, are where they should be.
 
-        Parameters
-        ----------
-        targets : mapping of str to array_like or Target
-            For each frame or body a pose (..., 4, 4), a position (..., 3), or a `Target`, which has weights.
-        q0 : array_like, shape (..., nq), optional
-            Where the search begins, with loops closed; `neutral` if None.
-        center_of_mass : array_like, shape (..., 3), or Target, optional
-            Where the centre of mass is to be.
-        tolerance : float, default 1e-08
-            Largest distance (m) and angle (rad) with which a target counts as reached.
-        restarts : int, optional
-            How often a search that failed begins anew, at random configurations; what cannot be reached costs them all.
-            100 if None, or 20 for robots whose loops have to be closed, which takes time.
-        iterations : int, default 100
-            Largest number of iterations of each search.
-        limits : bool, default True
-            Keep the limits of all joints, those of dependent joints of loops too.
-        held : list of str, optional
-            Joints that stay where q0 has them, such as a free base; of a loop all that are independent, or none.
-        rng : Generator or int, default 0
-            Generator of random numbers, or its seed, for the restarts.
+def _checked(cluster_tree: ClusterTree, asked: Settings) -> _Checked:
+    """What a user asks, checked."""
+    tolerance = asked.tolerance
+    if not (np.ndim(tolerance) == 0 and 0.0 < tolerance < np.inf):
+        raise ArgumentError(f"inverse_kinematics: tolerance must be a positive number, got {tolerance!r}")
+    loops = any(True for _ in implicit(cluster_tree))
+    most = (_FEW if loops else _MANY) if asked.restarts is None else _count("restarts", asked.restarts, 0)
+    iterations = _count("iterations", asked.iterations, 1)
+    return _Checked(float(tolerance), iterations, most, asked.rng, read_held(cluster_tree, asked.held))
 
-        Returns
-        -------
-        InverseKinematics
-            The configurations, which of them reach all targets, and by how much the others miss each of them.
 
-        Raises
-        ------
-        ArgumentError
-            If targets or numbers are not what is expected.
-        UnknownNameError
-            If there is no such frame, body or joint.
-        AssemblyError
-            If the loops of q0 are open.
+def _start(robot: System, q0: Any) -> np.ndarray:
+    """Where the search begins, with loops closed."""
+    if q0 is None:
+        return robot.neutral()
+    start = stored("inverse_kinematics", "q0", robot.nq, q0)
+    if not np.isfinite(start).all():
+        raise ArgumentError("inverse_kinematics: q0 contains NaN or infinite numbers")
+    if any(True for _ in implicit(robot.model.cluster_tree)):
+        gap = loop_gap(robot.model.cluster_tree, start).max(initial=0.0)
+        if gap > OPEN:
+            raise AssemblyError(
+                f"inverse_kinematics: loops of q0 are open, by up to {gap:.3g}; robot.assemble(q0) closes them"
+            )
+    return start
 
-        See Also
-        --------
-        pose : Where a frame is.
-        limits : The limits that are kept.
 
-        Notes
-        -----
-        Leading axes of targets and q0 broadcast; samples are solved in machine code, each until it has ended, and a
-        sample has the same bits alone and in a batch. The method is that of Levenberg and Marquardt on the
-        configuration group with bounds; loops stay closed at every step. The first solution found is returned: it is
-        near q0 if no restart was needed. Where targets cannot be reached, q is the best configuration found, a local
-        minimum of the weighted sum of squares.
+def _compiled(robot: System, aims: tuple[Any, ...], limits: bool, held: tuple[int, ...]) -> Any:
+    """The compiled search, made once for the same aims."""
+    key = (aims, limits, held)
+    if key not in robot._searches:
+        made: Any = imported("fourbar.functions.inverse_kinematics")
+        robot._searches.setdefault(key, made.compiled_search(robot.model.mechanism, aims, limits, held))
+    return robot._searches[key]
 
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> T = robot.pose(robot.random(0, n=100), "tip")
-        >>> found = robot.inverse_kinematics({"tip": T})
-        >>> found
-        <fourbar InverseKinematics: 100 of 100 reached>
-        >>> bool(abs(robot.pose(found.q, "tip") - T).max() < 1e-7)
-        True
-        """
-        if not self.nv:
-            raise ArgumentError("inverse_kinematics: no joint of this robot moves")
-        goals = read_targets(self.model, targets, center_of_mass)
-        if not (np.ndim(tolerance) == 0 and 0.0 < tolerance < np.inf):
-            raise ArgumentError(f"inverse_kinematics: tolerance must be a positive number, got {tolerance!r}")
-        loops = any(True for _ in implicit(self.model.cluster_tree))
-        restarts = (_FEW if loops else _MANY) if restarts is None else _count("restarts", restarts, 0)
-        most = _count("iterations", iterations, 1)
-        start = self._start(q0)
-        batch = leading("of the targets and of q0", goals.goal.shape[:-1], start.shape[:-1])
-        stays = read_held(self.model.cluster_tree, held)
-        compiled = self._search(goals.aims, bool(limits), stays.velocities)
-        found = self._solved(compiled, goals, start, batch, (float(tolerance), most, restarts, rng, stays))
-        return _result(goals, found, batch, self.nq, tolerance)
 
-    def _solved(
-        self, compiled: Any, goals: Goals, start: np.ndarray, batch: tuple[int, ...], asked: tuple[Any, ...]
-    ) -> _Found:
-        """Search for all samples."""
-        tolerance = asked[0]
+def _solved(
+    robot: System, compiled: Any, goals: Goals, start: np.ndarray, batch: tuple[int, ...], plan: _Checked
+) -> _Found:
+    """Search for all samples."""
 
-        def search(q: np.ndarray, goal: np.ndarray, setting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return compiled(q, goal, goals.weight, setting)
+    def search(q: np.ndarray, goal: np.ndarray, setting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return compiled(q, goal, goals.weight, setting)
 
-        if not batch:
-            return _solve_one(search, goals.goal, self._attempts(start, *asked), tolerance)
-        goal = spread(goals.goal, batch).reshape(-1, goals.goal.shape[-1])
-        if not len(goal):
-            return _Found(np.empty((0, self.nq)), np.empty((0, _FIRST + goals.missed)), np.empty(0), np.empty(0))
-        if start.ndim > 1:
-            start = spread(start, batch).reshape(-1, self.nq)
-        return _solve_many(search, goal, self._attempts(start, *asked), tolerance)
+    if not batch:
+        return _solve_one(search, goals.goal, _attempts(robot, start, plan), plan.tolerance)
+    goal = spread(goals.goal, batch).reshape(-1, goals.goal.shape[-1])
+    if not len(goal):
+        return _Found(np.empty((0, robot.nq)), np.empty((0, _FIRST + goals.missed)), np.empty(0), np.empty(0))
+    if start.ndim > 1:
+        start = spread(start, batch).reshape(-1, robot.nq)
+    return _solve_many(search, goal, _attempts(robot, start, plan), plan.tolerance)
 
-    def _attempts(
-        self, start: np.ndarray, tolerance: float, most: int, restarts: int, rng: Any, held: HeldJoints
-    ) -> Iterator[_Attempt]:
-        """From q0, then from other starts, then on from the best of those that failed."""
-        coarse = np.array([tolerance, most, _GAIN, _PATIENCE, _STIFFNESS, _DAMPING])
-        yield _Attempt(start, coarse, False)
-        if restarts:
-            patient = np.array([tolerance, most, _GAIN, _LONG, _STIFFNESS, _DAMPING])
-            for k, other in enumerate(self._starts(rng, restarts)):
-                yield _Attempt(held.kept(start, other), coarse if k < _FEW else patient, True)
-        for stiffness in _STIFF:
-            fine = np.array([tolerance, max(most, 100), _FINE, _LONG, stiffness, _DAMPING])
-            yield _Attempt(None, fine, False)
 
-    def _start(self, q0: Any) -> np.ndarray:
-        if q0 is None:
-            return self.neutral()
-        start = stored("inverse_kinematics", "q0", self.nq, q0)
-        if not np.isfinite(start).all():
-            raise ArgumentError("inverse_kinematics: q0 contains NaN or infinite numbers")
-        if any(True for _ in implicit(self.model.cluster_tree)):
-            gap = loop_gap(self.model.cluster_tree, start).max(initial=0.0)
-            if gap > OPEN:
-                raise AssemblyError(
-                    f"inverse_kinematics: loops of q0 are open, by up to {gap:.3g}; robot.assemble(q0) closes them"
-                )
-        return start
+def _attempts(robot: System, start: np.ndarray, plan: _Checked) -> Iterator[_Attempt]:
+    """From q0, then from other starts, then on from the best of those that failed."""
+    tolerance, most = plan.tolerance, plan.iterations
+    coarse = np.array([tolerance, most, _GAIN, _PATIENCE, _STIFFNESS, _DAMPING])
+    yield _Attempt(start, coarse, False)
+    if plan.restarts:
+        patient = np.array([tolerance, most, _GAIN, _LONG, _STIFFNESS, _DAMPING])
+        for k, other in enumerate(_starts(robot, plan.rng, plan.restarts)):
+            yield _Attempt(plan.held.kept(start, other), coarse if k < _FEW else patient, True)
+    for stiffness in _STIFF:
+        fine = np.array([tolerance, max(most, 100), _FINE, _LONG, stiffness, _DAMPING])
+        yield _Attempt(None, fine, False)
+
+
+def _starts(robot: System, rng: Any, count: int) -> Iterator[np.ndarray]:
+    """Random configurations, made when they are needed: those of loops take time."""
+    given = None if isinstance(rng, int) else read_rng(rng)
+    for k in range(0, count, _BLOCK):
+        n = min(_BLOCK, count - k)
+        if given is not None:
+            yield from robot.random(given, n=n)
+            continue
+        if (rng, k, n) not in robot._searches:
+            seed = np.random.default_rng([rng, k]) if k else rng
+            robot._searches.setdefault((rng, k, n), robot.random(seed, n=n))
+        yield from robot._searches[rng, k, n]

@@ -11,7 +11,7 @@ from ..functions.attributes import OptionedMethod, with_methods
 from ..functions.model import Model
 from ..mechanism.builder import MechanismBuilder as MechanismBuilder
 from ..mechanism.inertial_parameters import parameter_names
-from ..mechanism.mechanism import Actuator, Mechanism
+from ..mechanism.mechanism import Mechanism
 from ..mechanism.validate import read_three
 from ..once import cached_property
 from ..representation import counted, html_table
@@ -21,16 +21,17 @@ from .closed_states import SLACK_FIX, Looped, slack_messages
 from .configurations import Configured
 from .edit import Editing
 from .inspection import Inspected
-from .inverse_kinematics import Reaching
 from .massless_bodies import check_regular, unsolvable
 from .names import Names
 from .parameters import Parametrised
 from .plotting import Plotting
+from .reaching import Reaching
 from .robot_methods import RobotMethods
 
 if TYPE_CHECKING:
     from ..constraints import Condition, Loop
     from ..io.report import Report
+    from ..mechanism.actuators import Actuator
     from .constrained.actuated import Actuated
     from .constrained.robot import Constrained
 

@@ -34,6 +34,8 @@ fourbar.algorithms.energy fourbar.algorithms.kinematics fourbar.algorithms.regre
 fourbar.expr.program_derivatives fourbar.expr.shared fourbar.expr.shared_tasks fourbar.tree.parameter_changes
 fourbar.tree.parameters fourbar.functions.parameter_derivatives fourbar.functions.derivatives
 fourbar.functions.derivative_recordings fourbar.algorithms.massless fourbar.functions.incompatible_changes
+fourbar.functions.inverse_kinematics_targets fourbar.mechanism.contact fourbar.system.held_joints
+fourbar.system.inverse_kinematics fourbar.system.limits
 decimal difflib fractions fnmatch
 """
 NEEDED_TO_COMPUTE = """
@@ -69,6 +71,13 @@ def loaded(code, modules):
         f"import sys, numpy\nbefore = set(sys.modules)\n{code}\n"
         f"print(*(m for m in {modules.split()!r} if m in sys.modules and m not in before))"
     )
+
+
+def test_importing_fourbar_loads_names_only():
+    """What builds robots and computes with them is imported when the first of its names is used."""
+    found = output("import sys, fourbar\nprint(*sorted(m for m in sys.modules if m.startswith('fourbar.')))")
+    assert found == [f"fourbar.{name}" for name in ("errors", "joints", "lazy", "loops", "once", "sources")]
+    assert loaded("import fourbar", "dataclasses llvmlite scipy matplotlib") == []
 
 
 def test_building_a_robot_loads_little():

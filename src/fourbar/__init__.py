@@ -8,6 +8,7 @@ from . import sources as sources  # first: it notes when this process began to r
 
 # isort: split
 from . import joints, loops
+from . import once as once  # it lets no process fork while a thread imports a part of fourbar
 from .errors import (
     ArgumentError,
     AssemblyError,
@@ -17,10 +18,7 @@ from .errors import (
     SingularError,
     UnknownNameError,
 )
-from .expr import acos, asin, atan2, cos, exp, maximum, minimum, select, sin, sqrt, tan, tanh
 from .lazy import lazy
-from .mechanism.mechanism import Actuator, Drive
-from .system.system import Builder, System
 
 if TYPE_CHECKING:
     from . import baselines as baselines
@@ -28,9 +26,11 @@ if TYPE_CHECKING:
     from . import constraints, contact, convert, robots
     from . import lagrange as lagrange
     from .contact import HeightField, Plane, SignedDistance
+    from .expr import acos, asin, atan2, cos, exp, maximum, minimum, select, sin, sqrt, tan, tanh
     from .functions.inverse_kinematics_targets import Target
     from .identification import Identification, base_parameters, exciting_trajectory, identify
     from .io import Finding, ParseError, Report
+    from .mechanism.actuators import Actuator, Drive
     from .sim import (
         Rollouts,
         Scene,
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .system.inverse_kinematics import InverseKinematics
     from .system.limits import Limits
     from .system.load import FileWarning, load, loads
+    from .system.system import Builder, System
     from .targets.c import export_c
     from .targets.wasm import export_wasm
     from .viewer.view import View, view
@@ -69,14 +70,17 @@ lazy(
         "constraints": "",
         "contact": "HeightField Plane SignedDistance",
         "convert": "",
+        "expr": "acos asin atan2 cos exp maximum minimum select sin sqrt tan tanh",
         "identification": "Identification base_parameters exciting_trajectory identify",
         "io": "Finding ParseError Report",
         "lagrange": "",
+        "mechanism.actuators": "Actuator Drive",
         "robots": "",
         "sim": "Rollouts Scene SimulationWarning Trajectory load_scene observe rollout simulate traced",
         "system.inverse_kinematics": "InverseKinematics",
         "system.limits": "Limits",
         "system.load": "FileWarning load loads",
+        "system.system": "Builder System",
         "functions.inverse_kinematics_targets": "Target",
         "targets.c": "export_c",
         "targets.wasm": "export_wasm",

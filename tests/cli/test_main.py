@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import ast
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -103,8 +105,26 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert (code, err) == (0, "")
 
 
-def test_show_has_a_flag_for_every_option_that_a_method_needs() -> None:
-    needed = {option.name for name in METHODS for option in METHODS[name].options if option.required}
+def test_show_has_a_flag_for_every_option_that_a_method_needs_or_that_can_be_written() -> None:
+    every = [option for name in METHODS for option in METHODS[name].options]
+    needed = {option.name for option in every if option.required}
+    written = {option.name for option in every if option.written}
     parser = argparse.ArgumentParser()
     show.configure(parser)
-    assert needed and needed <= set(vars(parser.parse_args(["robot", "method"])))
+    assert needed and needed <= written <= set(vars(parser.parse_args(["robot", "method"])))
+
+
+def test_show_knows_options_by_their_methods_only() -> None:
+    names = {option.name for name in METHODS for option in METHODS[name].options}
+    texts = [x.value for x in ast.walk(ast.parse(inspect.getsource(show))) if isinstance(x, ast.Constant)]
+    assert names and not names & {str(x).strip("-") for x in texts}
+
+
+def test_show_takes_options_that_a_method_does_not_need(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = []
+    for more in ([], ["--expressed-in", "frame"]):
+        assert main.main(["show", "double_pendulum", "jacobian", "--frame", "tip", *more]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] != shown[1]
+    expected = fourbar.robots.double_pendulum().show("jacobian", frame="tip", expressed_in="frame")
+    assert shown[1].rstrip() == expected.rstrip()

@@ -7,7 +7,8 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .. import __version__
 from ..errors import ArgumentError, FourbarError, UnknownNameError
@@ -45,6 +46,19 @@ def listed_commands() -> str:
     return "\n\n".join(parts)
 
 
+class CommandParser(argparse.ArgumentParser):
+    """The parser of a command, which declares its arguments when it is used: those of some commands take time."""
+
+    configure: Callable[[argparse.ArgumentParser], None] | None = None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """Declare the arguments, and parse them."""
+        if self.configure is not None:
+            self.configure(self)
+            self.configure = None
+        return super().parse_known_args(args, namespace)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
     parser = argparse.ArgumentParser(
@@ -54,11 +68,13 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"fourbar {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, help="one of those below")
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, help="one of those below", parser_class=CommandParser
+    )
     for name, command in COMMANDS.items():
         about = _about(name)
         own = commands.add_parser(name, description=about[0].upper() + about[1:])
-        command.configure(own)
+        own.configure = command.configure
         own.set_defaults(run=command.run)
     return parser
 

@@ -14,7 +14,7 @@ from . import table
 from .arguments import add_robot, print_warnings, read_robot, reading_options
 
 _COUNTED = ("add", "mul", "div")
-_FLAGS = ("frame", "frames", "prescribed")  # options of methods that can be given here
+_SEVERAL = " ..."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -23,9 +23,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("method", metavar="METHOD", help="e.g. inverse_dynamics")
     parser.add_argument("--stage", choices=list(STAGES), default="program", help="what to print (default: program)")
     parser.add_argument("--count", action="store_true", help="count operations instead")
-    parser.add_argument("--frame", help="the frame or body, for methods that need one, such as jacobian")
-    parser.add_argument("--frames", nargs="+", metavar="FRAME", help="the frames or bodies of osim and osim_inverse")
-    parser.add_argument("--prescribed", nargs="+", metavar="JOINT", help="the prescribed joints of hybrid_dynamics")
+    group = parser.add_argument_group("options of methods")
+    for name, (written, methods) in _written().items():
+        word, several, _ = written.partition(_SEVERAL)
+        text = f"of {', '.join(methods)}"
+        group.add_argument(_flag(name), nargs="+" if several else None, metavar=word, help=text)
+
+
+def _written() -> dict[str, tuple[str, list[str]]]:
+    """The options that can be given here: what stands for the value, and the methods that have the option."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    for name, method in METHODS.items():
+        for option in method.options:
+            if option.written:
+                found.setdefault(option.name, (option.written, []))[1].append(name)
+    return found
+
+
+def _flag(option: str) -> str:
+    """An option as it is given on the command line."""
+    return f"--{option.replace('_', '-')}"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,13 +62,14 @@ def run(args: argparse.Namespace) -> int:
 def _options(args: argparse.Namespace) -> dict[str, object]:
     """The options of the method, checked against those it has."""
     method = METHODS[args.method]
-    given = {name: getattr(args, name) for name in _FLAGS if getattr(args, name) is not None}
+    found = {name: getattr(args, name) for name in _written()}
+    given = {name: value for name, value in found.items() if value is not None}
     for name in given:
         if name not in method.static:
-            raise ArgumentError(f"{args.method} takes no --{name}")
+            raise ArgumentError(f"{args.method} takes no {_flag(name)}")
     for option in method.options:
         if option.required and option.name not in given:
-            raise ArgumentError(f"{args.method} needs --{option.name}")
+            raise ArgumentError(f"{args.method} needs {_flag(option.name)}")
     return given
 
 

@@ -25,13 +25,15 @@ class Option(NamedTuple):
     """An option, which chooses the code of a method: what it is called, its default, and whether it has to be given.
 
     `keep` turns what is given into what can be kept, a number or a name or a tuple of them, where that takes more than
-    to turn a list into a tuple.
+    to turn a list into a tuple. `written` is what stands for its value on a command line: "FRAME", or "FRAME ..." for
+    several; without it the option cannot be given there.
     """
 
     name: str
     default: Any = None
     required: bool = False
     keep: Callable[[Any], Any] = _as_given
+    written: str = ""
 
 
 def _no_options(cluster_tree: Any) -> dict[str, Any]:

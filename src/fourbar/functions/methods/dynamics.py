@@ -163,7 +163,7 @@ def read_prescribed(cluster_tree: ClusterTree, prescribed: Any) -> dict[str, Any
     return {"prescribed": tuple(tuple(joint in names for joint in own) for own in by_cluster)}
 
 
-PRESCRIBED = Option("prescribed", required=True, keep=_listed)
+PRESCRIBED = Option("prescribed", required=True, keep=_listed, written="JOINT ...")
 
 
 @method(Q, V, A, TAU, results="a tau", optional=[F_EXT], options=[PRESCRIBED], read=read_prescribed)

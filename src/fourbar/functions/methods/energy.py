@@ -10,7 +10,7 @@ from ..arguments import Q, V
 from ..context import Context
 from ..registry import Option, Outputs, flat, method
 
-ABOUT = Option("about", energy.COM)
+ABOUT = Option("about", energy.COM, written="POINT")
 
 
 def _read_about(_: Any, about: Any) -> dict[str, Any]:

@@ -19,7 +19,11 @@ from ..context import Context
 from ..options import read_frame
 from ..registry import Option, Outputs, flat, method
 
-_ENDS = (Option("frames", ()), Option("points", ()), Option("expressed_in", "world"))
+_ENDS = (
+    Option("frames", (), written="FRAME ..."),
+    Option("points", (), written="FRAME ..."),
+    Option("expressed_in", "world", written="AXES"),
+)
 
 
 def _read_ends(cluster_tree: ClusterTree, frames: Any, points: Any, expressed_in: str) -> dict[str, Any]:

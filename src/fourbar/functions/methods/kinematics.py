@@ -56,8 +56,8 @@ def _read_reported(cluster_tree: ClusterTree, frame: Any, at: Any, expressed_in:
     return {"frame": Reported(home, _read_point(at), axes)}
 
 
-FRAME = Option("frame", required=True)
-_REPORTED = (FRAME, Option("at", "origin"), Option("expressed_in", "world"))
+FRAME = Option("frame", required=True, written="FRAME")
+_REPORTED = (FRAME, Option("at", "origin", written="POINT"), Option("expressed_in", "world", written="AXES"))
 
 
 @method(Q, results="T", options=[FRAME], read=_read_pose)

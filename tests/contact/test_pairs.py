@@ -114,6 +114,30 @@ def test_a_capsule_touches_where_it_is_nearest() -> None:
                 assert all(sorted(abs(float(x)) for x in y.normal) == [0.0, 0.0, 1.0] for y in normals if y.gap > 0.0)
 
 
+def test_a_capsule_leaves_a_box_that_its_middle_line_has_entered_on_the_shortest_way() -> None:
+    rng = np.random.default_rng(5)
+    half, radius, entered = np.array([0.15, 0.1, 0.2]), 0.04, 0
+    for p, d in zip(rng.uniform(-0.25, 0.25, (300, 3)), rng.normal(scale=0.2, size=(300, 3)), strict=True):
+        ends = np.array([p - d, p + d])
+        exact = signed_distance(ends, SIGNS * half)
+        if exact > 0.0:
+            continue
+        entered += 1
+        a, b = (tuple(x.tolist()) for x in ends)
+        made = CapsuleAndSolid((a, b), radius, "box", tuple(2.0 * half), IDENTITY)
+        deepest = min(made.touches(IDENTITY, IDENTITY), key=lambda x: float(x.gap))
+        assert abs(deepest.gap - (exact - radius)) < 1e-8
+        n = np.array([float(x) for x in deepest.normal])
+        assert abs(np.linalg.norm(n) - 1.0) < 1e-12
+        assert abs(signed_distance(ends - deepest.gap * n, SIGNS * half) - radius) < 1e-6
+    assert entered > 80
+    long = CapsuleAndSolid(((-0.5, 0.02, 0.15), (0.5, 0.02, 0.15)), radius, "box", tuple(2.0 * half), IDENTITY)
+    found = long.touches(IDENTITY, IDENTITY)  # sunk into a face, over which it lies
+    assert np.allclose([[float(x) for x in y.normal] for y in found], [[0.0, 0.0, 1.0]] * 2)
+    assert np.allclose([float(x.gap) for x in found], -0.05 - radius)
+    assert np.allclose(sorted(float(x.point[0]) for x in found), [-0.15, 0.15])
+
+
 def test_a_capsule_along_another_touches_at_two_points() -> None:
     made = CapsuleAndSolid(((0.0, 0.0, -0.3), (0.0, 0.0, 0.3)), 0.1, "capsule", (0.1, 0.4), IDENTITY)
     found = made.touches(pose(np.eye(3), np.array([0.0, 0.2, 0.1])), IDENTITY)

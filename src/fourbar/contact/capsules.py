@@ -14,6 +14,7 @@ from ..expr import maximum, minimum, select, sqrt
 from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
 from .candidates import APART, Touch
+from .deep_capsules import WayOut, way_out
 from .solid_terrain import DISTANCE, of_cylinder
 
 Three = tuple[float, float, float]
@@ -131,6 +132,12 @@ ALONG: dict[str, Callable[[Vec, Vec, tuple[float, ...]], Along]] = {
 }  # fmt: skip
 
 
+def _either(first: Scalar, a: Touch, b: Touch) -> Touch:
+    point, normal = (Vec([select(first, x, y) for x, y in zip(*both, strict=True)])
+                     for both in ((a.point, b.point), (a.normal, b.normal)))  # fmt: skip
+    return Touch(select(first, a.gap, b.gap), point, normal)
+
+
 @dataclass(frozen=True)
 class CapsuleAndSolid:
     """A capsule on the first link, by the ends of its middle line, and a solid on the second, by its pose."""
@@ -147,6 +154,12 @@ class CapsuleAndSolid:
         p, end = (solid.unrotate(first.point(Vec(x)) - solid.p) for x in self.ends)
         d = end - p
         along = ALONG[self.kind](p, d, self.size)
+        if self.kind == "box":
+            return self._out_of_box(solid, p, d, self._near(solid, p, d, along))
+        return self._near(solid, p, d, along)
+
+    def _near(self, solid: Transform, p: Vec, d: Vec, along: Along) -> tuple[Touch, Touch]:
+        """The balls that are nearest, and furthest from there over a face."""
         distance = DISTANCE[self.kind]
         size = self.radius + sum(self.size)
 
@@ -162,6 +175,32 @@ class CapsuleAndSolid:
         other = self._at(solid, p + d * far)
         there = select(lies, select(beyond, other.gap, APART), APART)
         return self._at(solid, p + d * nearest), other._replace(gap=there)
+
+    def _out_of_box(self, solid: Transform, p: Vec, d: Vec, shallow: tuple[Touch, Touch]) -> tuple[Touch, Touch]:
+        """Contacts where the middle line is outside of a box, and along its shortest way out where it has entered."""
+        way = way_out(p, d, self.size)
+        begin, enters = 0.0, 0.0
+        end, leaves = 1.0, 1.0
+        for k in range(3):
+            first, last = _over(p[k], d[k], 0.5 * self.size[k])
+            own = way.face[k] > 0.5
+            enters, leaves = maximum(enters, first), minimum(leaves, last)
+            begin, end = maximum(begin, select(own, 0.0, first)), minimum(end, select(own, 1.0, last))
+        entered = leaves - enters > _EVEN
+        over_edge = way.over_edge > 0.5
+        at = select(over_edge, way.at, _clamped(way.at, begin, end))
+        far = select(end - at > at - begin, end, begin)
+        there = select(over_edge, APART, select(maximum(far - at, at - far) > _EVEN, 0.0, APART))
+        wide = dot(way.normal, d)
+        found = [self._along_way(solid, p + d * t, way, (way.at - t) * wide) for t in (at, far)]
+        found[1] = found[1]._replace(gap=found[1].gap + there)
+        return _either(entered, found[0], shallow[0]), _either(entered, found[1], shallow[1])
+
+    def _along_way(self, solid: Transform, centre: Vec, way: WayOut, less: Scalar) -> Touch:
+        """A ball of the capsule that leaves a box in a direction, `less` deep than the deepest."""
+        far = -way.depth - less
+        point = solid.point(centre - way.normal * (0.5 * (far + self.radius)))
+        return Touch(far - self.radius, point, solid.rotate(way.normal))
 
     def _at(self, solid: Transform, centre: Vec) -> Touch:
         """A ball of the capsule, in the axes of the solid, against it."""

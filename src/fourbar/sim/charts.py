@@ -27,8 +27,9 @@ from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
 
 GROWN = 1.5  # growth of a joint's velocity, since loops were last examined, at which they are examined again
-POOR = 0.3  # the conditioning σ_min(K_d) / σ_min(K), at most 1, below which other joints are considered
-_BETTER = 2.0  # and how much better these must be
+POOR = 0.7  # the conditioning σ_min(K_d) / σ_min(K), at most 1, below which other joints are considered
+_MIXED = 0.1  # and below which joints such as balls may be independent in part, for which steps are not compiled
+_BETTER = 1.4  # and how much better these must be
 _SMALL = 0.01  # relative to the largest velocity of a joint: smaller ones may grow unnoticed
 
 
@@ -66,26 +67,37 @@ def _others(robot: System, cluster: Cluster, tie: LoopEmbedding, K: np.ndarray, 
     worst = int(np.argmin(hold))
     if hold[worst] >= poor:
         return []
-    joints = [robot.model.cluster_tree.moving[i] for i in cluster.links]
-    choices = [(float(_hold(K, own).min()), own) for own in _choices([c.joint for c in joints], K[worst])]
+    joints = [robot.model.cluster_tree.moving[i].joint for i in cluster.links]
+    mixed = hold[worst] < (_MIXED if poor <= POOR else poor)  # above: nothing else has led on
+    choices = [(float(_hold(K, own).min()), own) for own in _choices(joints, K[worst], mixed)]
     best, dependent = max(choices, key=lambda x: x[0], default=(0.0, ()))
     if best < _BETTER * hold[worst]:
         return []
-    names = [name for c in joints for name in velocity_names(c.name, c.joint)]
-    return [name for j, name in enumerate(names) if j not in dependent]
+    return [name for j, name in enumerate(_names(robot, cluster)) if j not in dependent]
 
 
-def _choices(joints: Sequence[Joint], K: np.ndarray) -> Iterator[tuple[int, ...]]:
+def _names(robot: System, cluster: Cluster) -> list[str]:
+    """The velocities of the joints of a cluster."""
+    joints = [robot.model.cluster_tree.moving[i] for i in cluster.links]
+    return [name for c in joints for name in velocity_names(c.name, c.joint)]
+
+
+def _independent(robot: System, cluster: Cluster, tie: LoopEmbedding) -> list[str]:
+    """Those of them that are independent."""
+    return [name for j, name in enumerate(_names(robot, cluster)) if j not in tie.dependent]
+
+
+def _choices(joints: Sequence[Joint], K: np.ndarray, mixed: bool) -> Iterator[tuple[int, ...]]:
     """Choices of dependent velocities, given K (rows, columns). The independent ones are those of one-velocity joints,
-    of joints with additive coordinates, all of one larger joint (the pose of a platform) with one-velocity joints, or
-    any.
+    of joints with additive coordinates, all of one larger joint (the pose of a platform) with one-velocity joints, or,
+    if they may be `mixed`, any.
     """
     ends = np.cumsum([joint.nv for joint in joints]).tolist()
     own = [range(end - joint.nv, end) for joint, end in zip(joints, ends, strict=True)]
     several = [columns for columns in own if len(columns) > 1]
     curved = [columns for joint, columns in zip(joints, own, strict=True) if not isinstance(joint, FlatJoint)]
     whole = [(x, [y for y in several if y is not x]) for x in several]
-    for lead, follow in ((), several), ((), curved), *whole, ((), []):
+    for lead, follow in ((), several), ((), curved), *whole, *([((), [])] if mixed else []):
         rather = [j for columns in follow for j in columns]
         left = K.copy()
         left[:, list(lead)] = 0.0
@@ -110,7 +122,7 @@ class Charts:
     usual: np.ndarray | None = (
         None  # velocities of all joints (..., n) per unit velocity, when loops were last examined
     )
-    known: dict[tuple[System, tuple[str, ...]], System] = field(default_factory=dict)  # in other velocities
+    known: dict[tuple[str, ...], System] = field(default_factory=dict)  # by the velocities that are independent in it
 
     def __post_init__(self) -> None:
         self.now = self.robot
@@ -161,15 +173,28 @@ class Charts:
         samples = q.reshape(-1, q.shape[-1])
         samples = samples[np.isfinite(samples).all(axis=-1)]
         wanted: list[str] = []
+        every: list[str] = []  # those of the loops that do not change too
         here = 0
-        for cluster, tie, K in _loops(self.now, samples) if len(samples) else ():
+        for cluster, tie, K in self._loops(samples) if len(samples) else ():
             names = _others(self.now, cluster, tie, K, poor)
+            every += names or _independent(self.now, cluster, tie)
             wanted, here = wanted + names, int(np.argmin(_hold(K, tie.dependent))) if names else here
-        return self._changed(wanted, samples[here], q, w) if wanted else None
+        return self._changed(wanted, every, samples[here], q, w) if wanted else None
 
-    def _changed(self, wanted: list[str], here: np.ndarray, q: np.ndarray, w: np.ndarray) -> np.ndarray | None:
+    def _loops(self, samples: np.ndarray) -> Iterator[tuple[Cluster, LoopEmbedding, np.ndarray]]:
+        """The loops in the velocities in use, with K (n, rows, columns) in the units of the robot: those of a robot
+        that was built on the way depend on where that was.
+        """
+        own = [(cluster.links, K) for cluster, _, K in _loops(self.robot, samples)]
+        now = list(_loops(self.now, samples))
+        for (links, K), (cluster, tie, other) in zip(own, now, strict=True):
+            yield cluster, tie, K if links == cluster.links else other
+
+    def _changed(
+        self, wanted: list[str], every: list[str], here: np.ndarray, q: np.ndarray, w: np.ndarray
+    ) -> np.ndarray | None:
         try:
-            other = self._other(wanted, here)
+            other = self._other(wanted, every, here)
             if other.nq != self.now.nq:  # the loop is explicit in these, and q would change its meaning
                 return None
             w = _converted(self.now, other, q, w)
@@ -178,11 +203,17 @@ class Charts:
         self.now, self.usual = other, None
         return w
 
-    def _other(self, wanted: list[str], here: np.ndarray) -> System:
-        """The robot in these velocities, which is built once."""
-        key = (self.now, tuple(wanted))
+    def _other(self, wanted: list[str], every: list[str], here: np.ndarray) -> System:
+        """The robot in these velocities, which is built once, by whatever way they are reached."""
+        own = [x for cluster, tie, _ in _implicit(self.robot) for x in _independent(self.robot, cluster, tie)]
+        if sorted(every) == sorted(own):
+            return self.robot
+        key = tuple(sorted(every))
         if key not in self.known:
-            self.known[key] = _built_at(self.now, here).with_independent(wanted)
+            try:  # where the robot was built, so that a sample has the same bits whoever came here first
+                self.known[key] = self.robot.with_independent(every)
+            except FourbarError:
+                self.known[key] = _built_at(self.now, here).with_independent(wanted)
         return self.known[key]
 
 

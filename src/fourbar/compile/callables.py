@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from .kernel import Kernel
 from .release import Release, release
 from .ufunc import capsule_table
 from .vectorcall import assembly
+from .vectorcall_tensors import FAST, TensorReader
 from .workers import code, default_threads, workers
 
 _NEW_ARRAY_SLOT, _NEW_SCALAR_SLOT = 93, 60  # PyArray_New and PyArray_Scalar in NumPy's table of array functions
@@ -137,6 +139,7 @@ def _common_words() -> np.ndarray:
         words.INTEGER_VALUE: api.PyLong_AsDouble,
         words.ERROR: api.PyErr_Occurred,
         words.CLEAR_ERROR: api.PyErr_Clear,
+        words.TAKE: api.Py_IncRef,
     }
     for at, function in functions.items():
         table[at] = address_of(function)
@@ -187,13 +190,20 @@ class Environment:
         """A callable that is machine code only: NotImplemented where that does not serve a call."""
         return self._instance("Direct", None, declined)
 
-    def _instance(self, name: str, state: Any, slow: Any) -> Any:
+    def on_tensors(self, reader: TensorReader) -> Any:
+        """A callable that takes tensors by place: None where its machine code does not serve a call."""
+        reader.table[FAST] = self._common.fields[words.INSTANCE_VECTORCALL]
+        fields = {words.INSTANCE_VECTORCALL: reader.address, words.INSTANCE_READER: reader.table.ctypes.data}
+        return self._instance("OnTensors", reader, None, fields)
+
+    def _instance(self, name: str, state: Any, slow: Any, other: Mapping[int, int] | None = None) -> Any:
         instance: Any = callable_type(name)()
         held = (state, self, slow)
         fields = {
             **self._common.fields,
             words.INSTANCE_ENVIRONMENT: self._table.ctypes.data,
-            words.INSTANCE_SLOW: id(slow),
+            words.INSTANCE_SLOW: 0 if slow is None else id(slow),
+            **(other or {}),
         }
         for offset, value in fields.items():
             ctypes.c_void_p.from_address(id(instance) + offset).value = value

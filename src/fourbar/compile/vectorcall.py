@@ -4,7 +4,8 @@ A callable (`callables.py`) runs `@fast` from the first instruction on: it looks
 (`vectorcall_arguments.py`), and if they are what the kernel wants, it allocates the results (`vectorcall_results.py`)
 and runs the kernel, on worker threads too where these are awake. Anything else, including every error, goes to the
 ordinary Python function `slow`; so does a call of a watched function whose result has a NaN, which `slow` explains.
-The machine code is the same for every robot; what differs is in a table of words (`vectorcall_words.py`).
+Where there is no such function, null is returned without an error. The machine code is the same for every robot; what
+differs is in a table of words (`vectorcall_words.py`).
 """
 
 from __future__ import annotations
@@ -75,6 +76,10 @@ def _fast() -> str:
     c.do(f"ret ptr {c.let(finish)}")
     c.label("slow")
     slow = c.let(f"load ptr, ptr {c.let(f'getelementptr i8, ptr %callable, i64 {w.INSTANCE_SLOW}')}, align 8")
+    c.do(f"br i1 {c.let(f'icmp eq ptr {slow}, null')}, label %none, label %there")
+    c.label("none")
+    c.do("ret ptr null")
+    c.label("there")
     call = f"call ptr {word(c, '%table', w.VECTORCALL, 'ptr')}(ptr {slow}, ptr %args, i64 %nargsf, ptr %names)"
     c.do(f"ret ptr {c.let(call)}")
     signature = "ptr @fast(ptr %callable, ptr %args, i64 %nargsf, ptr %names)"

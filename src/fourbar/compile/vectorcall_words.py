@@ -22,9 +22,9 @@ DTYPE, SHORT_DTYPE, INTEGER_DTYPE, NONE = range(26, 30)
 TUPLE_ITEMS = 30  # the word of a tuple that holds its first entry, which depends on the version of Python
 # Functions of CPython and NumPy.
 VECTORCALL, NEW_ARRAY, NEW_SCALAR, NEW_TUPLE, NEW_OBJECT, DROP = range(31, 37)
-SAVE, RESTORE, INTEGER_VALUE, ERROR, CLEAR_ERROR = range(37, 42)
+SAVE, RESTORE, INTEGER_VALUE, ERROR, CLEAR_ERROR, TAKE = range(37, 43)
 MOST_ARGUMENTS, MOST_OUTPUTS = 60, 4  # a mask of the arguments is a word
-FIRST_SPARE = 42  # for each output two results that may be used again
+FIRST_SPARE = 43  # for each output two results that may be used again
 FIRST_NAME = FIRST_SPARE + 2 * MOST_OUTPUTS  # of all arguments
 FIRST_ARGUMENT = FIRST_NAME + MOST_ARGUMENTS  # inputs and outputs: number of core dimensions, three core dimensions
 ARGUMENT_WORDS = 4
@@ -43,7 +43,7 @@ CALL_WORDS = 5
 # CPython 3.14 has flags in the upper half.
 INSTANCE_VECTORCALL, INSTANCE_ENVIRONMENT, INSTANCE_STATE, INSTANCE_SLOW = 16, 24, 32, 40
 INSTANCE_DROP, INSTANCE_FREE, INSTANCE_CLEAR = 48, 56, 64  # functions of CPython, for `release.py`
-INSTANCE_WEAK_REFERENCES, INSTANCE_SIZE = 72, 80
+INSTANCE_WEAK_REFERENCES, INSTANCE_READER, INSTANCE_SIZE = 72, 80, 88
 FIRST_SLOT = 16
 OBJECT_TYPE, OBJECT_LENGTH, LIST_ITEMS, NUMBER_VALUE = 8, 16, 24, 16
 ARRAY_DATA, ARRAY_ND, ARRAY_DIMS, ARRAY_STRIDES, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 40, 56, 64

@@ -7,7 +7,6 @@ if it were constant off the configuration space (`operations.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 from weakref import WeakValueDictionary
@@ -17,7 +16,7 @@ from ..errors import ArgumentError
 from ..functions.attributes import OptionedMethod
 from ..functions.method_table import SUBJECTS
 from .operations import Operation
-from .torch_operations import Operator, by_place, operator, torch
+from .torch_operations import Operator, by_place, duals, nothing, operator, torch
 from .wrapped import Functions, WrappedMethod, is_taken, recording_of, signature
 
 _DTYPES = (torch.float64, torch.float32)
@@ -52,7 +51,7 @@ class TorchFunction:
         self._required = tuple(recording.required)
         self._operators: dict[tuple[str, ...], Operator] = {}
         self._count = len(self._required)
-        self._direct: Callable[[Sequence[Any]], Any] = lambda args: None  # until there is an operator
+        self._on_tensors, self._to_tensors = nothing, nothing  # until there is an operator
         self._key = _named(self, recording.name)
         self.__name__ = self.__qualname__ = recording.name
         self.__doc__ = recording.doc
@@ -68,10 +67,10 @@ class TorchFunction:
     def __call__(self, *args: Any, **named: Any) -> Any:
         if _is_compiling():
             return _opaque(self._key, *args, **named)
-        if not named and len(args) == self._count:
-            found = self._direct(args)
+        if len(args) == self._count and not named and duals._current_level < 0:  # written for speed: most calls
+            found = self._on_tensors(*args)
             if found is not None:
-                return found
+                return found if found.__class__ is _Tensor else self._to_tensors(found)
         return self.run(args, named)
 
     def run(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -83,9 +82,10 @@ class TorchFunction:
         known = self._operators.get(present)
         if known is None:
             known = self._operator(present)
-        found = known.direct(args) if self._dtype is _float64 else None
-        if found is not None:
-            return found
+        if self._dtype is _float64:  # by place and complete: `__call__` has tried its machine code
+            found = known.through_numpy(args) if present is self._required else known.direct(args)
+            if found is not None:
+                return found
         tensors = [self._tensor(name, x).double() for name, x in zip(present, args, strict=True)]
         found = known(*tensors)
         found = found if self._dtype is _float64 else tuple([y.to(self._dtype) for y in found])
@@ -96,7 +96,7 @@ class TorchFunction:
         of = Operation(self._recording, present)
         found = self._operators.setdefault(present, operator(of, by_place(self._of, of)))
         if present == self._required and self._dtype is _float64:
-            self._direct = found.direct
+            self._on_tensors, self._to_tensors = found.on_tensors, found.to_tensors
         return found
 
     def _bound(self, args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:

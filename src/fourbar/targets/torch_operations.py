@@ -12,16 +12,17 @@ import hashlib
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ..arrays import expected
 from ..compile.kernel import digest
 from ..compile.llvm import single_lane
+from ..compile.vectorcall_tensors import TensorReader, interface
 from ..errors import ArgumentError, needed
 from ..functions.function import make
-from ..once import Turn, cached_property
+from ..once import Turn, cached_property, once
 from .operations import Operation
 from .wrapped import UnfitLibrary
 
@@ -53,7 +54,7 @@ def _parts() -> tuple[Any, ...]:
         ) from error
 
 
-_C, _BelowAutograd, _AFTER, _duals, _Function, _single_level = _parts()
+_C, _BelowAutograd, _AFTER, duals, _Function, _single_level = _parts()
 _Tensor, _float64, _FLOAT = torch.Tensor, torch.float64, np.dtype(float)
 _grad_enabled, _any_requires_grad, _transformed = (
     torch.is_grad_enabled, _C._any_requires_grad, _C._are_functorch_transforms_active
@@ -91,9 +92,7 @@ class Operator:
         self.of, self.name, self._call = of, name, call
         self.outputs: tuple[tuple[int, ...], ...] = tuple(y.shape for y in of.program.outputs)
         self._forward: dict[tuple[int, ...], Operator] = {}
-        self._on_arrays = self._returning()
-        # The result or a tuple of results, without PyTorch's dispatcher; None where others are to see the call.
-        self.direct = self._shortcut()
+        self.to_tensors, self.on_tensors = self._finished(), _on_tensors(call)
         self._register()
 
     def _register(self) -> None:
@@ -121,28 +120,28 @@ class Operator:
         except _NotMemory:
             return None
 
-    def _shortcut(self) -> Callable[[Sequence[Any]], Any]:
-        """The function `direct`, written for speed, since it is all that is between a caller and the machine code."""
-        recorded, returning, duals, float64, tensor = self._recorded, self._on_arrays, _duals, _FLOAT, _Tensor
-        transformed, dispatch_modes, tracing = _transformed, _dispatch_modes, _tracing
-        call, to_tensor, is_array = self._call, torch.from_numpy, len(self.outputs) == 1 and self.outputs[0] != ()
+    def direct(self, args: Sequence[Any]) -> Any:
+        """The result or a tuple of results, without PyTorch's dispatcher; None where others are to see the call."""
+        found = self.on_tensors(*args) if duals._current_level < 0 else None
+        if found is not None:
+            return found if found.__class__ is _Tensor else self.to_tensors(found)
+        return self.through_numpy(args)
 
-        def direct(args: Sequence[Any]) -> Any:
-            if duals._current_level >= 0 or transformed() or dispatch_modes() or tracing():
-                return None
-            for x in args:
-                if x.__class__ is not tensor or x.requires_grad:
-                    return recorded(args)
-            try:
-                arrays = [x.numpy() for x in args]
-            except (RuntimeError, TypeError):  # a wrapper of others, or not in the memory of the CPU as it is
-                return None
-            for array in arrays:
-                if array.dtype is not float64:
-                    return None
-            return to_tensor(call(*arrays)) if is_array else returning(arrays)
+    def through_numpy(self, args: Sequence[Any]) -> Any:
+        """`direct` for what its machine code does not serve."""
+        if duals._current_level >= 0 or _transformed() or _dispatch_modes() or _tracing():
+            return None
+        for x in args:
+            if x.__class__ is not _Tensor or x.requires_grad:
+                return self._recorded(args)
+        return self._on_plain(args)
 
-        return direct
+    def _on_plain(self, args: Sequence[Any]) -> Any:
+        """The call on tensors of no other class that want no gradients; None where they are not such memory."""
+        try:
+            return self.on_memory(args)
+        except _NotMemory:
+            return None
 
     def __call__(self, *args: Any) -> tuple[Any, ...]:
         """The results, always a tuple."""
@@ -159,18 +158,20 @@ class Operator:
         """`on_cpu` where arguments may not be such memory, in which case it raises an exception."""
         return self._on_arrays(_arrays(args))
 
-    def _returning(self) -> Callable[[list[np.ndarray]], Any]:
-        """The call with its results as tensors."""
-        call, tensor = self._call, torch.from_numpy
+    def _on_arrays(self, arrays: list[np.ndarray]) -> Any:
+        return self.to_tensors(self._call(*arrays))
 
-        def one_number(arrays: list[np.ndarray]) -> Any:  # of one sample it is no array
-            found = call(*arrays)
+    def _finished(self) -> Callable[[Any], Any]:
+        """From what the NumPy function returns to tensors."""
+        tensor = torch.from_numpy
+
+        def one_number(found: Any) -> Any:  # of one sample it is no array
             return tensor(found) if type(found) is np.ndarray else torch.tensor(found, dtype=_float64)
 
         (first, *others) = self.outputs
         if others:
-            return lambda arrays: tuple([tensor(np.asarray(y)) for y in call(*arrays)])
-        return one_number if first == () else lambda arrays: tensor(call(*arrays))
+            return lambda found: tuple([tensor(np.asarray(y)) for y in found])
+        return one_number if first == () else tensor
 
     def _traced(self, *args: Any) -> Any:
         """Shapes of results, from those of arguments. Whoever asks may also want the gradient."""
@@ -215,7 +216,7 @@ class Operator:
             pairs = [torch._VF._unpack_dual(x, level=0) for x in args]
             if any(tangent is not None for _, tangent in pairs):
                 return self._dual(*zip(*pairs, strict=True))
-        if nested or _duals._current_level >= 0 or (_grad_enabled() and _any_requires_grad(*args)):
+        if nested or duals._current_level >= 0 or (_grad_enabled() and _any_requires_grad(*args)):
             with _single_level():
                 return _Recorded.apply(self, keys, *args)
         with _BelowAutograd():
@@ -292,7 +293,7 @@ class _Recorded(_Function):
         if not _transformed():
             with _BelowAutograd():
                 return of.overload.redispatch(keys & _AFTER, *args)
-        with _BelowAutograd(), torch.enable_grad(), _duals._set_fwd_grad_enabled(True):  # for those outside
+        with _BelowAutograd(), torch.enable_grad(), duals._set_fwd_grad_enabled(True):  # for those outside
             return of.overload.redispatch(keys & _AFTER, *args)
 
     @staticmethod
@@ -357,6 +358,27 @@ def operator(of: Operation, call: Callable[..., Any] | None = None) -> Operator:
 def numpy_function(of: Operation) -> Callable[..., Any]:
     """The NumPy function of an operation, which takes its arguments by place."""
     return by_place(make(of.recording), of)
+
+
+def nothing(*args: Any) -> None:
+    """The function of machine code that there is none of."""
+
+
+@once
+def _reader() -> TensorReader | None:
+    """How machine code reads tensors, while nobody but autograd could see a call, and that has nothing to record."""
+    if 0 in interface(_Tensor):
+        return None
+    before = _transformed, _dispatch_modes, _tracing
+    about_each = (_Tensor.is_neg,)  # since DLPack says nothing of negated views
+    return TensorReader(_Tensor, before, "requires_grad", about_each)
+
+
+def _on_tensors(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A NumPy function on the memory of tensors: its result, or None where its machine code does not serve a call."""
+    environment = cast(Any, call).state[0].environment if hasattr(type(call), "state") else None
+    reader = None if environment is None else _reader()
+    return nothing if environment is None or reader is None else environment.on_tensors(reader)
 
 
 def by_place(function: Callable[..., Any], of: Operation) -> Callable[..., Any]:

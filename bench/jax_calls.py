@@ -4,10 +4,12 @@
 
 For each robot: µs of a call of forward dynamics inside `lax.scan`, one state, beyond the kernel's own time (the same
 kernel over as many states in a row) and beyond a step of a scan that only adds; and a batch of 1024 states in a jitted
-function, as a multiple of the NumPy call, called from Python ("ratio") and inside `lax.scan` ("in scan"). "JAX" is
-a jitted call of the same arrays and results through the same interface that computes nothing: what JAX takes to call
-anything from Python. "less" is the ratio without it: where that is about 1, what "ratio" has above it is JAX's own.
-`--strict` ends with an error if a bar is missed.
+function, as a multiple of the NumPy call, called from Python ("ratio"), where nothing is jitted ("eager") and inside
+`lax.scan` ("in scan"). "JAX" is a jitted call of the same arrays and results through the same interface that computes
+nothing: what JAX takes to call anything from Python. "less" is the ratio without it.
+
+`--strict` ends with an error if a bar is missed. The ratio from Python is judged where JAX's empty call alone does not
+exceed the bar; of a smaller robot it is printed beside that floor.
 """
 
 from __future__ import annotations
@@ -22,14 +24,13 @@ from typing import Any
 import jax
 import numpy as np
 
-import fourbar as fb
 import fourbar.jax as to_jax
 import fourbar.targets.jax as targets
+from bridge_robots import bridge_robots
 from fourbar.compile.kernel import Kernel
 from fourbar.compile.llvm import batch_lanes, single_lane
 from fourbar.targets.xla_handler import KERNEL, Handler
 
-ROBOTS = ("double_pendulum", "mini_cheetah", "tello")
 OVER_KERNEL, OVER_NUMPY = 0.5, 1.2
 STEPS, BATCH, ROUNDS = 5000, 1024, 20
 _kept: list[Handler] = []  # which XLA may call
@@ -85,15 +86,17 @@ def calling(robot: Any) -> Callable[..., Any]:
 
 
 def batches(robot: Any) -> list[Callable[[], Any]]:
-    """A batch by JAX and by NumPy; a call that computes nothing; batches by JAX, one after the other."""
+    """A batch by JAX, jitted and not, and by NumPy; a call that computes nothing; batches in a row by JAX."""
     rng = np.random.default_rng(0)
     q = np.stack([robot.random(i) for i in range(BATCH)])
     v, tau = rng.normal(size=(2, BATCH, robot.nv))
-    run, given = jax.jit(to_jax.function(robot.forward_dynamics)), [jax.numpy.asarray(x) for x in (q, v, tau)]
+    eager, given = to_jax.function(robot.forward_dynamics), [jax.numpy.asarray(x) for x in (q, v, tau)]
+    run = jax.jit(eager)
     nothing = calling(robot)
     in_scan = jax.jit(lambda q, v, tau: jax.lax.scan(lambda x, _: (run(q, v, x), None), tau, length=ROUNDS)[0])
     return [
         lambda: run(*given).block_until_ready(),
+        lambda: eager(*given).block_until_ready(),
         lambda: robot.forward_dynamics(q, v, tau),
         lambda: nothing(*given).block_until_ready(),
         lambda: in_scan(*given).block_until_ready(),
@@ -107,20 +110,33 @@ def main() -> None:
     strict = parser.parse_args().strict
     jax.config.update("jax_enable_x64", True)
     missed = False
-    columns = ("kernel µs", "in scan µs", "over", "bar", "batch µs", "JAX µs", "ratio", "less", "in scan", "bar")
+    columns = (
+        "kernel µs",
+        "in scan µs",
+        "over",
+        "bar",
+        "batch µs",
+        "JAX µs",
+        "ratio",
+        "less",
+        "eager",
+        "in scan",
+        "bar",
+    )
     print(f"{'forward dynamics':18}", *(f"{x:>11}" for x in columns))
-    for name in ROBOTS:
-        robot = getattr(fb.robots, name)()
+    for name, robot in bridge_robots():
         state = robot.random(0), *np.random.default_rng(0).normal(size=(2, robot.nv))
         kernel, scan, empty = (x / STEPS for x in least(in_a_row(robot, *state), *scans(robot, *state)))
-        jax_batch, numpy_batch, call, rounds = least(*batches(robot))
-        over, ratio, inside = scan - empty - kernel, jax_batch / numpy_batch, rounds / ROUNDS / numpy_batch
-        less = (jax_batch - call) / numpy_batch
-        missed |= over > OVER_KERNEL or max(ratio, inside) > OVER_NUMPY
-        numbers = (kernel, scan, over, OVER_KERNEL, jax_batch, call, ratio, less, inside, OVER_NUMPY)
+        jitted, eager, numpy_batch, call, rounds = least(*batches(robot))
+        over, inside = scan - empty - kernel, rounds / ROUNDS / numpy_batch
+        ratio, less, unjitted = (x / numpy_batch for x in (jitted, jitted - call, eager))
+        can_be_met = 1 + call / numpy_batch <= OVER_NUMPY
+        missed |= over > OVER_KERNEL or max(inside, ratio if can_be_met else less) > OVER_NUMPY
+        numbers = (kernel, scan, over, OVER_KERNEL, jitted, call, ratio, less, unjitted, inside, OVER_NUMPY)
         print(f"{name:18}", *(f"{x:11.2f}" for x in numbers))
-        if ratio > OVER_NUMPY >= max(less, inside):
-            print(f"    from Python: missed by what JAX takes to call anything, {call / numpy_batch:.2f}x")
+        if not can_be_met:
+            floor = 1 + call / numpy_batch
+            print(f"    from Python: not judged, since {numpy_batch:.1f} µs and JAX's empty call are {floor:.2f}x")
     if missed and strict:
         sys.exit("a bar is missed")
 

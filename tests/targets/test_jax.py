@@ -326,6 +326,21 @@ def test_without_jit_and_in_search_of_nan() -> None:
                 call(zero, v, a)
 
 
+def test_arrays_with_values_are_computed_in_one_compiled_call() -> None:
+    robot, _, _, _ = case("double_pendulum")
+    f = to_jax.function(robot.forward_dynamics)
+    q, v = jax.numpy.asarray(robot.random(0)), jax.numpy.ones(2)
+    for tau in (v, jax.numpy.ones((3, 2)), jax.numpy.ones(2, np.float32)):
+        found = [f(q, v, tau) for _ in range(3)]
+        assert all(np.array_equal(x, robot.forward_dynamics(q, v, tau)) for x in found)
+    compiled = f._jitted._cache_size()
+    assert compiled == 3  # one for each shape and dtype
+    jax.jit(f)(q, v, v), jax.vmap(f, (None, None, 0))(q, v, jax.numpy.ones((3, 2)))
+    assert f._jitted._cache_size() == compiled  # what is traced is not compiled on its own
+    with pytest.raises(fb.ArgumentError, match=re.escape("q must have shape (..., 2), got (3,)")):
+        f(jax.numpy.ones(3), v, v)
+
+
 def test_libraries_and_editors_see_what_a_function_takes() -> None:
     fj = case("double_pendulum")[1]
     assert str(inspect.signature(fj.inverse_dynamics)) == "(q, v, a, f_ext=None)"

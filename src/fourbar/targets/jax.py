@@ -242,6 +242,7 @@ class JaxFunction:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._operations: dict[tuple[str, ...], Operation] = {}
+        self._jitted = jax.jit(self._call, inline=True)
         self.__name__ = self.__qualname__ = recording.name
         self.__doc__ = recording.doc
         self.__signature__ = signature(recording.arguments)
@@ -254,6 +255,12 @@ class JaxFunction:
         return _restored, self._recording.rebuild
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        """Compiled where all arguments have values: one call of XLA instead of one for each step on the way."""
+        if not named and all(map(is_concrete, args)):
+            return self._jitted(*args)
+        return self._call(*args, **named)
+
+    def _call(self, *args: Any, **named: Any) -> Any:
         recording = self._recording
         wrong = [name for name in named if name not in {a.name for a in recording.arguments}]
         if wrong:
@@ -274,6 +281,11 @@ class JaxFunction:
 
 def _restored(make: Callable[..., Any], *args: Any) -> JaxFunction:
     return function(make(*args))
+
+
+def is_concrete(x: Any) -> bool:
+    """Whether this is an array of JAX with values, which nothing traces."""
+    return isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer)
 
 
 def check_precision(name: str) -> None:

@@ -346,13 +346,27 @@ def test_actuators_of_free_joints_with_armature(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["urdf", "sdf"])
-def test_inertias_that_are_refused_when_read_are_named(ending: str, tmp_path: Path) -> None:
-    """Rotors of the source of this chain have moments but no mass."""
+def test_rotors_without_a_mass_are_read_with_a_warning(ending: str, tmp_path: Path) -> None:
+    """Rotors of the source of this chain have moments but no mass: that is counted in their stators."""
     robot = fb.robots.gt_chain(2)
-    report = str(robot.save(tmp_path / f"chain.{ending}"))
-    assert "'rotor-0', 'rotor-1': moments without a mass" in report and "waive=['inertia']" in report
-    with pytest.raises(fb.ParseError, match="mass is zero"):
-        fb.load(tmp_path / f"chain.{ending}")
-    again = fb.load(tmp_path / f"chain.{ending}", waive=["inertia"])
+    assert "waive=['inertia']" not in str(robot.save(tmp_path / f"chain.{ending}"))
+    with pytest.warns(fb.FileWarning, match="warnings .inertia"):
+        again = fb.load(tmp_path / f"chain.{ending}")
+    assert "mass is zero, but the inertia" in again.report.details()
     assert np.allclose(again.mass_matrix([0.3, 0.4]), robot.mass_matrix([0.3, 0.4]), rtol=1e-12)
+    phi = again.inertial_parameters()
+    assert again.with_inertial_parameters(phi, allow_unphysical=True) == again
+
+
+@pytest.mark.parametrize("ending", ["urdf", "sdf"])
+def test_inertias_that_are_refused_when_read_are_named(ending: str, tmp_path: Path) -> None:
+    b = fb.Builder("negative").body(
+        "arm", joint=Revolute("z"), mass=1.0, inertia=(1.0, 1.0, -0.1), com=(1.0, 0.0, 0.0), allow_unphysical=True
+    )
+    report = str(b.build().save(tmp_path / f"negative.{ending}"))
+    assert "'arm': negative principal moments" in report and "waive=['inertia']" in report
+    with pytest.raises(fb.ParseError, match="negative principal moment"):
+        fb.load(tmp_path / f"negative.{ending}")
+    again = fb.load(tmp_path / f"negative.{ending}", waive=["inertia"])
+    assert np.allclose(again.mass_matrix([0.3]), 0.9, rtol=1e-12)
     assert "waive=['inertia']" not in str(fb.robots.four_bar().save(tmp_path / f"sound.{ending}"))

@@ -96,6 +96,26 @@ def test_couplings_that_roll(tag: str) -> None:
         fb.loads(four_bar_text(f'<coupling name="pin" type="sliding">{inside}</coupling>'))
 
 
+def test_couplings_of_the_first_files_of_urdf_plus() -> None:
+    later = '<predecessor link="coupler"/><successor link="rocker"/><ratio value="3"/>'
+    first = '<parent link="coupler"/><child link="rocker"/><gear_ratio value="3"/>'
+    robot = fb.loads(four_bar_text(f'<joint_constraint name="pin">{first}</joint_constraint>'))
+    assert robot == fb.loads(four_bar_text(f'<coupling name="pin">{later}</coupling>')) and not robot.report.warnings
+    renamed = first.replace("gear_ratio", "ratio")
+    with pytest.raises(fb.ParseError, match="gear_ratio"):
+        fb.loads(four_bar_text(f'<joint_constraint name="pin">{renamed}</joint_constraint>'))
+
+
+def test_loops_of_the_first_files_of_urdf_plus() -> None:
+    first = (
+        '<loop_constraint name="pin"><parent link="coupler"/><parent_origin xyz="2 0 0"/><child link="rocker"/>'
+        '<child_origin xyz="2 0 0"/></loop_constraint>'
+    )
+    later = f'<constraint name="pin" type="position">{ENDS.format("link")}</constraint>'
+    robot = fb.loads(four_bar_text(first, independent="crank"))
+    assert robot == fb.loads(four_bar_text(later, independent="crank")) and robot.names.velocities == ("crank_joint",)
+
+
 SIX_BAR = {1: (0, 0.0), 2: (1, 0.1), 3: (2, 0.2), 4: (0, 0.0), 5: (4, 0.4)}
 
 

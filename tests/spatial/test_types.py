@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fourbar.spatial.articulated import Articulated
-from fourbar.spatial.inertia import Inertia, unphysical
+from fourbar.spatial.inertia import Inertia, is_usable, unphysical
 from fourbar.spatial.linear import Mat, Vec
 from fourbar.spatial.motion import Motion, Spin
 from fourbar.spatial.rotation import RotationZ, quaternion_matrix
@@ -200,6 +200,24 @@ def test_which_inertias_are_physical(mass, principal, problem):
     found = unphysical(mass, np.diag(principal))
     assert (found is None) == (problem is None)
     assert problem is None or problem in found
+
+
+@pytest.mark.parametrize(
+    ("mass", "principal", "usable"),
+    [
+        (1.0, (1.0, 2.0, 2.5), True),
+        (1.0, (0.0, 0.0, 1.0), True),
+        (0.0, (1.0, 1.0, 1.0), True),
+        (0.0, (0.0, 0.0, 0.0), True),
+        (1.0, (-1e-3, 1.0, 1.0), False),
+        (-1.0, (1.0, 1.0, 1.0), False),
+        (1.0, (float("nan"), 1.0, 1.0), False),
+        (1.0, (1e200, 1.0, 1.0), False),
+        (float("nan"), (1.0, 1.0, 1.0), False),
+    ],
+)
+def test_which_inertias_have_no_negative_energy(mass, principal, usable):
+    assert is_usable(mass, np.diag(principal)) is usable
 
 
 def test_asymmetric_inertia_is_named():

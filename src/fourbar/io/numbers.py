@@ -43,6 +43,8 @@ def _reason(word: str) -> str:
         return f"{shown} is an expression; expand the file with xacro first"
     if len(word.split()) > 1:
         return f"{shown} is more than one number"
+    if word[-1:] in ",;" and _NUMBER.fullmatch(word[:-1]):
+        return f"{shown} ends with {word[-1]!r}; separate numbers by spaces alone"
     if "," in word and _NUMBER.fullmatch(word.replace(",", ".", 1)):
         return f"{shown} has a comma; write a decimal point"
     if word.lower().lstrip("+-").startswith("0x"):

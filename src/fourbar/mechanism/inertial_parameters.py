@@ -85,7 +85,7 @@ def about_com(ten: Sequence[float] | np.ndarray) -> tuple[float, np.ndarray, np.
 
 def _body_of(body: Body, ten: np.ndarray, allow_unphysical: bool) -> Body:
     m, c, inertia = about_com(ten)
-    if m == 0.0 and np.any(ten[1:] != 0.0):
+    if m == 0.0 and np.any(ten[1:4] if allow_unphysical else ten[1:]):
         raise ModelError(f"body {body.name!r}: mass is zero, but the other parameters {ten[1:].tolist()} are not")
     problem = unphysical(m, inertia)
     if problem is not None and not (allow_unphysical and m >= 0.0):

@@ -128,6 +128,18 @@ def _is_solid(mass: float, inertia: np.ndarray) -> bool:
     return 0.0 < mass < np.inf and same and a > clear and minor > clear * half and 0.0 < least < third < np.inf
 
 
+def is_usable(mass: float, inertia: np.ndarray) -> bool:
+    """Whether no motion of (mass, rotational inertia about the centre of mass) has a negative kinetic energy.
+
+    Equations of motion then make sense even if no body of matter has these numbers: a rotor whose mass is counted in
+    its stator, a planar body with one moment. NaN is not usable.
+    """
+    size = float(np.abs(inertia).max())
+    if not (0.0 <= mass < np.inf and size < _LARGEST):
+        return False
+    return bool(np.linalg.eigvalsh(0.5 * (inertia + inertia.T))[0] >= -1e-9 * size)
+
+
 def unphysical(mass: float, inertia: np.ndarray) -> str | None:
     """Why (mass, rotational inertia about the centre of mass) is physically inconsistent; None if it is not.
 

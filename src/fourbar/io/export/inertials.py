@@ -22,7 +22,7 @@ from ...joints import Fixed, Revolute
 from ...joints.axis import unit_axis
 from ...joints.base import Joint
 from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
-from ...spatial.inertia import unphysical
+from ...spatial.inertia import is_usable
 from ..rotations import quaternion
 from .text import Unsaid, child, listed
 
@@ -36,10 +36,9 @@ _SHOWN = 6
 
 def leave_refused(mechanism: Mechanism, unsaid: Unsaid) -> None:
     """Say which inertias a file holds as they are, although they are refused when it is read, unless waived."""
-    problems = {body.name: unphysical(body.mass, np.array(body.inertia)) for body in mechanism.bodies}
-    refused = [name for name, problem in problems.items() if problem is not None and "triangle" not in problem]
+    refused = [body.name for body in mechanism.bodies if not is_usable(body.mass, np.array(body.inertia))]
     if refused:
-        what = f"{listed(refused)}: moments without a mass, or negative ones, are refused when the file is read"
+        what = f"{listed(refused)}: negative principal moments are refused when the file is read"
         unsaid.leave(what, "read it with waive=['inertia']")
 
 

@@ -12,7 +12,7 @@ from ...joints.axis import rotation_from_z
 from ...mechanism.contact import PLAIN
 from ...mechanism.geometry import Geometry, Role
 from ...mechanism.placement import Placement
-from ...spatial.inertia import unphysical
+from ...spatial.inertia import is_usable, unphysical
 from ..element import Element
 from ..meshes import Meshes
 from ..surfaces import sdf_surface
@@ -60,7 +60,7 @@ def read_inertial(link: Element, moves: bool = True) -> dict[str, Any]:
     problem = unphysical(mass, I)
     if problem is not None:
         place = (matrix or inertial).place
-        report = inertial.reading.warn if "triangle" in problem else inertial.reading.doubt
+        report = inertial.reading.warn if is_usable(mass, I) else inertial.reading.doubt
         report(place, problem, "correct the numbers", "inertia")
     tensor = frame.R @ I @ frame.R.T
     return {"mass": mass, "com": frame.p, "inertia": 0.5 * (tensor + tensor.T), "allow_unphysical": True}

@@ -1,4 +1,6 @@
-"""Loops: <loop> and <coupling> of URDF+ (Chignoli 2024), and the <constraint> proposed for urdfdom in 2026."""
+"""Loops: <loop> and <coupling> of URDF+ (Chignoli 2024), which earlier files call otherwise, and the <constraint>
+proposed for urdfdom in 2026.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,13 @@ class Closures:
 
     def read(self) -> None:
         """All loops of the file."""
-        readers = {"loop": self._loop, "coupling": self._coupling, "constraint": self._constraint}
+        readers = {
+            "loop": self._loop,
+            "coupling": self._coupling,
+            "constraint": self._constraint,
+            "loop_constraint": self._loop_constraint,
+            "joint_constraint": self._joint_constraint,
+        }
         for tag, reader in readers.items():
             for element in self._root.all(tag):
                 with self._root.reading.element(), self._root.reading.naming(element.place):
@@ -80,7 +88,9 @@ class Closures:
             element.fail(f"unknown coupling type {kind[:60]!r}", "expected rolling, or no type")
         (first, _), (second, _) = self._end(element, "predecessor"), self._end(element, "successor")
         given = element.child("ratio")
-        ratio = 1.0 if given is None else given.number("value")
+        self._couple(element, name, first, second, 1.0 if given is None else given.number("value"))
+
+    def _couple(self, element: Element, name: str, first: str, second: str, ratio: float) -> None:
         before, after = self._between(first, second)
         factors = {**dict.fromkeys(before, ratio), **dict.fromkeys(after, -1.0)}
         if not before or not after:
@@ -100,6 +110,24 @@ class Closures:
             element.fail(str(unknown("link", link, self._links)))
         return link
 
+    # --- the first files of URDF+ -------------------------------------------------------------------------------------
+
+    def _loop_constraint(self, element: Element, name: str) -> None:
+        """Points of two links that coincide."""
+        first, second = self._links_of(element)
+        places = [_place(read_origin(element, f"{side}_origin")) for side in ("parent", "child")]
+        self._close(name, Spherical(), first, second, *places)
+
+    def _joint_constraint(self, element: Element, name: str) -> None:
+        """gear_ratio · (angle of the parent) = angle of the child: a coupling."""
+        first, second = self._links_of(element)
+        self._couple(element, name, first, second, element.required("gear_ratio").number("value"))
+
+    def _links_of(self, element: Element) -> tuple[str, str]:
+        """The links of <parent link> and <child link>."""
+        first, second = (self._known(element, element.required(x).require("link")) for x in ("parent", "child"))
+        return first, second
+
     # --- urdfdom ------------------------------------------------------------------------------------------------------
 
     def _constraint(self, element: Element, name: str) -> None:
@@ -116,11 +144,9 @@ class Closures:
             )
         if kind not in _CUT:
             element.fail(f"unknown constraint type {kind[:60]!r}", f"expected one of {', '.join(_CUT)}")
-        ends = []
-        for side in ("parent", "child"):
-            link = self._known(element, element.required(side).require("link"))
-            ends.append((link, _place(read_origin(element, f"{side}_origin")), read_axis(element, f"{side}_axis")))
-        (first, at_first, axis1), (second, at_second, axis2) = ends
+        first, second = self._links_of(element)
+        at_first, at_second = (_place(read_origin(element, f"{side}_origin")) for side in ("parent", "child"))
+        axis1, axis2 = (read_axis(element, f"{side}_axis") for side in ("parent", "child"))
         if kind == "revolute":
             at_first, at_second = (_turned(p, axis) for p, axis in ((at_first, axis1), (at_second, axis2)))
             joint: Joint = Revolute("z")

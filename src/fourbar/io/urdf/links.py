@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanism.validate import read_placement
-from ...spatial.inertia import unphysical
+from ...spatial.inertia import is_usable, unphysical
 from ..element import Element
 from .pose import read_origin, read_origin_numbers
 from .shapes import UrdfShapes
@@ -87,11 +87,11 @@ def _key(inertial: Element, tag: str) -> str:
 
 
 def _check_inertia(tensor: Element, mass: float, I: np.ndarray) -> None:
-    """Physically inconsistent inertias: a warning where only the triangle inequality fails, else an error unless
+    """Physically inconsistent inertias: a warning where equations of motion make sense with them, else an error unless
     waived.
     """
     problem = unphysical(mass, I)
     if problem is None:
         return
-    report = tensor.reading.warn if "triangle" in problem else tensor.reading.doubt
+    report = tensor.reading.warn if is_usable(mass, I) else tensor.reading.doubt
     report(tensor.place, problem, "correct the numbers", "inertia")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fourbar import Builder, System
+from fourbar import Builder, System, loads
 from fourbar.joints import Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from fourbar.loops import Closure, Constraint, Coupling, Distance, Gear
 
@@ -177,3 +177,30 @@ def test_a_weld_of_two_slides_and_a_hinge() -> None:
     robot = b.loop(Closure(Fixed(), "world", "arm", at_predecessor=(0.3, 0, 0.5))).build()
     assert robot.nv == 0
     near(robot.neutral()[None], np.array([[0.3, 0.0]]), 1e-12)
+
+
+PARALLEL = """<mujoco><compiler angle="radian"/><worldbody>
+<body name="bar" pos="0 0.004 0.0194" quat="-0.499092 -0.499092 -0.500906 0.500906">
+ <joint name="bar" axis="0 0 1"/><geom size=".01"/>
+ <body name="plate" pos="-0.0326157 -0.027 0.0025" quat="0 0 1 0"><joint name="plate" axis="0 0 1"/><geom size=".01"/>
+  <body name="front" pos="-0.00194114 -0.00724444 -0.0055" quat="0.904588 0 0 0.426286">
+   <joint name="front" axis="0 0 1"/><geom size=".01"/></body>
+  <body name="back" pos="0.00194114 0.00724444 -0.0055" quat="0.905205 0 0 0.424976">
+   <joint name="back" axis="0 0 1"/><geom size=".01"/></body></body></body>
+<body name="rod" pos="-0.00724444 -0.004 0.0174589" quat="0.302589 -0.302589 -0.639093 -0.639093">
+ <joint name="rod" axis="0 0 1"/><geom size=".01"/></body>
+<body name="other" pos="0.00724444 -0.004 0.0213411" quat="-0.301664 0.301664 0.63953 0.63953">
+ <joint name="other" axis="0 0 1"/><geom size=".01"/></body>
+</worldbody><equality><weld name="first" body1="rod" body2="front"/><weld name="second" body1="other" body2="back"/>
+</equality></mujoco>"""
+
+
+def test_three_parallel_bars_of_six_digits_still_move() -> None:
+    """Three bars hold a plate, one too many. Without the last, it can be assembled otherwise too, far away."""
+    with pytest.warns(UserWarning, match="slack"):
+        robot = loads(PARALLEL, format="mjcf")
+    assert robot.nv == 1
+    q = robot.integrate(robot.neutral(), [0.3], 1.0)
+    q = robot.assemble(q)
+    places = dict(zip(robot.names.coordinates, q, strict=True))
+    assert abs(places["bar"]) > 0.2 and abs(places["bar"] - places["plate"]) < 0.01  # the plate does not turn

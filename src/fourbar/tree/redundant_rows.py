@@ -20,6 +20,9 @@ from .followers import Followers
 from .loop_closing import close, differences
 
 _ELSEWHERE = 0.01  # of a joint, in its unit: how far a configuration is from another to count as another
+_IN_REACH = (
+    0.5  # the same: beyond, the search may have ended in another assembly, where rows that are left out are open
+)
 
 
 class Spare(NamedTuple):
@@ -55,7 +58,8 @@ def freezing_rows(tie: LoopEmbedding, guesses: np.ndarray, q: np.ndarray, found:
 
     In units of what the rows measure, such rows are nearly those of others. So are the rows of a toggle position, but
     away from it they open; these stay nearly closed wherever the other rows let the loops move, at the `guesses` for
-    instance. Rows of coordinates are never left out: a ratio of 1e9 is a ratio.
+    instance, or at those in reach, where without these rows there are other assemblies. Rows of coordinates are never
+    left out: a ratio of 1e9 is a ratio.
     """
     slopes = tie.slopes(q)
     K = found.core(tie.units.effect_of(slopes))
@@ -68,10 +72,13 @@ def freezing_rows(tie: LoopEmbedding, guesses: np.ndarray, q: np.ndarray, found:
     near, left = close(tie, guesses, rows=needed)
     near = near[left < CLOSED]
     way = differences(tie.joints, np.tile(q, (len(near), 1)), near) / tie.units.steps
-    elsewhere = near[np.abs(way).max(axis=-1, initial=0.0) > _ELSEWHERE]
-    if not len(elsewhere):
-        return None
-    return _opened(tie, needed, elsewhere, tie.units.effects, SPREADING * min(sizes[number], REDUNDANT))
+    far = np.abs(way).max(axis=-1, initial=0.0)
+    most = SPREADING * min(sizes[number], REDUNDANT)
+    for those in (far > _ELSEWHERE, (far > _ELSEWHERE) & (far < _IN_REACH)):
+        spare = _opened(tie, needed, near[those], tie.units.effects, most) if those.any() else None
+        if spare is not None:
+            return spare
+    return None
 
 
 def _needed(found: Followers, core: Sequence[int]) -> list[int]:

@@ -2,8 +2,8 @@
 
 Files are written to a temporary name and moved into place, so that many processes may share the folder; each begins
 with a checksum of its name and its content, and one that does not match is made again, never trusted. The folder and
-its files must belong to the user alone, and its size is bounded. FOURBAR_CACHE names another folder, or switches the
-cache off with "off".
+its files must belong to the user alone (on Windows: be in the user's profile), and its size is bounded. FOURBAR_CACHE
+names another folder, or switches the cache off with "off".
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import warnings
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+
+from .windows_profile import untrusted_on_windows
 
 _MAGIC = b"fourbar cached 1\n"
 
@@ -140,11 +142,14 @@ def _files(folder: Path) -> list[tuple[float, int, str]]:
     return found
 
 
+_ON_WINDOWS = os.name == "nt"
 _KNOWS_OWNERS = hasattr(os, "getuid")
 
 
 def untrusted_folder(folder: Path) -> str | None:
     """Why code in a folder, given by its real path, could be somebody else's; None if it could not."""
+    if _ON_WINDOWS:
+        return untrusted_on_windows(str(folder), os.environ)
     if not _KNOWS_OWNERS:
         return None
     status = folder.stat()
@@ -188,12 +193,14 @@ def _is_private_group(number: int) -> bool:
 
 def read_own(path: Path) -> bytes | None:
     """The content of a file of this user, or of root, that nobody else may write; None for any other, and for a
-    link.
+    link. On Windows files are as trustworthy as their folder.
     """
+    if _ON_WINDOWS and not stat.S_ISREG(os.lstat(path).st_mode):
+        return None
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     with open(handle, "rb") as file:
         status = os.fstat(handle)
-        if _KNOWS_OWNERS and not _is_own(status):
+        if _KNOWS_OWNERS and not _ON_WINDOWS and not _is_own(status):
             return None
         return file.read()
 

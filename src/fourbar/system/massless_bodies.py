@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ..errors import MasslessError
+from ..functions.registry import Method
 from ..tree.cluster_tree import ClusterTree
 from ..tree.solid import is_solid
 
@@ -20,6 +22,15 @@ def check_regular(cluster_tree: ClusterTree) -> None:
         from ..algorithms.massless import check_joints  # which few robots need
 
         check_joints(cluster_tree)
+
+
+def check_solvable(cluster_tree: ClusterTree, method: Method, name: str) -> None:
+    """Refuse a method that needs the inverse of the mass matrix, where there is none."""
+    if method.inverts_mass:
+        try:
+            check_regular(cluster_tree)
+        except MasslessError as error:
+            raise MasslessError(f"{name.removesuffix('_factor')} of a constrained robot: {error}") from None
 
 
 def unsolvable(findings: Iterable[Finding]) -> str:

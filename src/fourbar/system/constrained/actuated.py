@@ -324,4 +324,4 @@ class Actuated(Frozen):
 
 
 def _restored(kind: type[System], mechanism: Any, drives: Drives) -> Actuated:
-    return Actuated(kind(mechanism), drives)
+    return Actuated(kind._unchecked(mechanism), drives)  # which was checked before

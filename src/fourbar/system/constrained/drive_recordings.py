@@ -118,7 +118,7 @@ def _is_direct(_: Any, plan: Plan) -> bool:
 STAGES["inverse_dynamics"] = Stages(_needs, _force_rates, _is_direct)
 
 
-@method(Q, V, A, TAU, results="a tau force health", optional=[F_EXT, ROW_ACCELERATION], into=METHODS)
+@method(Q, V, A, TAU, results="a tau force health", optional=[F_EXT, ROW_ACCELERATION], into=METHODS, inverts_mass=True)
 def hybrid_torque(c: Context, chosen: IndependentRows, prescribed: Prescribed, plan: Plan) -> Outputs:
     """All accelerations and joint forces (a, τ) and the forces λ along the rows, when some joints have their
     acceleration prescribed, by the least forces of these, and the others their force given."""

@@ -66,9 +66,12 @@ def solvable(*given: DeclaredArgument, results: str, optional: Sequence[Declared
     def register(problem: Callable[..., RowProblem]) -> Callable[..., RowProblem]:
         name, made, extra = problem.__name__, tuple(results.split()), tuple(optional)
         doc = problem.__doc__ or ""
-        METHODS[name] = Method(_solved(problem), given, (*made, FORCE.name, "health"), extra, doc=doc)
-        METHODS[f"{name}_factor"] = Method(_factored(problem), given, ("Y", "b"), extra)
-        METHODS[f"{name}_apply"] = Method(_applied(problem), (*given, FORCE), made, extra)
+        for part, record, takes, gives, text in (
+            ("", _solved, given, (*made, FORCE.name, "health"), doc),
+            ("_factor", _factored, given, ("Y", "b"), ""),
+            ("_apply", _applied, (*given, FORCE), made, ""),
+        ):
+            METHODS[name + part] = Method(record(problem), takes, gives, extra, doc=text, inverts_mass=True)
         return problem
 
     return register

@@ -19,7 +19,7 @@ from ...linalg import ranks
 from ...once import cached_property
 from ...tree.closed_positions import CLOSED, RESTARTS, Opened, close, longest_length, turning_velocities, velocity_units
 from ..closed_states import report_open
-from ..massless_bodies import check_regular
+from ..massless_bodies import check_solvable
 from ..names import Names
 from . import drive_recordings as _driven  # noqa: F401  (registers its recordings)
 from . import forward_derivatives as _balance  # noqa: F401  (registers how to differentiate)
@@ -52,7 +52,7 @@ Recipe = tuple[Any, ...]
 
 
 def _restored(kind: type[System], mechanism: Any, options: Recipe) -> Constrained:
-    return Constrained(kind(mechanism), *options)
+    return Constrained(kind._unchecked(mechanism), *options)  # which was checked before
 
 
 def _rebuild(robot: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
@@ -128,7 +128,6 @@ class Constrained(Frozen):
             _tolerance=read_tolerance(tolerance),
             _made={},
         )
-        check_regular(system.model.cluster_tree)
         _ = self._model.bundles
 
     @property
@@ -195,6 +194,7 @@ class Constrained(Frozen):
 
     def compiled(self, name: str, **static: Any) -> Any:
         """One of the compiled functions, by name."""
+        check_solvable(self._model.cluster_tree, METHODS[name], name)
         key = tuple(sorted(static.items()))
         rebuild = (_rebuild, self._recipe, name, key)
         make = partial(make_method, self._model, name, METHODS[name], lambda _: static, rebuild)
@@ -211,6 +211,7 @@ class Constrained(Frozen):
 
     def resolved(self, name: str, **static: Any) -> Any:
         """A problem with unknown forces along the rows, by name."""
+        check_solvable(self._model.cluster_tree, METHODS[name], name)
         key = tuple(sorted(static.items()))
 
         def make() -> Resolved:

@@ -155,7 +155,7 @@ def acceleration(c: Context) -> Outputs:
     return [("acceleration", (len(found),), found)]
 
 
-@method(Q, results="Omega", into=METHODS)
+@method(Q, results="Omega", into=METHODS, inverts_mass=True)
 def osim_inverse(c: Context) -> Outputs:
     """Inverse inertia along the rows.
 

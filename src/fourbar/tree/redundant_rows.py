@@ -20,9 +20,7 @@ from .followers import Followers
 from .loop_closing import close, differences
 
 _ELSEWHERE = 0.01  # of a joint, in its unit: how far a configuration is from another to count as another
-_IN_REACH = (
-    0.5  # the same: beyond, the search may have ended in another assembly, where rows that are left out are open
-)
+_IN_REACH = 0.5  # the same: beyond, another assembly may have been found, where rows that are left out are open
 
 
 class Spare(NamedTuple):

@@ -134,6 +134,21 @@ def test_a_compiled_model_is_converted_too() -> None:
     assert not report.errors
 
 
+@pytest.mark.parametrize("offset", [2.4e-9, 9e-7, 1.1e-6, 1e-3])
+def test_a_centre_of_mass_near_the_origin(offset: float) -> None:
+    """MuJoCo takes one less than 1e-6 away for the origin; the product of mass and offset is the right answer."""
+    model, robot = both(
+        f'<mujoco><worldbody><body name="b"><freejoint/><inertial pos="{offset!r} 0 0" mass="178.25" '
+        'diaginertia="2 3 4"/></body></worldbody></mujoco>'
+    )
+    data, M = mujoco.MjData(model), np.zeros((6, 6))
+    mujoco.mj_forward(model, data)
+    mujoco.mj_fullM(model, data, M)
+    ours = np.abs(robot.mass_matrix(robot.neutral())[3:, :3]).max()
+    assert np.isclose(ours, 178.25 * offset, rtol=1e-14)
+    assert np.isclose(np.abs(M[:3, 3:]).max(), 178.25 * offset if offset > 1e-6 else 0.0, rtol=1e-12)
+
+
 # --- MuJoCo Menagerie -------------------------------------------------------------------------------------------------
 
 _ROOT = os.environ.get("MENAGERIE_ROOT", "")

@@ -128,6 +128,20 @@ def test_what_mujoco_does_not_find_is_not_found(name: str, tmp_path: Path) -> No
         fb.load(main)
 
 
+def test_a_file_beside_the_folder_is_allowed_as_the_message_says(tmp_path: Path) -> None:
+    for name, inside in (("a/main", '<include file="../b/part.xml"/>'), ("b/part", BALL.format(0.1))):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / f"{name}.xml").write_text(f"<mujoco>{inside}</mujoco>", "utf-8")
+    with pytest.raises(fb.ParseError, match="not in the folders that may be read") as refused:
+        fb.load(tmp_path / "a" / "main.xml")
+    assert f"allow that with folders=[{str(tmp_path)!r}]" in str(refused.value)
+    assert fb.load(tmp_path / "a" / "main.xml", folders=[tmp_path]).nv == 1
+    for elsewhere in ("../b/none.xml", str(tmp_path / "b" / "part.xml"), "../" * 40 + "etc/hosts"):
+        (tmp_path / "a" / "main.xml").write_text(f'<mujoco><include file="{elsewhere}"/></mujoco>', "utf-8")
+        with pytest.raises(fb.ParseError, match=r"add its folder with folders=\[\.\.\.\]"):
+            fb.load(tmp_path / "a" / "main.xml")
+
+
 def test_an_included_file_reaches_no_other_folders(tmp_path: Path) -> None:
     (tmp_path / "robot" / "sub").mkdir(parents=True)
     (tmp_path / "robot" / "main.xml").write_text(f"<mujoco>{INTO_SUB}</mujoco>")

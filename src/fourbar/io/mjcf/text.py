@@ -8,8 +8,9 @@ below the folders that the user allows; MuJoCo then gets their texts, and opens 
 from __future__ import annotations
 
 import math
+import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -221,9 +222,19 @@ def _found(element: Element, texts: Texts, path: Path | None) -> Path:
         listed = ", ".join(repr(str(f)) for f in texts.folders) or "none: a text has no folder"
         element.fail(
             f"the included file {name[:200]!r} is not in the folders that may be read ({listed})",
-            "add its folder with folders=[...]",
+            _allowing(name, texts.folders),
         )
     return path
+
+
+def _allowing(name: str, folders: Sequence[Path]) -> str:
+    """How to let a document be read: if it is beside the folder of the main one, with the folder that has both."""
+    if folders and Path(name).suffix == ".xml" and not Path(name).is_absolute():
+        there = os.path.normpath(folders[0] / name)
+        shared = os.path.commonpath([folders[0], there])
+        if len(Path(shared).parts) > 2 and os.path.isfile(there):
+            return f"allow that with folders=[{shared!r}]"
+    return "add its folder with folders=[...]"
 
 
 def _opened(element: Element, texts: Texts, path: Path) -> Source:

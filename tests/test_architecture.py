@@ -397,13 +397,40 @@ def test_texts_are_plain_words() -> None:
 
 
 def test_a_class_name_stands_for_one_thing() -> None:
-    """But for the robots of other libraries, each of which its bridge calls a peer."""
+    """But for the robots of other libraries, each of which its bridge calls a peer: one base, one interface."""
     found: dict[str, list[str]] = {}
     for path in files(SOURCE):
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.ClassDef):
-                found.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
-    assert {name: places for name, places in found.items() if len(places) > 1 and name != "Peer"} == {}
+                is_peer = node.name == "Peer" and [ast.unparse(x) for x in node.bases] == ["RobotPeer"]
+                found.setdefault(f"{node.name} of {path.stem}" if is_peer else node.name, []).append(path.stem)
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
+# File names in several packages, each time for the same thing.
+SAME_THING = {
+    "a public name of a module within a package": "baselines casadi convert jax lagrange torch",
+    "one library, format or command each": "drake mujoco pinocchio json toml view",
+    "read from, or written to, one format each": (
+        "actuators bodies closures contacts equalities joints links names shapes surfaces text"
+    ),
+    "mathematics, and the methods for users": (
+        "actuation actuators bodies coriolis derivatives dynamics energy hybrid inverse_kinematics kinematics passive"
+    ),
+    "the same idea, applied to what the package is about": (
+        "base euler in_chunks lines mirror model parameters registry rollout rotations serialize step sticks"
+    ),
+}
+
+
+def test_a_file_name_stands_for_one_thing() -> None:
+    found: dict[str, list[str]] = {}
+    for path in files(SOURCE):
+        found.setdefault(path.stem, []).append(str(path.relative_to(SOURCE)))
+    several = {name: places for name, places in found.items() if len(places) > 1 and name != "__init__"}
+    known = {name for names in SAME_THING.values() for name in names.split()}
+    assert {name: places for name, places in several.items() if name not in known} == {}
+    assert known - several.keys() == set(), "these are in one package only"
 
 
 @pytest.mark.quick

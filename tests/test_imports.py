@@ -24,7 +24,7 @@ NOT_NEEDED = """
 fourbar.baselines fourbar.bridges fourbar.cli fourbar.constraints.contacts fourbar.constraints.joint_conditions
 fourbar.interop fourbar.chunks fourbar.convert fourbar.identification fourbar.io fourbar.lagrange fourbar.robots
 fourbar.sim fourbar.joints.composite fourbar.joints.lie fourbar.joints.mirror fourbar.joints.serialize
-fourbar.constraints.closures fourbar.constraints.gears fourbar.constraints.functions fourbar.edit.change
+fourbar.constraints.closures fourbar.constraints.gears fourbar.constraints.function_loops fourbar.edit.change
 fourbar.edit.join fourbar.edit.lock fourbar.edit.mirror
 fourbar.edit.sub fourbar.mechanism.geometry fourbar.algorithms.loop_derivatives
 fourbar.mechanism.solid_inertia fourbar.spatial.groups fourbar.spatial.series fourbar.system.constrained

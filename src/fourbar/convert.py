@@ -17,7 +17,6 @@ from .interop import (
     wrench_from_world,
     wrench_to_world,
 )
-from .interop.bodies import reduced_velocities
 from .interop.euler_angles import (
     SEQUENCES,
     euler_from_matrix,
@@ -28,7 +27,7 @@ from .interop.euler_angles import (
     quaternion_from_euler,
     vector_from_euler,
 )
-from .interop.forces import (
+from .interop.generalized_forces import (
     JointTorques,
     body_torques_from_joint_torques,
     generalized_from_joint_torques,
@@ -46,6 +45,7 @@ from .interop.maximal import (
     reduced_coordinates,
     state_from_maximal,
 )
+from .interop.numbered_robot import reduced_velocities
 from .interop.peer_states import state_map
 from .interop.rotation_rates import (
     euler_rate_from_omega,

@@ -3,7 +3,7 @@
 The functions of a robot, `rollout`, `Scene.rollout` and `identify` take dask arrays themselves.
 """
 
-from .chunks.results import compute, write
-from .chunks.sweep import sweep
+from .chunks.lazy_results import compute, write
+from .chunks.sweep_samples import sweep
 
 __all__ = ["compute", "sweep", "write"]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from fourbar import Builder, SingularError, System, robots, simulate
-from fourbar.cli import arguments
+from fourbar.cli import shared_arguments
 from fourbar.cli.main import main
 from fourbar.joints import Free, Prismatic, Revolute
 
@@ -164,7 +164,7 @@ def test_any_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
         return b.build()
 
     monkeypatch.setitem(robots.ROBOTS, "sledge", sledge)
-    assert arguments.read_robot("sledge").nv == 8
+    assert shared_arguments.read_robot("sledge").nv == 8
     picture = tmp_path / "sledge.svg"
     assert main(["simulate", "sledge", *SHORT, "--output", str(picture)]) == 0
     assert _number("force residual", capsys.readouterr().out) < 1e-12

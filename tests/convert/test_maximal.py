@@ -7,8 +7,8 @@ import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError, System, convert
-from fourbar.interop.bodies import joint_pose
 from fourbar.interop.joint_coordinates import turning
+from fourbar.interop.numbered_robot import joint_pose
 from fourbar.joints import REGISTRY, Composite, CustomJoint, Joint, Revolute
 
 from .robots import EACH, robot, states

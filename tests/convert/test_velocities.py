@@ -9,7 +9,7 @@ import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError, System, convert
-from fourbar.interop.bodies import joint_pose, joint_subspace
+from fourbar.interop.numbered_robot import joint_pose, joint_subspace
 from fourbar.joints import REGISTRY
 
 from .robots import EACH, robot, states

@@ -9,7 +9,7 @@ import fourbar as fb
 from fourbar.joints import Revolute
 from fourbar.loops import Closure
 from fourbar.robots.crank_rocker import LENGTHS
-from fourbar.robots.shapes import rod
+from fourbar.robots.simple_inertias import rod
 from fourbar.sim.charts import Charts
 
 

@@ -16,7 +16,7 @@ from fourbar.joints import Free, Revolute
 
 matplotlib = pytest.importorskip("matplotlib")
 
-from fourbar.plots.lines import euler, group_titles, limbs, panels  # noqa: E402
+from fourbar.plots.motion_lines import euler, group_titles, limbs, panels  # noqa: E402
 from fourbar.plots.sticks import flat_plane, stick_figure, tip_path  # noqa: E402
 from fourbar.plots.style import labels, too_long  # noqa: E402
 

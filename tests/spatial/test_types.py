@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fourbar.spatial.articulated import Articulated
+from fourbar.spatial.articulated_inertia import Articulated
 from fourbar.spatial.inertia import Inertia, is_usable, unphysical
 from fourbar.spatial.linear import Mat, Vec
 from fourbar.spatial.motion import Motion, Spin

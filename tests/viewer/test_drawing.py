@@ -20,8 +20,8 @@ from fourbar.viewer import triangles
 from fourbar.viewer.draw_robot import draw
 from fourbar.viewer.gltf import glb
 from fourbar.viewer.overlays import half_axes
+from fourbar.viewer.quaternions import continuous, matrices, quaternions
 from fourbar.viewer.recorded_motion import RecordedMotion, held, still
-from fourbar.viewer.rotations import continuous, matrices, quaternions
 from fourbar.viewer.terrain_surfaces import surface_of
 from fourbar.viewer.view import recording_of
 

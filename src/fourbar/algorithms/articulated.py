@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..spatial.articulated import Articulated
+from ..spatial.articulated_inertia import Articulated
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.solve import Factored, factor
 from ..spatial.subspace import Hinge

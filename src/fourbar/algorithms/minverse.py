@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..spatial.articulated import Articulated
+from ..spatial.articulated_inertia import Articulated
 from ..spatial.linear import Vec
 from ..spatial.vectors import Twist, Wrench
 from ..tree.clusters import Cluster

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..expr import Recorder
-from ..spatial.articulated import Articulated
+from ..spatial.articulated_inertia import Articulated
 from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench

@@ -15,7 +15,7 @@ import numpy as np
 from ..robots import ROBOTS
 from ..system.system import System
 from . import table
-from .arguments import (
+from .shared_arguments import (
     DEFAULT_ROBOT,
     add_reading,
     at_least_one,

@@ -11,7 +11,7 @@ import sys
 from dataclasses import replace
 
 from ..io.report import ParseError, Report
-from .arguments import add_reading, read_file, reading_options
+from .shared_arguments import add_reading, read_file, reading_options
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

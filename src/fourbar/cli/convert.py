@@ -14,7 +14,7 @@ from pathlib import Path
 from ..errors import ArgumentError
 from ..io.formats import FORMATS
 from ..io.report import WRITTEN
-from .arguments import add_reading, print_warnings, read_robot, reading_options
+from .shared_arguments import add_reading, print_warnings, read_robot, reading_options
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

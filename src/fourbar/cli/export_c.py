@@ -10,8 +10,8 @@ import argparse
 
 from ..targets.c import export_c
 from ..targets.c_code import SCALARS
-from .arguments import print_warnings, read_robot, reading_options
 from .function_names import add_functions, chosen_functions
+from .shared_arguments import print_warnings, read_robot, reading_options
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 
 from ..targets.wasm import export_wasm
-from .arguments import print_warnings, read_robot, reading_options
 from .function_names import add_functions, chosen_functions
+from .shared_arguments import print_warnings, read_robot, reading_options
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

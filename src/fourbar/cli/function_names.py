@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import ArgumentError, unknown
 from ..functions.methods import METHODS
 from ..system.system import System
-from .arguments import add_reading
+from .shared_arguments import add_reading
 
 _DERIVATIVES = ("jvp", "vjp", "jacobian")
 

@@ -15,7 +15,7 @@ from ..mechanism.contact_pairs import contact_candidates
 from ..mechanism.mechanism import WORLD, Frame, Mechanism, PlacedJoint, velocity_names
 from ..system.system import System
 from . import table
-from .arguments import DEFAULT_ROBOT, add_robot, read_robot, reading_options
+from .shared_arguments import DEFAULT_ROBOT, add_robot, read_robot, reading_options
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from ..errors import ArgumentError, unknown
 from ..functions.registry import METHODS
 from ..system.program_text import STAGES, count
 from . import table
-from .arguments import add_robot, print_warnings, read_robot, reading_options
+from .shared_arguments import add_robot, print_warnings, read_robot, reading_options
 
 _COUNTED = ("add", "mul", "div")
 _SEVERAL = " ..."

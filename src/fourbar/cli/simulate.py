@@ -34,7 +34,8 @@ from ..sim import SimulationWarning, Trajectory, simulate
 from ..sim.applied_forces import beyond_limits
 from ..system.system import System
 from . import contact_simulation, limits_simulation, table
-from .arguments import (
+from .progress import PLOT_EXTRA, progress
+from .shared_arguments import (
     DEFAULT_ROBOT,
     add_robot,
     not_negative,
@@ -44,7 +45,6 @@ from .arguments import (
     read_robot,
     reading_options,
 )
-from .progress import PLOT_EXTRA, progress
 
 _MOST_RECORDED = 20_000
 _MOST_STEPS = 10**10

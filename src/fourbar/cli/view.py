@@ -16,7 +16,7 @@ from ..viewer.export import ENDINGS, write
 from ..viewer.recorded_motion import RecordedMotion, still
 from ..viewer.served_page import LOCAL
 from ..viewer.view import view
-from .arguments import add_reading, print_warnings, read_robot, reading_options, refuse_reading
+from .shared_arguments import add_reading, print_warnings, read_robot, reading_options, refuse_reading
 
 _RECORDED = ".npz"
 

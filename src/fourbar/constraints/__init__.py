@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .closures import Closure, Distance
     from .condition import Condition
     from .contacts import Contact
-    from .functions import Constraint, Parametric
+    from .function_loops import Constraint, Parametric
     from .gears import Coupling, Differential, Gear, Polynomial
     from .joint_conditions import Prescribed, Rows
     from .loop import Loop
@@ -30,7 +30,7 @@ lazy(
         "closures": "Closure Distance",
         "condition": "Condition",
         "contacts": "Contact",
-        "functions": "Constraint Parametric",
+        "function_loops": "Constraint Parametric",
         "gears": "Coupling Differential Gear Polynomial",
         "joint_conditions": "Prescribed Rows",
         "loop": "Loop",

@@ -10,7 +10,7 @@ from ..errors import ModelError
 from ..spatial.linear import Scalar, dot, vec
 from .condition import Condition, MovingView
 from .condition_checks import is_entry
-from .functions import called, check_function
+from .function_loops import called, check_function
 from .loop import read_names
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy
 
 if TYPE_CHECKING:
-    from . import change, coordinates, join, lock, mass_from_shapes, mirror, names, sub
+    from . import change, coordinates, join, lock, mass_from_shapes, mirror, rename, sub
 
-__all__ = ["change", "coordinates", "join", "lock", "mass_from_shapes", "mirror", "names", "sub"]
+__all__ = ["change", "coordinates", "join", "lock", "mass_from_shapes", "mirror", "rename", "sub"]
 
 lazy(__name__, dict.fromkeys(__all__, ""))

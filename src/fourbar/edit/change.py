@@ -16,7 +16,7 @@ from ..mechanism.builder import MechanismBuilder
 from ..mechanism.mechanism import Body, Frame, Mechanism, NamedLoop, PlacedJoint
 from ..mechanism.validate import read_scale, read_three
 from ..spatial.inertia import unphysical
-from .names import checked
+from .rename import checked
 
 Changes = Mapping[str, Mapping[str, Any]] | None
 

@@ -10,8 +10,8 @@ from ..joints.base import Joint
 from ..mechanism.builder import MechanismBuilder
 from ..mechanism.mechanism import WORLD, Mechanism, Placement
 from ..mechanism.validate import read_placement
-from .names import prefixed
 from .placements import placement, transform
+from .rename import prefixed
 
 
 def merge(first: Mechanism, second: Mechanism, prefix: str = "", name: str | None = None) -> Mechanism:

@@ -23,8 +23,8 @@ from ..spatial.linear import Vec
 from ..tree.cluster_tree import ClusterTree, lower
 from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
-from .names import checked, kept_coordinates
 from .placements import placement, transform
+from .rename import checked, kept_coordinates
 
 Coordinates = Mapping[str, tuple[float, ...]]
 _STILL = 1e-9  # velocities below this, per unit of freedom, count as zero

@@ -11,7 +11,7 @@ from ..mechanism.geometry import Role
 from ..mechanism.mechanism import Body, Mechanism
 from ..mechanism.solid_inertia import of_shapes
 from ..mechanism.validate import as_matrix, read_number
-from .names import checked
+from .rename import checked
 
 
 def fill(

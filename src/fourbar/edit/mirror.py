@@ -16,7 +16,7 @@ from ..mechanism.mechanism import Body, Matrix, Mechanism, PlacedJoint, Placemen
 from ..mechanism.validate import as_matrix
 from ..spatial.linear import Mat
 from ..tree.cluster_tree import ClusterTree
-from .names import checked
+from .rename import checked
 
 _BY_VELOCITY = ("armature", "damping", "friction", "stiffness", "max_velocity")
 

@@ -11,7 +11,7 @@ from ..mechanism import actuators
 from ..mechanism.builder import MechanismBuilder
 from ..mechanism.mechanism import WORLD, Mechanism, NamedLoop
 from .join import located
-from .names import checked, kept_coordinates
+from .rename import checked, kept_coordinates
 
 
 class _BodyChildren:

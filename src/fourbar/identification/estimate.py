@@ -14,13 +14,13 @@ from ..errors import ArgumentError, IdentificationError, unknown
 from ..system.system import System
 from . import result as status
 from .base_parameters import BaseParameters, mean_length, random_triangle, read_kinds, regroup
-from .coordinates import EstimatedCoordinates, make_coordinates
 from .data import Chunks
 from .equation_rows import FORMS
 from .evidence import Evidence, Progress, gather
 from .in_chunks import gather_lazily
 from .interior_point import solve_interior
 from .least_squares import LeastSquares, estimate_noise, make_problem
+from .parameter_coordinates import EstimatedCoordinates, make_coordinates
 from .random_states import check_robot
 from .result import Identification
 from .sdp import solve_sdp

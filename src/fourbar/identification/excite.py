@@ -21,9 +21,9 @@ from ..mechanism.validate import read_rng
 from ..representation import counted, html_table
 from ..system.system import System
 from .base_parameters import mean_length, random_triangle, read_kinds, regroup
-from .coordinates import make_coordinates
 from .excited_axes import Allowed, Axes, find_axes, read_limit
 from .fourier import Fourier
+from .parameter_coordinates import make_coordinates
 from .random_states import check_robot
 
 _MARGIN = 0.99  # fraction of every limit: peaks may lie between samples

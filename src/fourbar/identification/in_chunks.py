@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..chunks.lazy_results import compute
 from ..chunks.payloads import Sent, compute_on_one_thread
-from ..chunks.results import compute
 from ..errors import ArgumentError, needed
 from .data import Chunks, Reader, UnreadChunk
 from .equation_rows import RowMaker

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import FourbarError
-from .coordinates import EstimatedCoordinates
 from .least_squares import LeastSquares
+from .parameter_coordinates import EstimatedCoordinates
 from .pseudo_inertia import coordinates, symmetric
 
 _STEPS = 400

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..linalg import factors
 from ..once import cached_property
-from .coordinates import EstimatedCoordinates
 from .evidence import Evidence
+from .parameter_coordinates import EstimatedCoordinates
 
 _UNSEEN = (
     1e-11  # singular values below this fraction of the largest are rounding: the data do not determine these directions

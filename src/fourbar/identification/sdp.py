@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import FourbarError, extra
-from .coordinates import EstimatedCoordinates
 from .least_squares import LeastSquares
+from .parameter_coordinates import EstimatedCoordinates
 
 EXTRA = extra("identify")
 _MARGIN = 1e-6  # relative to the reference: every pseudo-inertia stays positive definite by this margin

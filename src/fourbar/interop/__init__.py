@@ -2,7 +2,7 @@
 
 from .conventions import PEERS, convention
 from .joint_states import Convention
-from .states import PeerJoint, StateMap, state_map
+from .robot_states import PeerJoint, StateMap, state_map
 from .twists import (
     force_from_wrench,
     point_velocity,

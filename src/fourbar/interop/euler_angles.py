@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ArgumentError, warn
 from ..spatial import euler
 from ..spatial.euler import SEQUENCES
-from .arrays import entries, read, stacked
+from .batched_vectors import entries, read, stacked
 from .rotations import (
     matrix_from_quaternion,
     quaternion_from_matrix,

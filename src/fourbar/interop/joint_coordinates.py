@@ -13,8 +13,8 @@ from ..linalg import inverse_in_units
 from ..spatial.groups import SE3
 from ..spatial.groups.so3 import from_matrix
 from ..spatial.transform import Transform
-from .arrays import entries, read, rows, stacked
-from .bodies import inverse_pose, joint_pose, joint_subspace
+from .batched_vectors import entries, read, rows, stacked
+from .numbered_robot import inverse_pose, joint_pose, joint_subspace
 
 _SE3 = SE3()
 _TURN = 2.0 * np.pi

@@ -16,7 +16,7 @@ import numpy as np
 from ..joints.lie import unit_quaternion
 from ..spatial import euler
 from ..spatial.groups.so3 import conjugate, rotate
-from .arrays import entries, stacked
+from .batched_vectors import entries, stacked
 
 
 class Convention(ABC):

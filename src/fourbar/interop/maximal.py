@@ -12,9 +12,9 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..system.system import System
-from .arrays import read, stacked
-from .bodies import inverse_pose, links, relative_pose, rows_of, tied_clusters
+from .batched_vectors import read, stacked
 from .joint_coordinates import joint_coordinates
+from .numbered_robot import inverse_pose, links, relative_pose, rows_of, tied_clusters
 from .rotations import read_rotation
 from .velocities import velocities_by_joint
 from .whole_turns import with_turns

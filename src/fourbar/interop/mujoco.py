@@ -20,7 +20,7 @@ from ..io.report import Reading, Report
 from ..io.source import Options
 from ..system.system import System
 from . import PeerJoint, convention, pose_from_quaternion, swapped, wrench_from_world, wrench_to_world
-from .arrays import read
+from .batched_vectors import read
 from .peer import RobotPeer
 
 __all__ = ["Peer", "from_mujoco"]

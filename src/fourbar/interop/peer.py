@@ -16,8 +16,8 @@ from ..joints import Composite, Joint
 from ..spatial.transform import IDENTITY, Transform
 from ..system.system import System
 from . import PeerJoint, StateMap
-from .bodies import reduced_velocities
 from .maximal import reduced_coordinates
+from .numbered_robot import reduced_velocities
 
 
 def placed(R: Any, p: Any) -> Transform:

@@ -14,7 +14,7 @@ from ..joints.euler import SphericalEuler
 from ..spatial.groups import SO3
 from ..spatial.groups.so3 import conjugate, multiply
 from ..spatial.linear import Mat, Vec, dot
-from .arrays import entries, read, stacked, stacked_rows
+from .batched_vectors import entries, read, stacked, stacked_rows
 from .euler_angles import intrinsic_order, matrix_from_euler
 from .rotations import read_quaternion, read_rotation
 

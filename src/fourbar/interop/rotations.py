@@ -15,7 +15,7 @@ from ..joints.lie import unit_quaternion
 from ..linalg import factors
 from ..spatial.groups import so3
 from ..spatial.rotation import quaternion_matrix
-from .arrays import entries, read, rows, stacked, stacked_rows
+from .batched_vectors import entries, read, rows, stacked, stacked_rows
 
 _ORTHOGONAL = 1e-9  # how far RᵀR of a rotation matrix may be off the identity
 

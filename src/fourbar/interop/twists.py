@@ -11,7 +11,7 @@ import numpy as np
 
 from ..spatial.groups.so3 import from_matrix
 from ..spatial.rotation import quaternion_matrix
-from .arrays import entries, read, rows, stacked, stacked_rows
+from .batched_vectors import entries, read, rows, stacked, stacked_rows
 
 
 def swapped(x: Any) -> np.ndarray:

@@ -15,8 +15,8 @@ import numpy as np
 from ..joints.base import Joint
 from ..linalg import inverse_in_units
 from ..system.system import System
-from .arrays import read
-from .bodies import joint_subspace, links, reduced_velocities, relative_pose, twist_in_child
+from .batched_vectors import read
+from .numbered_robot import joint_subspace, links, reduced_velocities, relative_pose, twist_in_child
 
 
 class Velocities(NamedTuple):

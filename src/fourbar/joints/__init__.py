@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from .custom import CustomJoint
     from .euler import SphericalEuler
     from .examples import REGISTRY
-    from .exponential import SphericalExponential
     from .fixed import Fixed
     from .lie import Free, Planar, Schoenflies, Spherical, Translation2, Translation3
     from .one_axis import Cylindrical, Helical, Prismatic, Revolute
     from .registry import JOINT_TYPES, register
+    from .rotation_vector import SphericalExponential
     from .universal import Universal
 
 __all__ = [
@@ -36,7 +36,7 @@ lazy(
         "custom": "CustomJoint",
         "euler": "SphericalEuler",
         "examples": "REGISTRY",
-        "exponential": "SphericalExponential",
+        "rotation_vector": "SphericalExponential",
         "fixed": "Fixed",
         "lie": "Free Planar Schoenflies Spherical Translation2 Translation3",
         "registry": "JOINT_TYPES register",

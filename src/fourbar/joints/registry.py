@@ -19,10 +19,10 @@ from .base import Joint
 from .composite import Composite
 from .custom import CustomJoint
 from .euler import SEQUENCES, SphericalEuler
-from .exponential import SphericalExponential
 from .fixed import Fixed
 from .lie import Free, Planar, Schoenflies, Spherical, Translation2, Translation3
 from .one_axis import Cylindrical, Helical, Prismatic, Revolute
+from .rotation_vector import SphericalExponential
 from .universal import Universal
 
 TYPES: dict[str, type[Joint]] = {}  # what files may hold, by name

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..mechanism.mechanism import joint_of
-from .lines import RANGE, group_titles, limbs
+from .motion_lines import RANGE, group_titles, limbs
 from .style import DARK, EDGE, drawing, labels, load_matplotlib, too_long
 
 _WRITTEN = 7  # rows up to which entries are written as numbers

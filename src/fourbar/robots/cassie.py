@@ -7,7 +7,7 @@ import numpy as np
 from ..constraints import Closure, Distance
 from ..joints import Revolute
 from ..system.system import Builder, System
-from .shapes import rod
+from .simple_inertias import rod
 
 KNEE = (0.1, 0.0, -0.06)  # in the thigh
 ANKLE = (-0.2, 0.0, -0.38)  # in the shin

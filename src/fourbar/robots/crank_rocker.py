@@ -7,7 +7,7 @@ import numpy as np
 from ..constraints import Closure
 from ..joints import Revolute
 from ..system.system import Builder, System
-from .shapes import rod
+from .simple_inertias import rod
 
 LENGTHS = (0.5, 0.2, 0.45, 0.35)  # ground, crank, coupler, rocker
 MASSES = (0.4, 0.9, 0.7)  # crank, coupler, rocker

@@ -8,7 +8,7 @@ from ..constraints import Closure
 from ..joints import Prismatic, Revolute
 from ..system.system import Builder, System
 from .robot_data import build_facts, read_facts
-from .shapes import rod
+from .simple_inertias import rod
 
 DOWN = (0.0, -9.81, 0.0)  # the plane is x-y, and y points up
 PARALLELOGRAM = (1.0, 0.5, 1.0)  # ground, cranks, coupler

@@ -9,7 +9,7 @@ import numpy as np
 from ..constraints import Closure, Distance
 from ..joints import Free, Prismatic, Revolute, Spherical, Universal
 from ..system.system import Builder, System
-from .shapes import disc, rod
+from .simple_inertias import disc, rod
 
 DELTA = (0.2, 0.25, 0.06, 0.5, 0.05)  # radius of the base, arms, radius of the platform, rods, half the rods' spacing
 STEWART = (0.5, 0.3, 0.6)  # radius of the base, of the platform, height at q = 0

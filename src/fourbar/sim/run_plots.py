@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import ArgumentError
-from ..plots.motion import PlottedMotion, plot_motion
+from ..plots.motion_pictures import PlottedMotion, plot_motion
 
 
 class Plotted:

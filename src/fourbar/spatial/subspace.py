@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .articulated import Articulated
+from .articulated_inertia import Articulated
 from .linear import Mat, Scalar, Vec, dot, is_zero, zeros
 from .solve import Factored, factor
 from .transform import Transform

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..edit.change import Changes
-    from ..edit.names import Names
+    from ..edit.rename import Names
     from ..io.report import Report
     from ..mechanism.geometry import Role
 
@@ -402,7 +402,7 @@ class Editing:
         >>> robot.renamed(joints={"elbow": "knee"}, bodies=str.upper).names.joints
         ('shoulder', 'knee')
         """
-        changed = edit.names.rename(self.mechanism, bodies, joints, frames, loops, actuators)
+        changed = edit.rename.rename(self.mechanism, bodies, joints, frames, loops, actuators)
         return self._edited(replace(changed, name=name or changed.name))
 
 
@@ -425,7 +425,7 @@ def _renamed_everywhere(mechanism: Mechanism, given: Names) -> Mechanism:
         "actuators": [x.name for x in mechanism.actuators],
     }
     if isinstance(given, Mapping):
-        edit.names.table("name", given, [x for known in kinds.values() for x in known])
+        edit.rename.table("name", given, [x for known in kinds.values() for x in known])
         tables = {kind: {x: given[x] for x in known if x in given} for kind, known in kinds.items()}
-        return edit.names.rename(mechanism, **tables)
-    return edit.names.rename(mechanism, **dict.fromkeys(kinds, given))
+        return edit.rename.rename(mechanism, **tables)
+    return edit.rename.rename(mechanism, **dict.fromkeys(kinds, given))

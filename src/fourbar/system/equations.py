@@ -18,8 +18,8 @@ from ..functions.context import Context, Model
 from ..functions.registry import METHODS
 from ..joints.base import Joint
 from ..joints.composite import SeriesJoint
-from ..joints.exponential import SphericalExponential
 from ..joints.lie import Free, Spherical
+from ..joints.rotation_vector import SphericalExponential
 from ..representation import counted
 from ..spatial.linear import Mat, Scalar, Vec, dot, hat, zeros
 from ..spatial.subspace import Columns, Subspace

@@ -11,8 +11,8 @@ import numpy as np
 from .camera import AWAY, FIELD, direction
 from .drawing import Drawing, Item
 from .mesh_files import Colour, linear
+from .quaternions import continuous, quaternions
 from .recorded_motion import RecordedMotion
-from .rotations import continuous, quaternions
 from .triangles import TriangleSurface, arrow
 
 _FLOAT, _INT = 5126, 5125

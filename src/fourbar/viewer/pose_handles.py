@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import AssemblyError, CoordinateError, SingularError
 from ..tree.embedding import LoopEmbedding
-from .rotations import matrices, quaternions
+from .quaternions import matrices, quaternions
 from .sticks import directions
 
 _TURN = np.pi  # limits of an angle that has none

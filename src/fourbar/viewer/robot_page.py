@@ -10,8 +10,8 @@ import numpy as np
 from ..errors import FourbarError
 from .dragging import reach
 from .pose_handles import Posed, PoseHandles, turn_of
+from .quaternions import matrices
 from .recorded_motion import RecordedMotion
-from .rotations import matrices
 from .served_page import ServedPage
 
 _NONE = "(none)"

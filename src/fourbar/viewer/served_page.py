@@ -15,7 +15,7 @@ from ..errors import ArgumentError, needed
 from .camera import FIELD, looked_from
 from .drawing import Drawing, Item
 from .mesh_files import Colour, linear
-from .rotations import quaternions
+from .quaternions import quaternions
 from .triangles import TriangleSurface
 
 LOCAL = "127.0.0.1"

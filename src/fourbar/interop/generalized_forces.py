@@ -16,8 +16,8 @@ import numpy as np
 from ..linalg import inverse_in_units
 from ..system.system import System
 from . import wrench_from_world
-from .arrays import read
-from .bodies import joint_subspace, links, relative_pose
+from .batched_vectors import read
+from .numbered_robot import joint_subspace, links, relative_pose
 
 
 class JointTorques(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError, unknown
-from .lines import Line, Panel, coordinate_lines, largest, panels, velocity_lines
+from .motion_lines import Line, Panel, coordinate_lines, largest, panels, velocity_lines
 from .style import EDGE, PALE, colour, drawing, labels, too_long
 
 COORDINATES, VELOCITIES, TORQUES, ENERGY, CONTACTS = "coordinates", "velocities", "torques", "energy", "contacts"

@@ -12,7 +12,7 @@ from ..mechanism.mechanism import WORLD
 from ..spatial.transform import Transform
 from ..system.system import System
 from ..tree.embedding import LoopEmbedding
-from .arrays import entries, read, stacked, stacked_rows
+from .batched_vectors import entries, read, stacked, stacked_rows
 
 
 class BodyOnJoint(NamedTuple):

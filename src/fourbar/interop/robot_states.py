@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ArgumentError, unknown
 from ..joints.base import Joint
-from .arrays import read
+from .batched_vectors import read
 from .conventions import convention
 from .joint_states import Convention
 

@@ -60,6 +60,8 @@ def shown() -> dict[str, Any]:
         "Names": robot.names,
         "Trajectory": fb.simulate(robot, [0.5], duration=0.1, dt=0.01),
         "Report": fb.Report((fb.Finding("warning", UGLY, file="arm.urdf", line=3),), file="arm.urdf"),
+        "InverseKinematics": robot.inverse_kinematics({UGLY: (0.1, 0.0, 0.2)}, restarts=1),
+        "Scene": fb.Scene(robot, fb.Plane(), contacts=[UGLY]),
         "Identification": identified(),
         "BaseParameters": fb.base_parameters(robot),
         "Excitation": fb.exciting_trajectory(robot, period=2.0, velocity=2.0, evaluations=3),
@@ -67,7 +69,7 @@ def shown() -> dict[str, Any]:
 
 
 SHOWN = shown()
-DRAWN = ("System", "Trajectory")
+DRAWN = ("System", "Scene", "Trajectory")
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -102,6 +104,24 @@ def test_what_is_said() -> None:
     found = identified()
     assert f"{len(found.identified)} of" in repr(found) and str(found) == found.report()
     assert "1 harmonic of" in repr(Fourier(np.zeros(1), np.zeros((1, 1, 2)), 2.0))
+
+
+def test_targets_that_are_missed_are_shown() -> None:
+    robot = fb.robots.double_pendulum()
+    far = robot.inverse_kinematics({"tip": [(0.0, 0.0, -2.0), (0.0, 0.0, -3.0)]}, restarts=0)
+    words = Reader(far._repr_html_()).words
+    assert "tip" in words and f"{far.distance['tip'].max():.3g}" in words and "-" in words
+    nothing = robot.inverse_kinematics({"tip": np.zeros((0, 3))})
+    assert Reader(nothing._repr_html_()).words.count("-") == 2
+
+
+def test_a_scene_lists_what_may_touch_and_what_stops_joints() -> None:
+    b = fb.Builder("door")
+    b.body("leaf", joint=fb.joints.Revolute("z"), mass=20.0, com=(0.4, 0, 0), limits=(0, 1.6))
+    scene = fb.Scene(b.build(), fb.Plane(friction=0.25), contacts=["leaf"])
+    assert "1 contact, 1 joint velocity with limits" in repr(scene)
+    words = Reader(scene._repr_html_().partition("</iframe>")[2] or scene._repr_html_()).words
+    assert {"leaf", "0.25", "0 to 1.6"} <= {*words}
 
 
 def test_a_motion_that_is_not_finite_is_shown() -> None:

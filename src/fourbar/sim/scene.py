@@ -31,6 +31,7 @@ from .given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, check_f
 from .in_chunks import any_lazy
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators, check_step, check_times, read_control, read_counts, read_period, read_steps
+from .scene_representation import SceneRepresentation
 from .scene_start import added, check_parts, home, home_poses, lifted, read_points, warn_of_selection
 from .scenes_in_chunks import rollout_lazily
 from .simulations import USE_ROLLOUT, Progress, Staged
@@ -38,7 +39,7 @@ from .state_observer import Observer, kept_observer
 from .step import Commands, Traced
 
 
-class Scene(Staged):
+class Scene(Staged, SceneRepresentation):
     """A robot, what does not move around it, and which of its shapes may touch.
 
     Parameters
@@ -142,9 +143,6 @@ class Scene(Staged):
         self._closes = bool(self.kept.conditions or self.robot.mechanism.loops)
         self._named: dict[Any, NamedNumbers] = {}  # what names of numbers mean, by these names
         self._stepped: Any = None  # the configuration after the last step
-
-    def __repr__(self) -> str:
-        return f"<fourbar scene of {self.robot.name!r}: {len(self.contacts)} contacts, {len(self.spec.joints)} joints>"
 
     def __getstate__(self) -> dict[str, Any]:
         """The state that is copied and pickled: all but machine code, which is found or made again when needed."""

@@ -13,6 +13,7 @@ from ..errors import ArgumentError, AssemblyError
 from ..functions.inverse_kinematics_targets import Goals, leading, read_targets, spread
 from ..mechanism.validate import read_rng
 from ..once import imported
+from ..representation import html_table
 from ..tolerances import BEYOND
 from .closed_states import OPEN, implicit, loop_gap, stored
 from .held_joints import HeldJoints, read_held
@@ -79,6 +80,12 @@ class InverseKinematics:
             said = f"missed, {self._missed(0)} after {self.restarts} restarts"
         return f"<fourbar InverseKinematics: {said}>"
 
+    def _repr_html_(self) -> str:
+        header = ("target", "largest distance (m)", "largest angle (rad)")
+        names = {**self.distance, **self.angle}
+        rows = ((name, _largest(self.distance.get(name)), _largest(self.angle.get(name))) for name in names)
+        return html_table(repr(self), header, rows)
+
     def _missed(self, sample: int) -> str:
         """The errors of one sample."""
         found = []
@@ -87,6 +94,11 @@ class InverseKinematics:
             by = [f"{x.reshape(-1)[sample]:.3g} {unit}" for x, unit in both if x is not None]
             found.append(f"{name!r} by {', '.join(by)}")
         return "; ".join(found)
+
+
+def _largest(missed: np.ndarray | None) -> str:
+    """The largest of all samples, if there are any and the target has such a part."""
+    return "-" if missed is None or not missed.size else f"{missed.max():.3g}"
 
 
 class _Attempt(NamedTuple):

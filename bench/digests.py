@@ -3,9 +3,10 @@
     python bench/digests.py > before.txt         before a change
     python bench/digests.py --against before.txt after it: lists the programs that differ, with their operations
 
-Robots: all that come with the library, the random mechanisms of the tests, their mechanisms with loops, and a walker
-under each kind of constraint. Derivatives are written down where the method itself is small. `--robots` and `--methods`
-take patterns (`looped_*`) for a quick look; `--against` then compares these only.
+Robots: all that come with the library, the random mechanisms of the tests, their mechanisms with loops, a walker
+under each kind of constraint, and scenes, whose steps are programs too. Derivatives are written down where the method
+itself is small, not those of steps. `--robots` and `--methods` take patterns (`looped_*`) for a quick look; `--against`
+then compares these only.
 """
 
 from __future__ import annotations
@@ -60,10 +61,28 @@ def robots() -> Iterator[tuple[str, Any]]:
         yield f"wide_{'floating' if floating else 'fixed'}", partial(ring, 16, floating)
     for name in held.CASES:
         yield f"held_{name}", partial(held.held, name)
+    yield from scenes()
+
+
+def scenes() -> Iterator[tuple[str, Any]]:
+    """How scenes are made, by name: each law, shapes on terrain and on each other, few rows and many, and loops."""
+    from tests.contact import bodies, walkers
+
+    ground = fb.Plane(friction=0.6)
+    laws = {"rigid": fb.contact.Rigid(), "compliant": fb.contact.Compliant(1e4, 100.0), "mujoco": fb.contact.MuJoCo()}
+    for name, law in laws.items():
+        yield f"scene_hopper_{name}", lambda law=law: walkers.hopper(law=law)[1]
+    yield "scene_box", lambda: fb.Scene(bodies.box(), ground)
+    yield "scene_box_and_ball", lambda: fb.Scene(bodies.box().attach(bodies.ball(), "world", prefix="other_"), ground)
+    feet = [f"{leg}_foot_contact" for leg in ("FL", "FR", "HL", "HR")]
+    yield "scene_mini_cheetah", lambda: fb.Scene(fb.robots.mini_cheetah(), ground, contacts=feet)
+    yield "scene_four_bar", lambda: fb.Scene(fb.robots.four_bar(), ground, contacts=["link2"])
 
 
 def methods(robot: Any) -> list[str]:
     """The names of the methods that are compiled."""
+    if isinstance(robot, fb.Scene):
+        return ["step"]
     if isinstance(robot, fb.System):
         return sorted(name for name, member in vars(fb.System).items() if hasattr(member, "subject"))
     return sorted(CONSTRAINED)
@@ -71,6 +90,8 @@ def methods(robot: Any) -> list[str]:
 
 def function(robot: Any, name: str) -> Any:
     """A method with its options chosen."""
+    if isinstance(robot, fb.Scene):
+        return robot.function
     if not isinstance(robot, fb.System):
         own = {"prescribed": ["right_foot", "crank", "cart"]} if name == "hybrid_dynamics" else {}
         method = getattr(robot, name)
@@ -106,6 +127,8 @@ def programs(label: str, robot: Any, name: str) -> Iterator[str]:
     yield line(f"{label}.{name}", program)
     if "f_ext" in repr(f):
         yield line(f"{label}.{name}+f_ext", f.program("f_ext"))
+    if isinstance(robot, fb.Scene):
+        return
     if operations(program) < (SMALL if isinstance(robot, fb.System) else SMALL_CONSTRAINED):
         for kind in ("jvp", "vjp", "jacobian"):
             derived = getattr(differentiable, kind)

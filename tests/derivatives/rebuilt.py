@@ -148,7 +148,7 @@ def _with_choice(old: Cluster, new: Cluster) -> Cluster:
     tie, own = old.embedding, new.embedding
     assert isinstance(tie, LoopEmbedding) and isinstance(own, LoopEmbedding)
     chosen = LoopEmbedding(own.joints, own.traced, tie.independent, tie.rows, own.closed, own.units)
-    return new._replace(embedding=chosen)
+    return replace(new, embedding=chosen)
 
 
 def closed(robot: System, other: System, q: np.ndarray) -> np.ndarray:

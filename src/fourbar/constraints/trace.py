@@ -7,6 +7,7 @@ by forces over the motions of links and joints that they look at (`trace_rows`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -65,7 +66,8 @@ class Tracer:
         return symbols, evaluate(x, known)
 
 
-class LoopTrace(NamedTuple):
+@dataclass(frozen=True)
+class LoopTrace:
     """φ, K and φ̈ at constant velocity as expressions of the coordinates (and velocities) of a cluster's joints."""
 
     q: tuple[Expr, ...]
@@ -84,7 +86,7 @@ class LoopTrace(NamedTuple):
             tuple(x[i] for i in rows) for x in (self.phi, self.K, self.curvature, self.entries)
         )
         pull = tuple(tuple(tuple(column[i] for i in rows) for column in columns) for columns in self.pull)
-        return self._replace(phi=phi, K=K, curvature=curvature, entries=entries, pull=pull)
+        return replace(self, phi=phi, K=K, curvature=curvature, entries=entries, pull=pull)
 
     @property
     def bodies_by_row(self) -> list[tuple[str, ...]]:
@@ -227,7 +229,8 @@ class Taylor(NamedTuple):
         return Twist(self.w + self.al * t, self.v + (self.acc - self.w.cross(self.v)) * t)
 
 
-class RowTrace(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class RowTrace:
     """Expressions of the numbers of the links (`LINK_SIZE` each), then q, v, a of the joints, then, if places may
     change, their poses (`PLACE_SIZE` each), then changes of the condition's own numbers."""
 

@@ -5,7 +5,7 @@ the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,7 +31,8 @@ from .spanning_tree import SpanningTree
 from .units import Sight, lever, measure
 
 
-class Cluster(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Cluster:
     """Links connected by loops.
 
     `carrier` is their common parent link, `inner` the parent of each within the cluster: a position in `links`, or -1

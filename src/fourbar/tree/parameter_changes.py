@@ -131,7 +131,7 @@ def _bound(
     if not _depends(traced):
         return cluster
     kept = [place for x, own in zip(which, places, strict=True) for place in (own,) * x.size]
-    return cluster._replace(embedding=Bound(tie.along(traced), Vec([y for y, own in zip(p, kept, strict=True) if own])))
+    return replace(cluster, embedding=Bound(tie.along(traced), Vec([y for y, own in zip(p, kept, strict=True) if own])))
 
 
 def affects_loops(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, which: Which) -> list[bool]:

@@ -110,6 +110,6 @@ def _clusters(p: Parameters, mechanism: Mechanism, cluster_tree: ClusterTree) ->
         which = tuple(x for x, kept in zip(every, own, strict=True) if kept)
         if isinstance(tie, LoopEmbedding) and which:
             by = [change for x in which for change in changes[x]]
-            cluster = cluster._replace(embedding=tie.replaced(retraced(mechanism, cluster, which), by))
+            cluster = replace(cluster, embedding=tie.replaced(retraced(mechanism, cluster, which), by))
         found.append(cluster)
     return tuple(found)

@@ -138,6 +138,28 @@ def test_a_capsule_leaves_a_box_that_its_middle_line_has_entered_on_the_shortest
     assert np.allclose(sorted(float(x.point[0]) for x in found), [-0.15, 0.15])
 
 
+@pytest.mark.parametrize("kind", ["box", "cylinder", "capsule", "sphere"])
+def test_forces_act_on_the_first_of_two_whatever_their_shapes_are(kind: str) -> None:
+    """On the robot where the other is terrain; as their name says where both move."""
+    size = {"box": (0.2, 0.2, 0.1), "cylinder": (0.08, 0.1), "capsule": (0.05, 0.2), "sphere": (0.1,)}[kind]
+    robot = free_body(kind, size, 1.0, (0.004, 0.004, 0.004))
+    scene = fb.Scene(robot, Solid("sphere", (50.0,), (0.0, 0.0, -50.0), friction=0.0))
+    start = scene.start([0.0, 0.0, 0.4, 1.0, 0.0, 0.0, 0.0])  # lowered onto the ball
+    assert np.isclose(start[2], {"box": 0.05, "cylinder": 0.05, "capsule": 0.15, "sphere": 0.1}[kind])
+    run = scene.simulate(start, duration=0.02)
+    assert np.isclose(run.contacts.force[-1].sum(axis=0)[2], G) and np.isclose(run.q[-1, 2], start[2])
+    b = fb.Builder("two")
+    for name in ("lower", "upper"):
+        b.body(name, joint=fb.joints.Prismatic("z"), mass=1.0)
+    shapes = [Shape("lower", "sphere", 0.1, friction=0.0), Shape("upper", kind, size, friction=0.0)]
+    top = float(start[2]) + 0.1
+    for pair, sign in ((("lower", "upper"), -1.0), (("upper", "lower"), 1.0)):
+        two = fb.Scene(b.build(), fb.Plane(friction=0.0), contacts=shapes, pairs=[pair])
+        two_run = two.simulate([0.1, 0.1 + top], duration=0.02)
+        names = [x for x in two.contacts if ":" in x and x.startswith(pair[0])]
+        assert names and np.isclose(sum(two_run.contacts[x].force[-1, 2] for x in names), sign * G)
+
+
 def test_a_capsule_along_another_touches_at_two_points() -> None:
     made = CapsuleAndSolid(((0.0, 0.0, -0.3), (0.0, 0.0, 0.3)), 0.1, "capsule", (0.1, 0.4), IDENTITY)
     found = made.touches(pose(np.eye(3), np.array([0.0, 0.2, 0.1])), IDENTITY)

@@ -286,11 +286,8 @@ def _on(name: str, shape: PlacedShape, terrain: Terrain, material: Material, law
 
 def _of_two(name: str, shapes: tuple[PlacedShape, PlacedShape], material: Material, law: Law) -> CandidateGroup:
     made = list(shape_pairs.geometries(*shapes))
-    found = []
-    for own, (geometry, swapped) in zip(_numbered(name, made), made, strict=True):
-        a, b = reversed(shapes) if swapped else shapes
-        found.append(_made(own, (a.link, b.link), geometry, material, law))
-    return CandidateGroup(shapes, found)
+    named, links = zip(_numbered(name, made), made, strict=True), (shapes[0].link, shapes[1].link)
+    return CandidateGroup(shapes, [_made(own, links, geometry, material, law) for own, geometry in named])
 
 
 def between(first: PlacedShape, second: PlacedShape, met: Meeting, law: Law) -> CandidateGroup | None:

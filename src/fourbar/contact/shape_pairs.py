@@ -41,6 +41,25 @@ class BallAndSolid:
         return Touch(far - self.radius, centre - n * (0.5 * (far + self.radius)), n)
 
 
+@dataclass(frozen=True)
+class InOtherOrder:
+    """The contacts of two shapes with these in the other order."""
+
+    geometry: Any
+
+    def touch(self, first: Transform, second: Transform) -> Touch:
+        """The contact, in the world."""
+        return _opposite(self.geometry.touch(second, first))
+
+    def touches(self, first: Transform, second: Transform) -> tuple[Touch, ...]:
+        """The contacts, in the world."""
+        return tuple(_opposite(x) for x in self.geometry.touches(second, first))
+
+
+def _opposite(x: Touch) -> Touch:
+    return x._replace(normal=x.normal * -1.0)
+
+
 ROUND = ("point", "sphere")
 KNOWN = (*ROUND, "capsule", "box")  # what can touch each other
 _ORDER = (*KNOWN, "cylinder")
@@ -57,17 +76,18 @@ def _half(shape: PlacedShape) -> Three:
     return (0.5 * x, 0.5 * y, 0.5 * z)
 
 
-def geometries(a: PlacedShape, b: PlacedShape) -> Iterator[tuple[Any, bool]]:
-    """The geometries of the contacts of two shapes, and whether b is their first shape."""
-    if _ORDER.index(a.kind) > _ORDER.index(b.kind):
-        yield from ((geometry, not swapped) for geometry, swapped in geometries(b, a))
-    elif a.kind in ROUND:
-        ((at, radius),) = balls(a)
-        kind, size = ("sphere", b.size or (0.0,)) if b.kind in ROUND else (b.kind, b.size)
-        yield BallAndSolid(at, radius, kind, size, b.pose), False
-    else:
-        made, points = _manifold(a, b)
-        yield from ((OneOf(made, k), False) for k in range(points))
+def geometries(a: PlacedShape, b: PlacedShape) -> Iterator[Any]:
+    """The geometries of the contacts of two shapes, of which a is the first."""
+    turned = _ORDER.index(a.kind) > _ORDER.index(b.kind)
+    first, second = (b, a) if turned else (a, b)
+    if first.kind in ROUND:
+        ((at, radius),) = balls(first)
+        kind, size = ("sphere", second.size or (0.0,)) if second.kind in ROUND else (second.kind, second.size)
+        made: Any = BallAndSolid(at, radius, kind, size, second.pose)
+        yield InOtherOrder(made) if turned else made
+        return
+    made, points = _manifold(first, second)
+    yield from (OneOf(InOtherOrder(made) if turned else made, k) for k in range(points))
 
 
 def _manifold(a: PlacedShape, b: PlacedShape) -> tuple[Any, int]:

@@ -467,3 +467,15 @@ def test_a_range_of_forces_that_is_not_symmetric(tmp_path: Path):
         robot.save(tmp_path / file)
         again = fb.load(tmp_path / file).mechanism.joints[0]
         assert (again.min_force, again.max_force) == ((-7.0,), (3.0,))
+
+
+def test_welds_that_lock_what_an_actuator_drives_are_reported() -> None:
+    """A weld is meant to hold things, but not what a motor should move."""
+    inside = '<equality><weld name="w" body1="a"/></equality>'
+    motor = '<actuator><motor name="m" joint="j"/></actuator>'
+    hinge = '<body name="a"><joint name="j"/><geom size=".1"/></body>'
+    assert not load(model(hinge, inside)).report.warnings
+    with pytest.warns(fb.FileWarning, match="frozen"):
+        robot = load(model(hinge, inside + motor))
+    (finding,) = robot.report.warnings
+    assert finding.key == "frozen" and "lock joints 'j', though actuator 'm' drives 'j'" in finding.message

@@ -120,14 +120,25 @@ def report_loops(mechanism: Mechanism, reading: Reading, place: Callable[[str, s
                 "when it is used"
             )
             reading.note(place("configuration", named.name), message)
+    _report_locked(mechanism, cluster_tree, reading, place)
+
+
+def _report_locked(
+    mechanism: Mechanism, cluster_tree: ClusterTree, reading: Reading, place: Callable[[str, str], Place]
+) -> None:
+    """The joints that loops lock: where these are not only welds, which are meant to, or an actuator drives a joint."""
     by_name = {named.name: named.loop for named in mechanism.loops}
+    driving = {joint: actuator.name for actuator in mechanism.actuators for joint in actuator.joints}
     for cluster in cluster_tree.clusters:
-        meant = all(_holds(by_name[name]) for name in cluster.loops)
-        if isinstance(cluster.embedding, LoopEmbedding) and cluster.embedding.nv == 0 and not meant:
-            joints = ", ".join(repr(cluster_tree.moving[i].name) for i in cluster.links[:8])
-            message = f"loops {', '.join(map(repr, cluster.loops))} lock joints {joints}"
+        if not isinstance(cluster.embedding, LoopEmbedding) or cluster.embedding.nv:
+            continue
+        joints = [cluster_tree.moving[i].name for i in cluster.links]
+        moved = [f"actuator {driving[joint]!r} drives {joint!r}" for joint in joints if joint in driving]
+        if moved or not all(_holds(by_name[name]) for name in cluster.loops):
+            message = f"loops {_listed(cluster.loops)} lock joints {', '.join(map(repr, joints[:8]))}"
             why, fix = _why_rigid(mechanism, cluster.loops[0])
-            reading.warn(place("loop", cluster.loops[0]), message + why, fix, "frozen")
+            but = f", though {' and '.join(moved[:2])}" if moved else ""
+            reading.warn(place("loop", cluster.loops[0]), message + but + why, fix, "frozen")
 
 
 def _why_rigid(mechanism: Mechanism, loop: str) -> tuple[str, str]:

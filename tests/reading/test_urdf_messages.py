@@ -42,6 +42,15 @@ def test_notes_name_the_attribute() -> None:
     assert [f.message.split(":")[0] for f in robot.report] == ["attribute 'D'", "attribute 'K'"]
 
 
+def test_a_type_of_a_shape_is_a_note() -> None:
+    """Some converters from MJCF write it at every shape."""
+    shape = '<collision><geometry><box type="box" size="1 2 3"/></geometry></collision>'
+    robot = robot_of(body=MATTER + shape)
+    assert [(f.severity, f.key) for f in robot.report] == [("note", "link/collision/geometry/box@type")]
+    (found,) = robot.mechanism.bodies[1].geometry
+    assert found.size == (1.0, 2.0, 3.0)
+
+
 def test_what_is_not_understood_can_be_removed_or_waived() -> None:
     said = r"not understood; remove it from the file, or accept it with waive=\['drake:ball_constraint'\]"
     with pytest.raises(fb.ParseError, match=said):

@@ -14,7 +14,7 @@ from .numbers import NotANumber, read_number, read_numbers
 from .report import Place, Reading, names_any
 
 _REQUIRED = object()
-_OF_XML = ("xmlns", "xml:", "xsi:")  # attributes that say nothing of the model: namespaces and schemas
+_OF_XML = ("xmlns", "xml:", "xsi:")  # attributes that say nothing about the model: namespaces and schemas
 
 
 class Element:

@@ -178,7 +178,7 @@ def _gap(cluster_tree: ClusterTree, named: Configuration) -> float:
 
 _TURNING = (Revolute, Helical, Cylindrical)
 _EXACT = 1e-15
-_MISALIGNED = 0.3  # radians; axes further apart are so on purpose
+_MISALIGNED = 0.3  # radians; axes further apart are meant to be
 _NOTHING: Mapping[str, float] = {}
 
 

@@ -276,7 +276,7 @@ class Reading:
         self._judge("error", place, message, fix, key)
 
     def fail(self, place: Place, message: str, fix: str = "", key: str = "") -> NoReturn:
-        """Something that cannot be read at all: give up this element. `key`: what can be waived all the same."""
+        """Something that cannot be read at all: give up this element. `key`: what can be waived nevertheless."""
         raise ParseError(Report((Finding("error", message, fix, *place, key),)))
 
     def is_waived(self, key: str) -> bool:

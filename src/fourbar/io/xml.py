@@ -153,7 +153,7 @@ def _repaired(source: Source, error: expat.ExpatError, reading: Reading) -> byte
         return data
     data, line = _with_plain_comments(source.data)
     if data != source.data:
-        message = "a comment has -- inside, which XML does not allow; it was read all the same"
+        message = "a comment has -- inside, which XML does not allow; the file was read anyway"
         reading.note(Place(source.name, line), message, "write - instead", "comment")
     return data
 

@@ -99,7 +99,7 @@ class Findings:
             found = {"damping": acting.damping[first], "frictionloss": acting.friction[first]}
             for attribute, value in {**found, "stiffness": acting.stiffness[j]}.items():
                 if value < 0.0:
-                    message = f"joint {name!r}: {attribute}={value:g} is negative; without it there is none"
+                    message = f"joint {name!r}: {attribute}={value:g} is negative; if accepted, it counts as zero"
                     self.reading.doubt(
                         self.lines.of("joint", name), message, "write a number ≥ 0", f"joint@{attribute}"
                     )

@@ -193,7 +193,7 @@ def _resistance(dynamics: Element | None, tag: str) -> float:
     """A number of <dynamics> that is not negative; none where it is, and that is waived."""
     value = 0.0 if dynamics is None else number(dynamics, tag, 0.0)
     if value < 0.0 and dynamics is not None:
-        message = f"<{tag}> {value:g} is negative; without it there is none"
+        message = f"<{tag}> {value:g} is negative; if accepted, it counts as zero"
         dynamics.reading.doubt(dynamics.place, message, "write a number ≥ 0", f"{dynamics.key}/{tag}")
     return max(value, 0.0)
 
@@ -249,7 +249,7 @@ def _bound(limit: Element | None, tag: str, sign: float) -> float:
     child = limit.child(tag) if limit is not None else None
     if child is None or child.words().lower() in ("inf", "-inf", "+inf"):
         return sign * np.inf
-    with child.reading.lenient("axis/limit", doubt=True, outcome="without it there is no limit"):
+    with child.reading.lenient("axis/limit", doubt=True, outcome="if accepted, there is no limit"):
         return position_limit(child.text_number(), sign)
     return sign * np.inf
 

@@ -92,7 +92,7 @@ def _read_dynamics(element: Element, joint: Joint) -> dict[str, Any]:
     for name, value in found.items():
         if name != "rest" and (min(value) if isinstance(value, tuple) else value) < 0.0:
             said = "spring_stiffness" if name == "stiffness" else name
-            message = f"{said}={value} is negative; without it there is none"
+            message = f"{said}={value} is negative; if accepted, it counts as zero"
             dynamics.reading.doubt(dynamics.place, message, "write a number ≥ 0", f"{dynamics.key}@{said}")
             found[name] = 0.0
     return found if joint.nv else {}
@@ -143,14 +143,14 @@ def _most(limit: Element, name: str) -> float:
     value = _bound(limit, name, math.inf, math.inf)
     if value < 0.0:
         fix = "write a positive number, or remove it for no limit"
-        limit.reading.doubt(limit.place, f"{name}={value} is negative; without it there is no limit", fix, limit.key)
+        limit.reading.doubt(limit.place, f"{name}={value} is negative; if accepted, there is no limit", fix, limit.key)
         return math.inf
     return value
 
 
 def _bound(limit: Element, name: str, default: float, none: float) -> float:
     """A number of a limit: `default` where it is not given, `none` where it is not a number and that is waived."""
-    with limit.reading.lenient(limit.key, doubt=True, outcome="without it there is no limit"):
+    with limit.reading.lenient(limit.key, doubt=True, outcome="if accepted, there is no limit"):
         return limit.number(name, default)
     return none
 

@@ -76,7 +76,7 @@ def _read_moments(inertial: Element) -> np.ndarray:
     missing = [name for name in _MOMENTS if tensor.get(name) is None]
     if missing:
         some = f"attribute {missing[0]!r} is" if len(missing) == 1 else f"attributes {', '.join(missing)} are"
-        message = f"{some} missing; a moment that is not given is zero"
+        message = f"{some} missing; if accepted, missing moments count as zero"
         tensor.reading.doubt(tensor.place, message, "write all six moments", tensor.key)
     xx, xy, xz, yy, yz, zz = (tensor.number(name, 0.0) for name in _MOMENTS)
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

@@ -203,3 +203,24 @@ def test_records_that_do_not_fit_into_memory_are_refused_with_numbers(scene: boo
     with pytest.raises(fb.ArgumentError, match=f"rollout: .*{words}"):
         (moved.rollout if scene else partial(fb.rollout, robot))([0.1, 0.0], dt=1e-3, steps=10**15)
     assert fb.simulate(moved, [0.1, 0.0], duration=0.01, every=10**30).q.shape == (2, 2)
+
+
+@pytest.mark.parametrize("dt", [1e-3, 1e-4])
+def test_a_loop_at_a_toggle_position_is_marked_and_can_be_rows_instead(dt: float) -> None:
+    """Steps with contacts do not change the independent velocities: the rocker turns back, and the crank would jam."""
+    crank = fb.robots.crank_rocker()
+    rocker = crank.with_independent(crank.names.joints[2])
+    q = crank.assemble((2.0, -1.6, 1.9))
+    v = crank.expand_velocity(q, [6.0])
+    smooth = fb.simulate(crank, q, v[:1], duration=0.4, dt=dt)
+    with pytest.warns(fb.SimulationWarning, match=r"toggle position of a loop, first at t = 0\.1.*spanning"):
+        run = fb.Scene(rocker).simulate(q, v[2:], duration=0.4, dt=dt)
+    with pytest.warns(fb.SimulationWarning, match=r"samples 0 of 2 came to a toggle"):
+        two = fb.Scene(rocker).simulate(np.tile(q, (2, 1)), [v[2:], 0.0 * v[2:]], duration=0.2, dt=dt)
+    error = np.abs(run.q - smooth.q).max(axis=-1)
+    assert 0.1 < run.t[run.converged][-1] < 0.18 and np.nanmax(error[run.converged]) < 25.0 * dt
+    assert np.nanmax(error) > 10.0 * np.nanmax(error[run.converged]) or run.diverged
+    assert not two.converged[-1, 0] and two.converged[-1, 1]
+    held = crank.spanning().constrained(*(x.loop for x in crank.mechanism.loops))
+    rows = fb.Scene(held).simulate(q, v, duration=0.4, dt=dt)
+    assert rows.converged.all() and np.abs(rows.q - smooth.q).max() < 300.0 * dt

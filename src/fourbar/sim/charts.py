@@ -56,6 +56,19 @@ def _hold(K: np.ndarray, dependent: tuple[int, ...]) -> np.ndarray:
     return np.divide(smallest(K[..., dependent]), whole, out=np.ones_like(whole), where=whole > 0.0)
 
 
+def is_moving(robot: System) -> bool:
+    """Whether loops are solved during motion."""
+    return any(True for _ in _implicit(robot))
+
+
+def holds(robot: System, q: np.ndarray) -> np.ndarray:
+    """How well independent velocities determine loops (n) at configurations (n, nq): of the worst one, at most 1."""
+    found = np.ones(len(q))
+    for _, tie, K in _loops(robot, q):
+        found = np.fmin(found, _hold(K, tie.dependent))
+    return found
+
+
 def _others(robot: System, cluster: Cluster, tie: LoopEmbedding, K: np.ndarray, poor: float) -> list[str]:
     """Velocities that determine the others much better than the current ones; none where the current ones are fine or
     the best.
@@ -126,7 +139,7 @@ class Charts:
 
     def __post_init__(self) -> None:
         self.now = self.robot
-        self.moving = any(True for _ in _implicit(self.robot))
+        self.moving = is_moving(self.robot)
 
     def to_robot_velocities(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Velocities w in the current coordinates as those of the robot."""

@@ -23,6 +23,7 @@ from .read_arguments import check_progress
 from .record_room import check_room
 from .results import Recorded
 from .run_plots import Plotted
+from .toggles import at_toggles, toggle_advice
 from .too_fast import too_fast
 
 if TYPE_CHECKING:
@@ -234,7 +235,11 @@ class RunningContacts:
         whole = {name: np.concatenate([x[None], records[name]]) for name, x in first.items()}
         gap, force = reported_gaps(whole["gap"]), whole["force"]
         contacts = Contacts(self.scene.contacts, gap, force, (force != 0.0).any(axis=-1))
-        good = whole["worst"] <= self.scene.spec.tolerance
+        stuck = at_toggles(self.scene.robot, whole["q"])
+        since = np.broadcast_to(t[np.argmax(stuck, axis=0)], batch)
+        warn_of(self.caller, np.asarray(stuck.any(axis=0)), since, "came to a toggle position of a loop",
+             toggle_advice(self.scene.robot))  # fmt: skip
+        good = (whole["worst"] <= self.scene.spec.tolerance) & ~stuck
         last = (rolled.state["q"], rolled.state["v"])
         fast = too_fast(self.scene, whole["v"], self.dt)
         when = np.broadcast_to(t[np.argmax(fast, axis=0)], batch)

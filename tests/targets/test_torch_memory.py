@@ -14,11 +14,15 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.compile import callables
 from fourbar.compile import vectorcall_tensors as layouts
+from fourbar.functions.function import backend
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 to_torch: Any = pytest.importorskip("fourbar.torch")
+inside: Any = pytest.importorskip("fourbar.targets.torch_operations")
 N = 64
+MACHINE_CODE = callables.supported() and backend() == "llvm"
 
 
 def armed(robot: Any, name: str = "forward_dynamics") -> tuple[Any, Any]:
@@ -60,7 +64,7 @@ def test_every_layout_has_the_bits_of_numpy(name: str) -> None:
     for what, given in cases.items():
         expected = own(*(x.numpy() for x in given))
         found = f(*given)
-        assert served(on_tensors, *given), what
+        assert served(on_tensors, *given) == MACHINE_CODE, what
         assert type(found) is torch.Tensor and found.is_contiguous() and not found.requires_grad
         assert np.array_equal(found.numpy(), expected) and found.shape == expected.shape, what
 
@@ -194,6 +198,17 @@ torch.kept_until_the_end = [f(x, x, x), f(x[0], x[0], x[0]), kept]
 def test_a_class_without_the_interface_of_dlpack() -> None:
     assert layouts.interface(list) == (0, 0)
     assert 0 not in layouts.interface(torch.Tensor)
+
+
+def test_a_torch_without_the_interface_computes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inside, "_reader", lambda: None)
+    robot = fb.robots.double_pendulum()
+    q = torch.from_numpy(states(robot)[0])
+    of = inside.Operation(robot.mass_matrix.state[0].recording, ("q",))
+    known = inside.Operator("test_without_the_interface", of, robot.mass_matrix)
+    for _ in range(2):
+        assert known.on_tensors(q) is None
+        assert np.array_equal(known.direct((q,)), robot.mass_matrix(q.numpy()))
 
 
 def test_threads_call_at_once() -> None:

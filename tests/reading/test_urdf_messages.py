@@ -42,6 +42,13 @@ def test_notes_name_the_attribute() -> None:
     assert [f.message.split(":")[0] for f in robot.report] == ["attribute 'D'", "attribute 'K'"]
 
 
+def test_what_else_a_material_has_is_a_note() -> None:
+    """PyBullet's files have how it shines."""
+    colour = '<material name="red"><color rgba="1 0 0 1"/><specular rgb="11 1 1"/></material>'
+    robot = robot_of(body=MATTER + f'<visual><geometry><sphere radius="1"/></geometry>{colour}</visual>')
+    assert [(f.severity, f.key) for f in robot.report] == [("note", "link/visual/material/specular")]
+
+
 def test_a_type_of_a_shape_is_a_note() -> None:
     """Some converters from MJCF write it at every shape."""
     shape = '<collision><geometry><box type="box" size="1 2 3"/></geometry></collision>'

@@ -58,7 +58,7 @@ _OTHERS = {
     "link/collision_checking": _CONTACT, "contact_coefficients": _CONTACT, "collision@group": _CONTACT,
     "collision_filter_group": _CONTACT, "drake:collision_filter_group": _CONTACT, "disable_collisions": _CONTACT,
     "drake:proximity_properties": _CONTACT, "collision/verbose": _DRAWN, "visual/verbose": _DRAWN,
-    "material/texture": _DRAWN, "color@*": _DRAWN, "material@*": _DRAWN, "visual@*": _DRAWN, "visual/drake:*": _DRAWN,
+    "material/*": _DRAWN, "color@*": _DRAWN, "material@*": _DRAWN, "visual@*": _DRAWN, "visual/drake:*": _DRAWN,
     "mesh/drake:*": _CONTACT, "geometry/*@type": _DRAWN, "link@type": _DRAWN, "link@drake_ignore": "for Drake only",
     "joint@dont_collapse": "for another program", "joint/joint_properties": _CONTROL,
     "dynamics@D": _CONTROL, "dynamics@K": _CONTROL, "dynamics@mu_coulomb": _CONTROL, "dynamics@mu_viscous": _CONTROL,

@@ -221,6 +221,10 @@ def test_a_loop_at_a_toggle_position_is_marked_and_can_be_rows_instead(dt: float
     assert 0.1 < run.t[run.converged][-1] < 0.18 and np.nanmax(error[run.converged]) < 25.0 * dt
     assert np.nanmax(error) > 10.0 * np.nanmax(error[run.converged]) or run.diverged
     assert not two.converged[-1, 0] and two.converged[-1, 1]
+    worlds = fb.Scene(rocker).batch(2, dt=dt)
+    worlds.reset(q=q, v=[v[2:], 0.0 * v[2:]])
+    worlds.step(steps=round(0.175 / dt))
+    assert worlds.converged.tolist() == [False, True]
     held = crank.spanning().constrained(*(x.loop for x in crank.mechanism.loops))
     rows = fb.Scene(held).simulate(q, v, duration=0.4, dt=dt)
     assert rows.converged.all() and np.abs(rows.q - smooth.q).max() < 300.0 * dt

@@ -18,6 +18,7 @@ from .given_numbers import nominal, read_numbers, read_values
 from .in_place_worlds import InPlaceWorlds
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators, is_positive
+from .toggles import near_toggles
 from .too_fast import too_fast
 
 if TYPE_CHECKING:
@@ -272,5 +273,6 @@ class Batch:
 
     @property
     def converged(self) -> np.ndarray:
-        """Whether all steps of the last call were solved to the tolerance, for each world."""
-        return self.residual <= self.scene.spec.tolerance
+        """Whether all steps of the last call were solved to the tolerance, for each world, which is at no toggle
+        position of a loop now."""
+        return (self.residual <= self.scene.spec.tolerance) & ~near_toggles(self.scene.robot, self.q)

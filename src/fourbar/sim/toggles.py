@@ -29,14 +29,17 @@ def at_toggles(robot: System, q: np.ndarray) -> np.ndarray:
     times, samples = len(q), math.prod(q.shape[1:-1])
     every = max(1, -(-times * samples // _LOOKED_AT))
     rows = np.unique([*range(0, times, every), times - 1])
-    passed = np.maximum.accumulate(_near(robot, q[rows]), axis=0)
+    passed = np.maximum.accumulate(near_toggles(robot, q[rows], q[0]), axis=0)
     return passed[np.searchsorted(rows, np.arange(times))]
 
 
-def _near(robot: System, q: np.ndarray) -> np.ndarray:
-    """Whether configurations (n, ..., nq) of a motion are near a toggle position."""
-    sizes = _sizes(robot, q)
-    usual = np.fmin(sizes[:1], _sizes(robot, robot.neutral()))
+def near_toggles(robot: System, q: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
+    """Whether configurations (..., nq), of a motion with a `start` if that is known, are near a toggle position."""
+    if not is_moving(robot) or not q.size:
+        return np.zeros(q.shape[:-1], bool)
+    sizes, usual = _sizes(robot, q), _sizes(robot, robot.neutral())
+    if start is not None:
+        usual = np.fmin(usual, _sizes(robot, start))
     grown = np.nan_to_num(sizes) > _GROWN * usual
     found = np.zeros(grown.shape, bool)
     if grown.any():

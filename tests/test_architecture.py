@@ -412,13 +412,13 @@ SAME_THING = {
     "a public name of a module within a package": "baselines casadi convert jax lagrange torch",
     "one library, format or command each": "drake mujoco pinocchio json toml view",
     "read from, or written to, one format each": (
-        "actuators bodies closures contacts equalities joints links names shapes surfaces text"
+        "actuators bodies closures contacts equalities joints links names shapes surfaces"
     ),
     "mathematics, and the methods for users": (
-        "actuation actuators bodies coriolis derivatives dynamics energy hybrid inverse_kinematics kinematics passive"
+        "actuators bodies coriolis derivatives dynamics energy hybrid inverse_kinematics kinematics passive"
     ),
     "the same idea, applied to what the package is about": (
-        "base euler in_chunks lines mirror model parameters registry rollout rotations serialize step sticks"
+        "base euler in_chunks lines mirror parameters registry rotations serialize sticks"
     ),
 }
 

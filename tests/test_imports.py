@@ -98,7 +98,7 @@ FILES = {
 }
 # Clients of networks, writers of files, and what looks for mistakes that the file does not have.
 NOT_NEEDED_TO_READ = """
-http http.client ssl urllib.request xml.etree.ElementTree fourbar.io.export.text fourbar.joints.examples
+http http.client ssl urllib.request xml.etree.ElementTree fourbar.io.export.written_numbers fourbar.joints.examples
 fourbar.algorithms.massless
 """
 

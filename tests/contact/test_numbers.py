@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.compile import rollout as machine
+from fourbar.compile import rollout_kernel as machine
 from fourbar.sim import given_numbers
 from fourbar.system.system import restored
 from fourbar.tree.parameters import changed, find, variable

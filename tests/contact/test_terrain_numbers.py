@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.compile import rollout as machine
+from fourbar.compile import rollout_kernel as machine
 from fourbar.contact import Shape, Solid
 
 N, STEPS = 2, 100

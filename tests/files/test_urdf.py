@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.io.export.text import rpy
+from fourbar.io.export.written_numbers import rpy
 from fourbar.io.formats import FORMATS
 from fourbar.io.rotations import quaternion
 from fourbar.joints import Free, Helical, Prismatic, Revolute, Spherical

@@ -163,7 +163,7 @@ def test_menagerie(path: Path) -> None:
     """Every model that MuJoCo compiles without its meshes loads; what needs waiving is reported; the dynamics agree."""
     from fourbar.bridges.mujoco import from_mujoco
     from fourbar.io.mjcf.compiled import compile_texts
-    from fourbar.io.mjcf.text import read_texts
+    from fourbar.io.mjcf.strict_text import read_texts
     from fourbar.io.source import Options, read_source
 
     options, source = Options(waive=("*",), folders=(Path(_ROOT),)), read_source(path)

@@ -9,8 +9,8 @@ import pytest
 
 import fourbar as fb
 from fourbar.contact import Shape
+from fourbar.contact.contact_model import ContactModel
 from fourbar.contact.gauss_seidel import measured, scaled
-from fourbar.contact.model import ContactModel
 from fourbar.contact.step_recording import stepper
 from fourbar.expr import Direct
 from fourbar.functions.context import Context

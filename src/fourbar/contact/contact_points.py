@@ -16,7 +16,7 @@ from ..spatial.linear import Vec
 from ..spatial.transform import IDENTITY, Transform
 from ..tree.cluster_tree import GROUND, ClusterTree, Location
 from .candidates import Candidate, Spec
-from .model import ContactModel
+from .contact_model import ContactModel
 
 
 def _point(candidate: Candidate, poses: tuple[Transform, Transform]) -> Vec:

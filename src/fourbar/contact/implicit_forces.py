@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..algorithms.actuators import ActuatorSlopes
 from ..expr import maximum, sqrt
-from ..functions import actuation
+from ..functions import actuator_recording as actuation
 from ..functions.context import Context
 from ..functions.methods.passive import acts, passive_parts
 from ..joints.euclidean import is_flat

@@ -17,12 +17,12 @@ from ..expr.standalone import apart
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..tree.cluster_tree import GROUND
 from . import gauss_seidel, reduced_newton
+from .contact_step import UNITS, Stepper
 from .delassus import Delassus, ForceBasis, RowsOnBasis, together
 from .gauss_seidel import ContactProblem, RowBlock, Scaled, Solution
 from .impulse_solver import Effort, found, left_over
 from .joint_space import MOST_PRODUCTS, JointSpace
 from .reduced_newton import Parts
-from .step import UNITS, Stepper
 
 Mats = tuple[Mat, ...]
 _MOST_ROWS = 200  # up to which there are Newton steps: what passes of these copy and choose among takes long to compile

@@ -17,11 +17,11 @@ from ..tree.links import Link
 from . import cones
 from .candidates import Candidate, JointRow, Spec, Touch
 from .cones import Cone, Row, SoftProblem
+from .contact_step import Stepper
 from .delassus import Delassus, FreeMotion
 from .gauss_seidel import NEWTON_ROWS, Solution, better
 from .implicit_forces import ImplicitDamping
 from .soft_law import LEAST_FRICTION, SoftJoint
-from .step import Stepper
 
 _FAR = 1e30
 

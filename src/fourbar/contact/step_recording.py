@@ -8,10 +8,10 @@ from ..functions.context import Context
 from ..functions.registry import Outputs
 from ..spatial.linear import Vec
 from .candidates import Spec
+from .contact_step import Stepper, last_finite, magnitude, marked, watched
 from .gauss_seidel import NEWTON_ROWS
 from .matrix_free import MatrixFreeStepper
 from .soft_step import SoftStepper
-from .step import Stepper, last_finite, magnitude, marked, watched
 
 
 def stepper(c: Context, spec: Spec) -> Stepper:

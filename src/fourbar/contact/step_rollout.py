@@ -20,8 +20,8 @@ from ..once import cached_property
 from ..spatial.linear import Vec
 from ..tree.parameters import Parameter
 from .candidates import Spec
-from .model import IMPULSE, LARGEST, ContactModel
-from .step import Stepper
+from .contact_model import IMPULSE, LARGEST, ContactModel
+from .contact_step import Stepper
 from .step_recording import rollout_step, stepper
 
 

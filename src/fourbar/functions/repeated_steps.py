@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..compile.rollout import Request
+from ..compile.rollout_kernel import Request
 from .rollout import ALWAYS, Now, RolloutRun
 
 

@@ -44,7 +44,7 @@ import numpy as np
 
 from ..compile.llvm import batch_lanes, single_lane
 from ..compile.program_cache import cached_program
-from ..compile.rollout import Request, Roles, RolloutKernel
+from ..compile.rollout_kernel import Request, Roles, RolloutKernel
 from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
 from ..compile.workers import default_threads
 from ..errors import ArgumentError

@@ -8,8 +8,8 @@ from ..lazy import lazy
 from .applied_forces import SimulationWarning
 from .rollouts import Rollouts, rollout
 from .runge_kutta import Trajectory
+from .runge_kutta_step import traced
 from .simulations import simulate
-from .step import traced
 
 if TYPE_CHECKING:
     from . import observe

@@ -21,7 +21,7 @@ from ..system.system import System
 from .applied_forces import Acting
 from .charts import POOR, Charts, noted
 from .runge_kutta import SimulatedState, Trajectory, diverged, step
-from .step import Followed, ForceLaw, rollout_of
+from .runge_kutta_step import Followed, ForceLaw, rollout_of
 
 
 class Chart(NamedTuple):

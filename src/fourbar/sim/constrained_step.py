@@ -22,7 +22,7 @@ from ..spatial.linear import Vec
 from ..system.constrained.method_recordings import given_state, nothing_prescribed, wanted
 from ..system.constrained.redundant_samples import LOOSE, WEAK
 from ..system.constrained.robot import Constrained
-from .step import Followed, ForceLaw, RungeKutta, RungeKuttaStage, assembled, integrated
+from .runge_kutta_step import Followed, ForceLaw, RungeKutta, RungeKuttaStage, assembled, integrated
 
 CLOSED = 1e-12  # how far open a loop may stay, in units of its rows
 NEWTON = 5  # steps at most that close it: two are usual

@@ -19,7 +19,7 @@ from .compiled_stepper import Chart, CompiledStepper, ControlRows, Samples, kept
 from .constrained import follower_of
 from .constrained_step import constrained_rollout
 from .runge_kutta import SimulatedState, diverged
-from .step import Followed, ForceLaw
+from .runge_kutta_step import Followed, ForceLaw
 
 
 class ConstrainedStepper(CompiledStepper):

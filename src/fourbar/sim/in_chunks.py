@@ -16,7 +16,7 @@ from ..system.system import System
 from .given_numbers import NOWHERE, Grounds, which_numbers
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators, check_control
-from .step import Traced
+from .runge_kutta_step import Traced
 
 Read = Callable[[Any], tuple[Any, ...]]
 CONTROLS = ("control", "u")

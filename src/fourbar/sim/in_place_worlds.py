@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compile.rollout import Request
+from ..compile.rollout_kernel import Request
 from ..functions.rollout import ALWAYS, Rollout
 
 _STATE = ["q", "v", "impulse", "worst", "late", "count"]

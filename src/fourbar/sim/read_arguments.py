@@ -13,7 +13,7 @@ from ..functions.nan_reasons import without_wrong_coordinates
 from ..representation import counted
 from ..system.system import System
 from ..tree.closed_positions import are_closed
-from .step import Traced
+from .runge_kutta_step import Traced
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 _LONGEST = 1 << 62  # steps that machine code can count

@@ -23,8 +23,8 @@ from .charts import Charts, chart_rate
 from .not_finite import NotFinite
 from .results import Recorded, load_arrays, loaded_observations
 from .run_plots import Plotted
+from .runge_kutta_step import Followed, ForceLaw, Traced
 from .stage_function import StageFunction
-from .step import Followed, ForceLaw, Traced
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]

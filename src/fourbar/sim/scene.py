@@ -12,9 +12,9 @@ import numpy as np
 from ..arrays import Argument, batch_shape, refuse_lazy, to_array, to_count
 from ..contact import selection
 from ..contact.candidates import Spec
+from ..contact.contact_model import ContactModel, compiled_step, rows
 from ..contact.contact_points import compiled_points
 from ..contact.laws import Law, Rigid
-from ..contact.model import ContactModel, compiled_step, rows
 from ..contact.step_rollout import Force, Taken, contact_rollout
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, CoordinateError, unknown, warn
@@ -31,12 +31,12 @@ from .given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, check_f
 from .in_chunks import any_lazy
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators, check_step, check_times, read_control, read_counts, read_period, read_steps
+from .runge_kutta_step import Commands, Traced
 from .scene_representation import SceneRepresentation
 from .scene_start import added, check_parts, home, home_poses, lifted, read_points, warn_of_selection
 from .scenes_in_chunks import rollout_lazily
 from .simulations import USE_ROLLOUT, Progress, Staged
 from .state_observer import Observer, kept_observer
-from .step import Commands, Traced
 
 
 class Scene(Staged, SceneRepresentation):

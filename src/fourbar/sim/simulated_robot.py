@@ -31,8 +31,8 @@ from .runge_kutta import (
     Trajectory,
     warn_of_divergence,
 )
+from .runge_kutta_step import ForceLaw, Traced
 from .state_observer import InstantObserver, Observer, kept_observer
-from .step import ForceLaw, Traced
 
 
 class CompiledRun:

@@ -11,8 +11,8 @@ from ..system.system import System
 from .applied_forces import SimulationWarning, warn_of_contacts, warn_of_limits
 from .read_arguments import check_progress, check_times, read_counts
 from .runge_kutta import Torque, Trajectory
+from .runge_kutta_step import Traced
 from .simulated_robot import Simulation, SimulationRequest, reached
-from .step import Traced
 
 Progress = Callable[[Iterable[int]], Iterable[int]]
 USE_ROLLOUT = "use rollout, which works on dask arrays lazily, chunk by chunk, or "

@@ -1,5 +1,5 @@
-"""One pass of a Runge-Kutta step (`step.py`) as a function: for forces that Python is asked for, and for libraries that
-differentiate, which make the four passes themselves.
+"""One pass of a Runge-Kutta step (`runge_kutta_step.py`) as a function: for forces that Python is asked for, and for
+libraries that differentiate, which make the four passes themselves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..functions.function import make
 from ..functions.recording import BLOCK, Recording
 from ..functions.varying import argument_names
 from ..spatial.linear import Vec
-from .step import Followed, ForceLaw, Pass, RungeKuttaStage
+from .runge_kutta_step import Followed, ForceLaw, Pass, RungeKuttaStage
 
 _SCALARS = ("number", "lost", "stop")  # of a pass
 Shapes = dict[str, tuple[int, ...]]

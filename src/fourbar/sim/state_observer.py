@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.energy import add
-from ..functions import actuation
+from ..functions import actuator_recording as actuation
 from ..functions.context import Context
 from ..functions.methods.dynamics import accelerations
 from ..functions.methods.passive import passive_parts
@@ -20,7 +20,7 @@ from ..functions.varying import VariedContext, argument_names
 from ..once import cached_property, recently_made
 from ..spatial.linear import Vec
 from ..tree.parameters import Parameter
-from .step import Commands, ForceLaw
+from .runge_kutta_step import Commands, ForceLaw
 
 
 class Start:

@@ -18,8 +18,8 @@ from ..sim.charts import GROWN
 from ..sim.given_numbers import are_passive, read_numbers, refuse_dry_friction, which_numbers
 from ..sim.in_chunks import control_core
 from ..sim.read_arguments import check_actuators, check_closed, read_counts, read_period, read_steps
+from ..sim.runge_kutta_step import GIVEN, NONE, Followed, ForceLaw, Traced, is_solved
 from ..sim.stage_function import StageRecording
-from ..sim.step import GIVEN, NONE, Followed, ForceLaw, Traced, is_solved
 from ..system.system import System
 from ..tree.parameters import Parameter
 from .jax import array, call, check_precision, function, jax, whole

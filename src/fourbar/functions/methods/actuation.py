@@ -8,8 +8,8 @@ from ...algorithms.actuators import gain_matrix
 from ...algorithms.energy import add
 from ...algorithms.transmission import driven
 from ...spatial.linear import Mat, Vec, is_zero
-from .. import actuation
-from ..actuation import pulls
+from .. import actuator_recording as actuation
+from ..actuator_recording import pulls
 from ..arguments import Q, U, V
 from ..context import Context
 from ..registry import Outputs, flat, method, vector

@@ -14,7 +14,7 @@ from ...mechanism.mechanism import WORLD, PlacedJoint
 from ...spatial.linear import vec
 from ...spatial.transform import Transform
 from ..mjcf.bodies import FLOATING
-from .text import Fresh, Unsaid, child
+from .written_numbers import Fresh, Unsaid, child
 
 _DYNAMICS = ("integrator", "filter", "filterexact")
 _ENDLESS = 1e9

@@ -9,7 +9,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from ...mechanism.geometry import Geometry
-from .text import Fresh, Unsaid, child
+from .written_numbers import Fresh, Unsaid, child
 
 _ENDINGS = (".stl", ".obj", ".msh")
 _MOST_FACES = 200_000  # triangles in an STL file for MuJoCo

@@ -14,7 +14,7 @@ from ...mechanism.mechanism import WORLD, NamedLoop, PlacedJoint
 from ...spatial.linear import Vec
 from ...spatial.transform import IDENTITY, Transform
 from ..rotations import quaternion
-from .text import Fresh, Unsaid, child
+from .written_numbers import Fresh, Unsaid, child
 
 _ARM = 0.1  # between the two points that hold a hinge, in metres
 

@@ -24,7 +24,7 @@ from ...joints.base import Joint
 from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
 from ...spatial.inertia import is_usable
 from ..rotations import quaternion
-from .text import Unsaid, child, listed
+from .written_numbers import Unsaid, child, listed
 
 LEAST = 1e-15  # MuJoCo's smallest mass and moment of a moving body
 _ROOM = 1e-12  # below this fraction of the largest moment MuJoCo's own principal axes may fail its checks

@@ -27,7 +27,7 @@ from .equalities import EqualityWriter
 from .inertials import Inertials
 from .mjcf_contacts import GeomWriter, options
 from .series_joints import in_other_coordinates
-from .text import Fresh, Unsaid, as_text, child
+from .written_numbers import Fresh, Unsaid, as_text, child
 
 _UNEQUAL = "joint {!r}: {} that is not the same for all its velocities"
 

@@ -17,7 +17,7 @@ from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD
 from ..rotations import quaternion
 from .assets import Assets
-from .text import Fresh, Unsaid, child, words
+from .written_numbers import Fresh, Unsaid, child, words
 
 _HALVES = {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 0.5), "capsule": (1.0, 0.5)}
 _FRICTION = (1.0, 0.005, 0.0001)  # what MuJoCo has where nothing is said

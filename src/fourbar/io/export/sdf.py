@@ -22,7 +22,7 @@ from .sdf_loops import LoopWriter, planar, two_hinges
 from .sdf_model import SdfModel, said
 from .series_joints import in_other_coordinates, placed
 from .surfaces import leave_contacts
-from .text import Unsaid, as_text, child, listed
+from .written_numbers import Unsaid, as_text, child, listed
 from .zero_configuration import can_start_at, closed_at, started_at
 
 _STANDARD_GRAVITY = (0.0, 0.0, -9.81)

@@ -15,7 +15,7 @@ from ...mechanism.mechanism import WORLD, Mechanism, NamedLoop
 from ...spatial.transform import Transform
 from .linear_conditions import conditions
 from .sdf_model import SdfModel, said
-from .text import Unsaid, child, listed
+from .written_numbers import Unsaid, child, listed
 from .zero_configuration import poses_at_zero
 
 _RIGHT = 1e-9  # cosine of what still counts as a right angle

@@ -13,7 +13,7 @@ from ...mechanism.mechanism import WORLD, Body, Mechanism
 from ...spatial.linear import Vec
 from ...spatial.transform import IDENTITY, Transform
 from .surfaces import Losses, write_surface
-from .text import Fresh, Unsaid, child, listed, rpy, words
+from .written_numbers import Fresh, Unsaid, child, listed, rpy, words
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _OLDEST = 8  # the version 1.n that is written unless a later one is needed

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ...joints import Joint
 from ...mechanism.mechanism import PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
-from .text import Unsaid
+from .written_numbers import Unsaid
 
 Part = Joint | Transform
 _PARAMETERS = ("damping", "friction", "stiffness", "max_force", "min_force", "max_velocity", "lower", "upper")

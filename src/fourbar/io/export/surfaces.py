@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 from ...mechanism.contact import PLAIN, Surface
 from ...mechanism.contact_rules import NO_RULES
 from ...mechanism.mechanism import Body, Mechanism
-from .text import Unsaid, child, words
+from .written_numbers import Unsaid, child, words
 
 _TORSION = 3.0 * math.pi / 16.0
 _SHOWN = 6

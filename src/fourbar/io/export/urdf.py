@@ -34,7 +34,7 @@ from .inertials import leave_refused
 from .linear_conditions import conditions
 from .series_joints import in_other_coordinates, placed
 from .surfaces import Losses, leave_contacts, write_contact
-from .text import Fresh, Unsaid, as_text, child, rpy
+from .written_numbers import Fresh, Unsaid, as_text, child, rpy
 
 _ENDLESS = 1e9
 _STANDARD_GRAVITY = (0.0, 0.0, -9.81)

@@ -9,7 +9,7 @@ from ..report import Report
 from ..source import Options, Source
 from .compiled import compile_texts
 from .convert import convert
-from .text import read_texts
+from .strict_text import read_texts
 
 
 def read(source: Source, options: Options) -> tuple[Mechanism, Report]:

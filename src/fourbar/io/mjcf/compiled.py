@@ -19,7 +19,7 @@ from .findings import report_counts
 from .height_fields import supplied_fields
 from .lines import ElementLines, without_lines
 from .shapes import GeomSource, stem
-from .text import Texts
+from .strict_text import Texts
 
 _LARGEST_MESH = 256 * 2**20  # bytes
 

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..report import Place, Reading
-from .text import MOST_HEIGHTS, Texts
+from .strict_text import MOST_HEIGHTS, Texts
 
 _LARGEST = 64 * 2**20  # bytes of a file
 _PNG, _SIZE = b"\x89PNG\r\n\x1a\n", slice(16, 24)

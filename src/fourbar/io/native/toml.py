@@ -9,7 +9,7 @@ from typing import Any
 
 from ...mechanism.mechanism import Mechanism
 from ..documents import read_toml
-from ..export.text import check_waived
+from ..export.written_numbers import check_waived
 from ..report import NOTHING, Report
 from ..source import Options, Source
 from .document import read_whole

@@ -18,9 +18,9 @@ from ...functions.registry import Method, Outputs, flat, method, vector
 from ...linalg import ranks
 from ...once import cached_property
 from ...spatial.linear import Mat, Vec
+from .constrained_model import NumericRecorder
 from .frozen import Frozen
 from .inverse_dynamics import Drives, check_weight, read_drives
-from .model import NumericRecorder
 
 if TYPE_CHECKING:
     from ..system import System

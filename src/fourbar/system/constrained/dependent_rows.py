@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import warn
 from ...linalg import count, factors, lengths, transposed
 from ...tree.parameters import find
-from .model import GAINS, ConstrainedModel
+from .constrained_model import GAINS, ConstrainedModel
 
 _BROKEN = 1e-8  # of the largest entry of δA, rows in units of their own lengths
 

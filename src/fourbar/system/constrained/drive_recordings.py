@@ -13,8 +13,8 @@ from ...functions.arguments import F_EXT, TAU, A, Q, V
 from ...functions.context import Context
 from ...functions.registry import Outputs, Stages, flat, method, vector
 from ...spatial.linear import Mat, Vec
+from .constrained_model import ROW_ACCELERATION
 from .method_recordings import METHODS, STAGES, Prescribed, constrained_model
-from .model import ROW_ACCELERATION
 from .row_methods import spanning
 from .row_problems import HybridProblem
 

@@ -23,8 +23,8 @@ from ...functions.methods.dynamics import mass_matrix
 from ...functions.registry import Outputs, Stages, flat
 from ...spatial.linear import Mat, Vec
 from ...spatial.solve import Factored, factor
+from .constrained_model import FORCE, ConstrainedModel
 from .method_recordings import METHODS, STAGES, constrained_model, wanted
-from .model import FORCE, ConstrainedModel
 
 _AT_ONCE = 4  # directions in one step
 Entries = Mapping[str, Sequence[Any]]

@@ -15,7 +15,7 @@ from ...functions.arguments import DeclaredArgument
 from ...functions.context import Context
 from ...functions.registry import Method, Outputs, Stages, flat
 from ...spatial.linear import Vec
-from .model import FORCE, ConstrainedModel
+from .constrained_model import FORCE, ConstrainedModel
 
 METHODS: dict[str, Method] = {}
 STAGES: dict[str, Stages] = {}  # in which methods are differentiated

@@ -11,6 +11,7 @@ from ...functions.arguments import F_EXT, TAU, A, Q, V
 from ...functions.context import Context
 from ...functions.registry import Outputs, vector
 from ...spatial.linear import Mat, Vec
+from .constrained_model import RESTITUTION, ROW_ACCELERATION
 from .method_recordings import (
     Prescribed,
     RowProblem,
@@ -21,7 +22,6 @@ from .method_recordings import (
     solvable,
     wanted,
 )
-from .model import RESTITUTION, ROW_ACCELERATION
 
 
 @solvable(Q, V, TAU, results="a", optional=[F_EXT, ROW_ACCELERATION])

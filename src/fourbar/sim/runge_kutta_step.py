@@ -17,7 +17,7 @@ import numpy as np
 from ..algorithms.energy import add
 from ..errors import ArgumentError
 from ..expr import Expr, maximum, select
-from ..functions import actuation
+from ..functions import actuator_recording as actuation
 from ..functions.context import Context
 from ..functions.methods.dynamics import accelerations
 from ..functions.methods.passive import passive_parts, power_lost

@@ -114,6 +114,9 @@ def test_sizes_may_be_arrays_and_grounded_is_a_list() -> None:
     for bad in (np.eye(3), edges[:2], -edges, "abc"):
         with pytest.raises(fb.ModelError, match="a box takes x, y, z, above zero"):
             fb.contact.Shape("ball", "box", bad)
+    assert fb.HeightField(np.zeros((3, 3)), spacing=0.1) == fb.HeightField(np.zeros((3, 3)), spacing=(0.1, 0.1))
+    with pytest.raises(fb.ModelError, match=r"spacing=\(1, 0\).*above zero"):
+        fb.HeightField(np.zeros((3, 3)), spacing=(1, 0))
     with pytest.raises(fb.ModelError, match="spacing='ab'"):
         fb.HeightField(np.zeros((3, 3)), spacing="ab")
     robot = ball().robot

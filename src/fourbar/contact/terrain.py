@@ -304,8 +304,8 @@ class HeightField(OfMaterial, Terrain):
     heights : array_like, shape (n, m)
         Heights (m) at x = origin[0] + i spacing[0], y = origin[1] + j spacing[1]; at most 4096. Each is looked at in
         every contact: a formula (`SignedDistance`) is faster where there is one.
-    spacing : array_like, shape (2,)
-        Distances (m) along x and y.
+    spacing : array_like, shape (2,), or float
+        Distances (m) along x and y, or one for both.
     origin : array_like, shape (2,)
         Where the first height is (m).
     friction : float or None, default 0.8
@@ -357,8 +357,11 @@ class HeightField(OfMaterial, Terrain):
                 x = np.asarray(getattr(self, name), float)
             except (TypeError, ValueError, OverflowError):
                 x = np.zeros(0)
+            if name == "spacing" and x.ndim == 0:
+                x = np.full(2, x)
             if x.shape != (2,) or not np.isfinite(x).all() or (name == "spacing" and not (x > 0.0).all()):
-                raise ModelError(f"{name}={getattr(self, name)!r}: expected two finite numbers, along x and y")
+                numbers = "numbers above zero" if name == "spacing" else "numbers"
+                raise ModelError(f"{name}={getattr(self, name)!r}: expected two finite {numbers}, along x and y")
             object.__setattr__(self, name, tuple(x.tolist()))
         rows: Any = table.tolist()
         object.__setattr__(self, "heights", tuple([tuple(row) for row in rows]))

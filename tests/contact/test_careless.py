@@ -102,6 +102,20 @@ def test_arguments_of_a_scene_that_make_no_sense(call: Any, words: str) -> None:
         call(ball())
 
 
+def test_an_error_of_a_control_has_the_states_so_far() -> None:
+    """As it has in a simulation without contacts."""
+
+    def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        if t > 0.0399:
+            raise ZeroDivisionError("mine")
+        return 0.0 * v
+
+    with pytest.raises(ZeroDivisionError, match="mine") as caught:
+        ball().simulate(START, duration=0.1, control=control, period=0.02)
+    run = caught.value.trajectory  # type: ignore[attr-defined]
+    assert np.isclose(run.t[-1], 0.04) and run.converged.all() and "at t = 0.04 s" in caught.value.__notes__[-1]
+
+
 def test_an_empty_batch_moves_nowhere() -> None:
     assert ball().simulate(np.zeros((0, 7)), duration=0.01).q.shape == (6, 0, 7)
 

@@ -308,6 +308,16 @@ class Driver:
                 found = self._answer(called, self._asks[name], q, v, target.shape)
             target[...] = run.not_finite.look(called, run.t, found, q, v)
 
+    def _ask_or_attach(self, held: dict[str, np.ndarray]) -> None:
+        """The same; an error of the user's function has the states so far."""
+        try:
+            self._ask(held)
+        except Exception as error:
+            error.trajectory = self.run.finished()  # type: ignore[attr-defined]
+            what = "the states so far are in the error's attribute 'trajectory'"
+            error.add_note(f"{self.run.caller}: at t = {self.run.t:.6g} s; {what}")
+            raise
+
     def _answer(self, called: str, function: Any, q: np.ndarray, v: np.ndarray, wanted: tuple[int, ...]) -> np.ndarray:
         """The result of a user's function at a state, checked."""
         t = self.run.t
@@ -326,7 +336,7 @@ class Driver:
             if self._repeated is not None:
                 count = min(count, self.period - run.motion.now.steps % self.period)
                 if run.motion.now.steps % self.period == 0:
-                    self._ask(self._repeated.controls)
+                    self._ask_or_attach(self._repeated.controls)
             run.advance(count, self._rows, hold, self._repeated)
             for _ in range(count):
                 next(steps, None)

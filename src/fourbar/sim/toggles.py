@@ -15,7 +15,7 @@ from .charts import holds, is_moving
 
 _AT_TOGGLE = 0.03  # the conditioning of independent velocities, at most 1, below which steps cannot be trusted
 _GROWN = 4.0  # growth of the joint velocities per unit velocity, since the start, from which on that is looked at
-_LOOKED_AT = 5_000  # states of a motion, so that this takes little time beside the motion
+_LOOKED_AT = 2_000  # states of a motion, so that this takes little time beside the motion
 _AT_ONCE = 1024
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from math import prod
 from operator import index
@@ -120,6 +121,11 @@ def quick_array(value: Any) -> Any:
     return value.astype(_FLOAT) if dtype.kind in "fiub" else None
 
 
+def _is_masked(value: Any) -> bool:
+    """Whether some entries of an array are masked. NumPy imports that part of it late, which takes milliseconds."""
+    return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value)
+
+
 def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
     """Anything as a float64 array."""
     refuse_lazy(function, **{argument.name: value})
@@ -128,7 +134,7 @@ def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
         raise ArgumentError(
             f"{function}: {argument.name} is a dictionary; expected an array of shape {expected(argument.shape)}{rows}"
         )
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    if _is_masked(value):
         raise ArgumentError(f"{function}: {argument.name} has masked entries; fill them, or remove their samples")
     try:
         array = np.asarray(value)

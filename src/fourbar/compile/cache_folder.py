@@ -13,7 +13,6 @@ import os
 import re
 import stat
 import sys
-import tempfile
 import time
 import warnings
 from contextlib import suppress
@@ -84,16 +83,16 @@ def _head(path: Path, content: bytes) -> bytes:
 
 def write(path: Path, content: bytes) -> None:
     """Put a file into the cache; a warning if that fails."""
-    temporary = None
+    temporary = path.parent / f"writing-{os.urandom(8).hex()}.part"
     try:
-        handle, temporary = tempfile.mkstemp(prefix="writing-", suffix=".part", dir=path.parent)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(_head(path, content) + content)
         os.replace(temporary, path)
         prune_sometimes(path)
     except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         warnings.warn(f"fourbar could not write {path}: {error}", RuntimeWarning, stacklevel=3)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from importlib.resources import files
+from pkgutil import get_data
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -33,7 +33,7 @@ def check_choice(what: str, given: str, choices: tuple[str, ...]) -> None:
 
 def read_facts(name: str) -> dict[str, Any]:
     """The numbers of a robot."""
-    return json.loads((files("fourbar.robots") / "data" / f"{name}.json").read_text("utf-8"))
+    return json.loads(get_data("fourbar.robots", f"data/{name}.json") or b"")
 
 
 def merged_facts(name: str, *parts: dict[str, Any]) -> dict[str, Any]:

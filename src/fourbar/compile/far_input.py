@@ -9,31 +9,36 @@ W k + W - 1 of a batch then have to be computed together, as they are in batches
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from ..expr.program import Block, Call, Input, Instruction, Program, Store
+from ..expr.program import Block, Call, Input, Instruction, Output, Program, Store
 
 _LINE = 64  # bytes: vectors are aligned to lines of the cache
 
 
 def with_far_input(program: Program, name: str) -> Program:
-    """A program that takes addresses, one number per sample, instead of an input of one axis.
+    """A program that takes addresses, one number per sample, instead of an input of one axis that has the last slots.
 
     Only calls on absolute slots may read the input, none may write its slots.
     """
     given = next(x for x in program.inputs if x.name == name)
-    handle = replace(given, shape=())
-    blocks = [*(_reading(block, given) for block in program.blocks)]
-    calls = [*program.calls]
-    copied = sorted({slot for y in program.outputs for slot in y.slots if _holds(given, slot)})
-    if copied:  # results are taken from the workspace
+    blocks, calls = [_reading(block, given) for block in program.blocks], [*program.calls]
+    found = {slot for y in program.outputs for slot in y.slots if _holds(given, slot)}
+    copied = {slot: given.first + 1 + i for i, slot in enumerate(sorted(found))}  # results are taken from the workspace
+    if copied:
         blocks.append(_copying(given, copied))
         calls.append(Call(len(blocks) - 1, (0,)))
-    inputs = tuple(handle if x is given else x for x in program.inputs)
-    return replace(program, inputs=inputs, blocks=tuple(blocks), calls=tuple(calls))
+    return replace(
+        program,
+        slots=given.first + 1 + len(copied),
+        inputs=tuple(replace(x, shape=()) if x is given else x for x in program.inputs),
+        outputs=tuple(Output(y.name, y.shape, [copied.get(k, k) for k in y.slots]) for y in program.outputs),
+        blocks=tuple(blocks),
+        calls=tuple(calls),
+    )
 
 
 def _holds(given: Input, slot: int) -> bool:
@@ -50,10 +55,10 @@ def _reading(block: Block, given: Input) -> Block:
     return block if code == block.code else Block(block.ports, block.table, code, block.stores)
 
 
-def _copying(given: Input, slots: Iterable[int]) -> Block:
-    """A block that puts entries into the slots that they would have. It reads the address before it is overwritten."""
-    code = tuple(_far(given, slot) for slot in slots)
-    return Block(1, 0, code, tuple(Store(0, slot, i) for i, slot in enumerate(slots)))
+def _copying(given: Input, copied: Mapping[int, int]) -> Block:
+    """A block that puts the entries that would be in some slots into others."""
+    code = tuple(_far(given, slot) for slot in copied)
+    return Block(1, 0, code, tuple(Store(0, slot, i) for i, slot in enumerate(copied.values())))
 
 
 def interleaved(values: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:

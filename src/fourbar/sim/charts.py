@@ -27,9 +27,9 @@ from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
 
 GROWN = 1.5  # growth of a joint's velocity, since loops were last examined, at which they are examined again
-POOR = 0.7  # the conditioning σ_min(K_d) / σ_min(K), at most 1, below which other joints are considered
+POOR = 0.3  # the conditioning σ_min(K_d) / σ_min(K), at most 1, below which other joints are considered
 _MIXED = 0.1  # and below which joints such as balls may be independent in part, for which steps are not compiled
-_BETTER = 1.4  # and how much better these must be
+_BETTER = 2.0  # and how much better these must be
 _SMALL = 0.01  # relative to the largest velocity of a joint: smaller ones may grow unnoticed
 
 

@@ -223,25 +223,15 @@ def test_records_that_do_not_fit_into_memory_are_refused_with_numbers(scene: boo
 
 
 @pytest.mark.parametrize("dt", [1e-3, 1e-4])
-def test_a_loop_at_a_toggle_position_is_marked_and_can_be_rows_instead(dt: float) -> None:
-    """Steps with contacts do not change the independent velocities: the rocker turns back, and the crank would jam."""
+def test_a_loop_that_turns_back_moves_on_embedded_or_as_rows(dt: float) -> None:
+    """The rocker turns back while the crank turns on: in its velocity, and with the loop as rows of the problem."""
     crank = fb.robots.crank_rocker()
     rocker = crank.with_independent(crank.names.joints[2])
     q = crank.assemble((2.0, -1.6, 1.9))
     v = crank.expand_velocity(q, [6.0])
     smooth = fb.simulate(crank, q, v[:1], duration=0.4, dt=dt)
-    with pytest.warns(fb.SimulationWarning, match=r"toggle position of a loop, first at t = 0\.1.*spanning"):
-        run = fb.Scene(rocker).simulate(q, v[2:], duration=0.4, dt=dt)
-    with pytest.warns(fb.SimulationWarning, match=r"samples 0 of 2 came to a toggle"):
-        two = fb.Scene(rocker).simulate(np.tile(q, (2, 1)), [v[2:], 0.0 * v[2:]], duration=0.2, dt=dt)
-    error = np.abs(run.q - smooth.q).max(axis=-1)
-    assert 0.1 < run.t[run.converged][-1] < 0.18 and np.nanmax(error[run.converged]) < 25.0 * dt
-    assert np.nanmax(error) > 10.0 * np.nanmax(error[run.converged]) or run.diverged
-    assert not two.converged[-1, 0] and two.converged[-1, 1]
-    worlds = fb.Scene(rocker).batch(2, dt=dt)
-    worlds.reset(q=q, v=[v[2:], 0.0 * v[2:]])
-    worlds.step(steps=round(0.175 / dt))
-    assert worlds.converged.tolist() == [False, True]
+    run = fb.Scene(rocker).simulate(q, v[2:], duration=0.4, dt=dt)
+    assert run.converged.all() and np.abs(run.q - smooth.q).max() < 60.0 * dt
     held = crank.spanning().constrained(*(x.loop for x in crank.mechanism.loops))
     rows = fb.Scene(held).simulate(q, v, duration=0.4, dt=dt)
     assert rows.converged.all() and np.abs(rows.q - smooth.q).max() < 300.0 * dt

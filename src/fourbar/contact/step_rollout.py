@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..compile.program_cache import cached_program
 from ..expr import Program, select
 from ..functions.arguments import TAU, Q, U, V
 from ..functions.context import Context, recorded
 from ..functions.fingerprint import fingerprint
+from ..functions.followed import FollowedTree
 from ..functions.registry import flat
 from ..functions.rollout import GIVEN, NONE, Rollout, Step
-from ..functions.step_end import OBSERVED, Observation
+from ..functions.step_end import OBSERVED, Observation, StepEnd
 from ..functions.varying import VariedContext, argument_names
 from ..mechanism.mechanism import Mechanism
 from ..once import cached_property
 from ..spatial.linear import Vec
+from ..tree.cluster_tree import lower
 from ..tree.parameters import Parameter
 from .candidates import Spec
 from .contact_model import IMPULSE, LARGEST, ContactModel
@@ -80,37 +84,84 @@ def _time(count: Any, dt: Any) -> Any:
 
 
 class ContactStepEnd:
-    """The end of a step with contacts; see `StepEnd`."""
+    """The end of a step with contacts; see `StepEnd`. `inside` makes what it is in the robot's own velocities."""
 
-    def __init__(self, stepper: Stepper, found: dict[str, Any], count: Any) -> None:
-        self._stepper, self._found = stepper, found
+    def __init__(self, stepper: Stepper, found: dict[str, Any], count: Any, inside: Callable[[Any], StepEnd]) -> None:
+        self.stepper, self.found, self._inside = stepper, found, inside
         given = {name: x for name, x in stepper.c.given.items() if name not in found}
         self.now = stepper.c.with_values({**given, "q": tuple(found["q"]), "v": tuple(found["v"])})
         self.t = stepper.call(_time, count, stepper.dt)
         if stepper.implicit.is_driven:
-            self.now.given["tau"] = self._forces()
+            self.now.given["tau"] = driven(stepper, self.moving)
 
     @cached_property
     def moving(self) -> Context:
         """A recording at the start of the step, with its mean accelerations."""
-        c = self._stepper.c
-        return c.with_values({**c.given, "a": tuple(self._found["a"])})
+        c = self.stepper.c
+        return c.with_values({**c.given, "a": tuple(self.found["a"])})
+
+    @cached_property
+    def _own(self) -> StepEnd:
+        return self._inside(self)
+
+    @property
+    def own(self) -> StepEnd:
+        """The same in the robot's own velocities."""
+        return self._own
 
     @property
     def actuator_forces(self) -> list[Any]:
         """The forces of the actuators, means over the step."""
-        return self._stepper.implicit.acted(self.moving.accelerations("a"))
-
-    def _forces(self) -> tuple[Any, ...]:
-        """Forces of controls and actuators together, means over the step."""
-        c, call = self._stepper.c, self._stepper.call
-        driven = c.project(self._stepper.implicit.pulled(self.moving.accelerations("a")))
-        return tuple(flat([call(_sum, *both) for both in zip(c.by_cluster("tau"), driven, strict=True)]))
+        return self.stepper.implicit.acted(self.moving.accelerations("a"))
 
     @property
     def contacts(self) -> dict[str, Any]:
         """Gaps and forces of all contacts."""
-        return {name: self._found[name] for name in ("gap", "force")}
+        return {name: self.found[name] for name in ("gap", "force")}
+
+
+class OwnStepEnd:
+    """The end of a step that followed other velocities than the robot's own, in these; see `StepEnd`."""
+
+    def __init__(
+        self, end: ContactStepEnd, followed: FollowedTree, start: Context, tau: tuple[Any, ...] | None
+    ) -> None:
+        self._end, self.t = end, end.t
+        a = end.moving.accelerations("a")
+        given = {name: x for name, x in end.now.given.items() if name != "tau"}
+        given |= {} if tau is None else {"tau": tau}
+        self.moving = start.with_values(
+            {**given, "q": end.stepper.c.given["q"], "v": tuple(followed.own(start, end.stepper.c.velocities())),
+             "a": tuple(followed.own(start, a))}
+        )  # fmt: skip
+        v = tuple(followed.own(start, end.now.velocities()))
+        self.now = start.with_values({**given, "v": v})
+        if end.stepper.implicit.is_driven:
+            self.now.given["tau"] = driven(end.stepper, self.moving, a)
+
+    @property
+    def own(self) -> StepEnd:
+        """Itself."""
+        return self
+
+    @property
+    def actuator_forces(self) -> list[Any]:
+        """The forces of the actuators, means over the step."""
+        return self._end.actuator_forces
+
+    @property
+    def contacts(self) -> dict[str, Any]:
+        """Gaps and forces of all contacts."""
+        return self._end.contacts
+
+
+def driven(stepper: Stepper, c: Context, a: Any = None) -> tuple[Any, ...]:
+    """Forces of controls and actuators together, means over a step, on the velocities of a recording at its start; a
+    are the accelerations of the joints of all links, those of the recording if None.
+    """
+    pulled = stepper.implicit.pulled(c.accelerations("a") if a is None else a)
+    both = zip(c.by_cluster("tau"), c.project(pulled), strict=True)
+    return tuple(flat([stepper.call(_sum, *x) for x in both]))
 
 
 def _sum(a: Vec, b: Vec) -> Vec:
@@ -118,11 +169,17 @@ def _sum(a: Vec, b: Vec) -> Vec:
 
 
 class ContactRollout:
-    """The steps of rollouts of a mechanism: how they are recorded."""
+    """The steps of rollouts of a mechanism: how they are recorded.
 
-    def __init__(self, mechanism: Mechanism, spec: Spec, taken: Taken) -> None:
+    `mechanism` has the velocities that are followed, `robot` those that its user knows: controls, and what is
+    observed, are on the latter. Where loops are solved, the step says when they should be examined ("stop").
+    """
+
+    def __init__(self, mechanism: Mechanism, spec: Spec, taken: Taken, robot: Mechanism) -> None:
         self.spec, self.taken = spec._replace(numbers=taken.terrain), taken
         self.model = ContactModel.with_contacts(mechanism, self.spec)
+        self._robot = ContactModel.with_contacts(robot, self.spec)
+        self.followed = FollowedTree(lower(robot), self.model.cluster_tree)
         n = len(spec.candidates)
         self._sizes = {"tau": TAU.shape(self.model), "u": U.shape(self.model)}
         self.forces = {name: x for name in self._sizes if isinstance(x := getattr(taken, name), Force)}
@@ -134,6 +191,9 @@ class ContactRollout:
         self.numbers: dict[str, tuple[int, ...]] = {"dt": ()} | ({"friction": (n,)} if taken.friction else {})
         for some in (taken.which, taken.terrain):
             self.numbers |= {name: x.shape for name, x in zip(argument_names(some), some, strict=True)}
+        self.loops = len(self.followed.loops)
+        if self.loops:
+            self.numbers["usual"] = (self.loops,)
         self.records = {"residual": (), "residuals": (3,), "gap": (n,), "force": (n, 3)}
         if self.model.kept_rows:
             self.records["kept"] = (self.model.kept_rows,)
@@ -143,35 +203,58 @@ class ContactRollout:
 
     def write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
         """Record one step."""
-        acting, more = self._controls(recorder, given)
-        c = VariedContext.varied(self.model, recorder, {**given, **acting}, self.taken.which)
+        c = VariedContext.varied(self.model, recorder, given, self.taken.which)
+        acting, more = self._controls(c)
+        c.given |= acting
+        tau = c.given.get("tau")
+        if tau is not None and not self.followed.is_home:
+            c.given["tau"] = tuple(flat(self.followed.forces(c, tau)))
         step = stepper(c, self.spec)
         found: dict[str, Any] = {**rollout_step(step), **more}
         if self.taken.u != NONE:
             found["acting"] = c.given["u"]
+        if self.loops:
+            found["stop"] = (self.followed.growth(c, -1.0, Vec(given["usual"])),)
         if self.taken.observed:
-            end = ContactStepEnd(step, found, found["count"][0])
+            end = ContactStepEnd(step, found, found["count"][0], partial(self._inside, given, tau))
             found |= {OBSERVED + name: x.write(end) for name, x in self.taken.observed}
         return found
 
-    def _controls(self, recorder: Any, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _inside(self, given: dict[str, Any], tau: tuple[Any, ...] | None, end: ContactStepEnd) -> Any:
+        """The end of a step in the robot's own velocities."""
+        if self.followed.is_home:
+            return end
+        start = VariedContext.varied(self._robot, end.now.recorder, given, self.taken.which)
+        return OwnStepEnd(end, self.followed, start, tau)
+
+    def _controls(self, c: Context) -> tuple[dict[str, Any], dict[str, Any]]:
         """The controls that are part of the step, and what is kept of them."""
-        acting, kept = {}, {}
+        acting, kept, given, call = {}, {}, c.given, c.recorder.call
+        v = Vec(self.followed.robot_velocities(c)) if self.forces else Vec()
         for name, force in self.forces.items():
             (count,), (dt,) = given["count"], given["dt"]
-            new = recorder.call(_asked, force.function, count, dt, Vec(given["q"]), Vec(given["v"]))
+            new = call(_asked, force.function, count, dt, Vec(given["q"]), v)
             if self.period > 1:
-                new = recorder.call(_held, given["phase"][0], new, Vec(given[f"held_{name}"]))
+                new = call(_held, given["phase"][0], new, Vec(given[f"held_{name}"]))
                 kept[f"held_{name}"] = new
             acting[name] = tuple(new)
         if self.period > 1:
-            kept["phase"] = (recorder.call(_later, given["phase"][0], float(self.period)),)
+            kept["phase"] = (call(_later, given["phase"][0], float(self.period)),)
         return acting, kept
 
 
-def contact_rollout(mechanism: Mechanism, spec: Spec, taken: Taken) -> Rollout:
+def contact_rollout(mechanism: Mechanism, spec: Spec, taken: Taken, robot: Mechanism | None = None) -> Rollout:
     """Rollouts of a mechanism: state q, v, impulse, worst, late, count; controls tau and u as taken; numbers dt,
-    friction and parameters; records residual, gap, force, `acting` controls u, and observations."""
-    x = ContactRollout(mechanism, spec, taken)
-    key = (mechanism, spec, taken)
-    return Rollout(RolloutStep("contact_rollout", x.write, x.state, x.controls, x.numbers, x.records, key=key))
+    friction, parameters, and what is `usual` of loops; records residual, gap, force, `acting` controls u, and
+    observations. Controls and observations are those of `robot`, whose velocities may be others.
+    """
+    robot = mechanism if robot is None else robot
+    x = ContactRollout(mechanism, spec, taken, robot)
+    key = (mechanism, spec, taken, *(() if robot is mechanism else (robot,)))
+    given = (x.state, x.controls, x.numbers, x.records)
+    return Rollout(RolloutStep("contact_rollout", x.write, *given, stop=bool(x.loops), key=key))
+
+
+def first_state(shapes: Mapping[str, tuple[int, ...]], q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+    """The state of a step, by name, where a motion begins with q and v: nothing has acted, and nothing failed, yet."""
+    return {name: np.zeros(shape) for name, shape in shapes.items()} | {"q": q, "v": v, "late": np.array(-1.0)}

@@ -30,6 +30,10 @@ class RepeatedSteps:
         self._last: Now | None = None
         self._turn = 0
 
+    def is_for(self, motion: RolloutRun, records: Mapping[str, np.ndarray], every: int) -> bool:
+        """Whether it makes the steps of a motion, and records them in these arrays."""
+        return self.motion is motion and self._records is records and self._every == every
+
     def _room(self) -> list[np.ndarray]:
         """Arrays for the states of all samples, what became of them, and how many steps they have made."""
         state, status, made, _ = self.motion.now

@@ -260,23 +260,13 @@ class RolloutRun:
     ) -> None:
         step = rollout.step
         self._rollout, self._name = rollout, step.name
-        given = {**state, **numbers}
-        shapes = {**step.state, **step.numbers}
-        arrays = {name: np.asarray(x, float) for name, x in given.items()}
-        own = _leading(step.name, shapes, arrays, 0)
-        self.batch = _broadcast(step.name, own, batch)
+        self.batch, flat = as_samples(step.name, {**step.state, **step.numbers}, {**state, **numbers}, batch)
         self.n = math.prod(self.batch)
-        flat = {name: self._samples(arrays[name], shape) for name, shape in shapes.items()}
         self._numbers = rollout.known([flat[name] for name in step.numbers]) if step.numbers else []
         self._places = {name: (k, (*self.batch, *shape)) for k, (name, shape) in enumerate(step.state.items())}
         behind = np.zeros(self.n) if made is None else np.broadcast_to(np.asarray(made, float), self.n)
         first = int(behind.min(initial=np.inf)) if self.n else 0
         self.now = Now([flat[name] for name in step.state], np.full(self.n, float(RUNNING)), behind, first)
-
-    def _samples(self, array: np.ndarray, core: Shape) -> np.ndarray:
-        """An array with one axis for the samples before its core ones."""
-        wide = np.broadcast_to(array, (*self.batch, *array.shape[array.ndim - len(core) :]))
-        return np.require(wide.reshape(self.n, *wide.shape[len(self.batch) :]), requirements="A")
 
     @property
     def several(self) -> int:
@@ -324,7 +314,7 @@ class RolloutRun:
             there = array.shape[array.ndim - len(shape) - 1]
             if there < least:
                 raise ArgumentError(f"{self._name}: {name} has {there} rows, the steps asked for need {least}")
-            found.append(self._samples(array, (there, *shape)))
+            found.append(_samples(array, (there, *shape), self.batch))
         return found
 
     def advance(
@@ -378,17 +368,25 @@ class RolloutRun:
 
     def rolled(self, records: Mapping[str, np.ndarray], every: int) -> Rolled:
         """The outcome of the motion so far."""
-        now, rows = self.now, self.now.steps // every
-        ended = now.status != RUNNING
-        late = (np.arange(1, rows + 1) * every)[None] > now.made[ended, None]
-        kept = {}
-        for name, whole in records.items():
-            array = whole[:, :rows]
-            if ended.any():
-                array[ended] = np.where(late.reshape(*late.shape, *[1] * (array.ndim - 2)), np.nan, array[ended])
-            kept[name] = array.reshape((*self.batch, *array.shape[1:]))
-        made, status = (x.reshape(self.batch) for x in (now.made, now.status))
-        return Rolled(self.state, kept, now.steps, made.astype(int), status == DIVERGED, status == STOPPED)
+        return outcome(self.now, self.state, self.batch, records, every)
+
+
+def outcome(
+    now: Any, state: dict[str, np.ndarray], batch: Shape, records: Mapping[str, np.ndarray], every: int
+) -> Rolled:
+    """The outcome of a motion so far: records (n, rows, ...) with the leading axes of its batch, and NaN where a sample
+    had ended. `now` has `status`, `made` and `steps` as `Now` has them.
+    """
+    rows, ended = now.steps // every, now.status != RUNNING
+    late = (np.arange(1, rows + 1) * every)[None] > now.made[ended, None]
+    kept = {}
+    for name, whole in records.items():
+        array = whole[:, :rows]
+        if ended.any():
+            array[ended] = np.where(late.reshape(*late.shape, *[1] * (array.ndim - 2)), np.nan, array[ended])
+        kept[name] = array.reshape((*batch, *array.shape[1:]))
+    made, status = (x.reshape(batch) for x in (now.made, now.status))
+    return Rolled(state, kept, now.steps, made.astype(int), status == DIVERGED, status == STOPPED)
 
 
 class Interpreter:
@@ -448,6 +446,21 @@ class Interpreter:
             new = found[after]
             chosen[after] = np.where(valid.reshape(-1, *[1] * (new.ndim - 1)), new, before[name])
         return chosen
+
+
+def as_samples(
+    owner: str, shapes: Mapping[str, Shape], given: Mapping[str, Any], batch: Shape
+) -> tuple[Shape, dict[str, np.ndarray]]:
+    """The leading axes of arrays (..., *shape), which have at least those of `batch`, and the arrays (n, *shape)."""
+    arrays = {name: np.asarray(x, float) for name, x in given.items()}
+    whole = _broadcast(owner, _leading(owner, shapes, arrays, 0), batch)
+    return whole, {name: _samples(arrays[name], shape, whole) for name, shape in shapes.items()}
+
+
+def _samples(array: np.ndarray, core: Shape, batch: Shape) -> np.ndarray:
+    """An array with one axis for the samples of a batch before its core ones."""
+    wide = np.broadcast_to(array, (*batch, *array.shape[array.ndim - len(core) :]))
+    return np.require(wide.reshape(math.prod(batch), *wide.shape[len(batch) :]), requirements="A")
 
 
 def _broadcast(owner: str, *shapes: Shape) -> Shape:

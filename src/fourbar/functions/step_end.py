@@ -14,7 +14,8 @@ class StepEnd(Protocol):
 
     `now` is a recording at the state there, with the controls u, if there are any, and tau: all forces of controls and
     actuators on the independent velocities. `moving` is one with accelerations a. Steps that solve for velocities know
-    these only as means over the step: `moving` is then at the state where it began.
+    these only as means over the step: `moving` is then at the state where it began. Steps may follow other velocities
+    than the robot's own; `own` is in the latter.
     """
 
     t: Any
@@ -23,6 +24,11 @@ class StepEnd(Protocol):
     @property
     def moving(self) -> Any:
         """A recording with accelerations."""
+        ...
+
+    @property
+    def own(self) -> StepEnd:
+        """The same end in the robot's own velocities."""
         ...
 
     @property

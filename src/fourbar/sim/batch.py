@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Argument, to_array, to_count
+from ..compile.rollout_loop import DIVERGED
 from ..contact.candidates import OneOf, reported_gaps
 from ..contact.step_rollout import Taken
 from ..errors import ArgumentError, CoordinateError, unknown
 from ..functions.nan_reasons import wrong_coordinates
 from ..functions.rollout import GIVEN, NONE
 from ..functions.step_end import OBSERVED
+from ..system.system import System
 from .given_numbers import nominal, read_numbers, read_values
 from .in_place_worlds import InPlaceWorlds
+from .looped_worlds import LoopedWorlds
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators, is_positive
-from .toggles import near_toggles
 from .too_fast import too_fast
 
 if TYPE_CHECKING:
@@ -71,6 +73,7 @@ class Batch:
         self._shapes = {name: vars(self)[name].shape for name in _ARRAYS}
         self._may_be_apart = any(isinstance(x.geometry, OneOf) for x in scene.spec.candidates)
         self._standing: dict[bool, InPlaceWorlds] = {}  # by whether actuators act
+        self._looped: LoopedWorlds | None = None
         given = read_numbers(robot.mechanism, numbers, scene.grounds)
         self._parameters, self._terrain, self._called = given.which, given.terrain, tuple(given.of_robot)
         both = zip(given.every, given.values.values(), strict=True)
@@ -78,6 +81,8 @@ class Batch:
         self._number_shapes = {name: x.shape for name, x in self.numbers.items()}
         self._observed = read_observations(observe, scene.model)
         self._watch = scene.observer(self._parameters, self._observed)
+        looped = LoopedWorlds(scene, self._taken(False), self.q, self.v)
+        self._looped = looped if looped.loops else None
         self.observations = self._watch.observe(self.q, self.v, self._numbers(slice(None)))
 
     def _spread(self, name: str, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -114,7 +119,8 @@ class Batch:
             if (count := to_count(steps)) is None:
                 raise ArgumentError(f"step: steps={steps!r}: expected a whole number, at least 1")
             steps = count
-        if ids is not None or 1 in self.diverged.tobytes():
+        looped = self._looped
+        if ids is not None or 1 in self.diverged.tobytes() or (looped is not None and looped.any_away):
             self._step_some(np.arange(self.n)[self._which("step", ids)], tau, u, steps, threads)
             return
         arrays = self._arrays()
@@ -125,7 +131,7 @@ class Batch:
         moves_on = standing.advance(steps, threads)
         self._report_gaps()
         if not moves_on:
-            self._mark_diverged(np.flatnonzero(standing.status))
+            self._go_on(np.arange(self.n), standing, steps, threads)
 
     def _report_gaps(self) -> None:
         """Report an infinite gap where there is no contact point."""
@@ -136,7 +142,8 @@ class Batch:
         """All that a step reads and writes: state, reports, numbers."""
         state = (self.q, self.v, self.impulse, self.residual, self._count)
         reported = (self.gap, self.force, *self.observations.values())
-        return (*state, *reported, self.friction, *self.numbers.values())
+        usual = () if self._looped is None else (self._looped.samples.usual,)
+        return (*state, *reported, self.friction, *self.numbers.values(), *usual)
 
     def _settled(self) -> tuple[np.ndarray, ...]:
         """These arrays in a form that machine code can write, also where a user has put others in their place."""
@@ -147,14 +154,17 @@ class Batch:
                     raise ArgumentError(f"batch: {name} must have shape {shape}, got {some[name].shape}")
         return self._arrays()
 
-    def _placed(self, driven: bool, arrays: Sequence[np.ndarray]) -> InPlaceWorlds:
-        """Worlds in given arrays, with actuators that act or not."""
+    def _taken(self, driven: bool) -> Taken:
+        """What a step takes and reports, with actuators that act or not."""
+        return Taken(GIVEN, GIVEN if driven else NONE, True, self._parameters, self._observed, self._terrain)
+
+    def _placed(self, driven: bool, arrays: Sequence[np.ndarray], now: System | None = None) -> InPlaceWorlds:
+        """Worlds in given arrays, with actuators that act or not, in the velocities of `now` or the robot's own."""
         if driven:
             check_actuators(self.scene.robot)
         else:
             check_driven(self._observed, self.scene.robot.mechanism)
-        u = GIVEN if driven else NONE
-        rollout = self.scene.rolled(Taken(GIVEN, u, True, self._parameters, self._observed, self._terrain))
+        rollout = self.scene.chart(self._taken(driven), self.scene.robot if now is None else now).rollout
         names = ["gap", "force", *(OBSERVED + name for name in self.observations)]
         end = _STATE + len(names)
         reported = dict(zip(names, arrays[_STATE:end], strict=True))
@@ -171,19 +181,69 @@ class Batch:
 
     def _step_some(self, worlds: np.ndarray, tau: Any, u: Any, steps: int, threads: int | None) -> None:
         """Steps of some worlds, of which those that have diverged stay where they are."""
-        stays, arrays = self.diverged[worlds], self._settled()
+        stays = self.diverged[worlds]
         going = worlds[~stays]
-        standing = self._placed(u is not None, [x[going] for x in arrays])
-        self._drive(standing, len(worlds), tau, u, None if len(going) == len(worlds) else ~stays)
+        if self._looped is not None:
+            self._looped.come_back(going, self.q, self.v)
         self.residual[worlds[stays]] = np.inf
-        if not len(going):
+        held = {"tau": tau, **({} if u is None else {"u": u})}
+        sizes = {"tau": self.scene.robot.nv, "u": self.scene.robot.nu}
+        rows = {name: np.zeros((len(worlds), sizes[name])) for name in held}
+        for name, x in held.items():
+            rows[name][...] = 0.0 if x is None else self._rows("step", name, x, sizes[name], len(worlds))
+        self._advance_some(going, {name: x[~stays] for name, x in rows.items()}, steps, threads)
+
+    def _advance_some(
+        self, worlds: np.ndarray, controls: dict[str, np.ndarray], steps: int, threads: int | None
+    ) -> None:
+        """Steps of some worlds under controls (m, size), each in its velocities."""
+        looped = self._looped
+        if looped is None or not looped.any_away:
+            self._advance_group(worlds, 0, controls, steps, threads)
             return
+        chart = looped.samples.chart[worlds]
+        for k in np.unique(chart):
+            some = {name: x[chart == k] for name, x in controls.items()}
+            self._advance_group(worlds[chart == k], int(k), some, steps, threads)
+
+    def _advance_group(
+        self, worlds: np.ndarray, k: int, controls: dict[str, np.ndarray], steps: int, threads: int | None
+    ) -> None:
+        """Steps of some worlds in the velocities of chart number k."""
+        if not len(worlds):
+            return
+        arrays, looped = self._settled(), self._looped
+        some = [x[worlds] for x in arrays]
+        if looped is not None and k:
+            some[1] = looped.followed_velocities(worlds)
+        standing = self._placed("u" in controls, some, None if looped is None else looped.table.charts[k].now)
+        for name, target in standing.controls.items():
+            target[...] = controls[name]
         moves_on = standing.advance(steps, threads)
         for mine, x in zip(arrays, standing.written, strict=False):
-            mine[going] = x
+            mine[worlds] = x
+        if looped is not None and k:
+            self.v[worlds] = looped.show(worlds, self.q, some[1])
         self._report_gaps()
         if not moves_on:
-            self._mark_diverged(going[standing.status != 0.0])
+            self._go_on(worlds, standing, steps, threads)
+
+    def _go_on(self, worlds: np.ndarray, standing: InPlaceWorlds, steps: int, threads: int | None) -> None:
+        """What becomes of worlds after steps in which some stopped: those whose loops need other velocities, or a
+        closer look, make the steps that are left; the others have diverged.
+        """
+        diverged = standing.status == DIVERGED
+        late = np.zeros(len(worlds), bool)
+        if self._looped is not None:
+            late = self._looped.can_go_on(worlds, standing.status, self.q, self.v)
+            self.v[worlds[late]] = self._looped.show(worlds[late], self.q)
+        self._mark_diverged(worlds[diverged & ~late])
+        for made in np.unique(standing.made[late & (standing.made < steps)]):
+            own = late & (standing.made == made)
+            before = self.residual[worlds[own]].copy()
+            controls = {name: x[own] for name, x in standing.controls.items()}
+            self._advance_some(worlds[own], controls, steps - int(made), threads)
+            self.residual[worlds[own]] = np.maximum(self.residual[worlds[own]], before)
 
     def _mark_diverged(self, lost: np.ndarray) -> None:
         """Mark worlds that have diverged."""
@@ -208,6 +268,8 @@ class Batch:
             new_v[...] = self._finite("v", v, new_v)
         self.scene.kept.check(new_q, new_v)
         self.q[which], self.v[which] = new_q, new_v
+        if self._looped is not None:
+            self._looped.begin(np.arange(self.n)[which], self.q, self.v)
         for array in (self.impulse, self.residual, self.force, self.diverged, self._count):
             array[which] = 0
         self.gap[which] = np.nan
@@ -273,6 +335,8 @@ class Batch:
 
     @property
     def converged(self) -> np.ndarray:
-        """Whether all steps of the last call were solved to the tolerance, for each world, which is at no toggle
-        position of a loop now."""
-        return (self.residual <= self.scene.spec.tolerance) & ~near_toggles(self.scene.robot, self.q)
+        """Whether all steps of the last call were solved to the tolerance, for each world, which has come to no toggle
+        position of a loop that it could not pass.
+        """
+        found = self.residual <= self.scene.spec.tolerance
+        return found if self._looped is None else found & ~np.isfinite(self._looped.samples.stuck)

@@ -18,6 +18,7 @@ import numpy as np
 from ..arrays import Argument, to_array
 from ..edit.coordinates import coordinates, gathered_velocity
 from ..errors import ArgumentError, FourbarError
+from ..functions.followed import GROWN, is_solved
 from ..joints.base import Joint
 from ..joints.euclidean import FlatJoint
 from ..linalg import pick, smallest
@@ -26,7 +27,6 @@ from ..system.system import System
 from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
 
-GROWN = 1.5  # growth of a joint's velocity, since loops were last examined, at which they are examined again
 POOR = 0.3  # the conditioning σ_min(K_d) / σ_min(K), at most 1, below which other joints are considered
 _MIXED = 0.1  # and below which joints such as balls may be independent in part, for which steps are not compiled
 _BETTER = 2.0  # and how much better these must be
@@ -39,7 +39,7 @@ def _implicit(robot: System) -> Iterator[tuple[Cluster, LoopEmbedding, slice]]:
     for cluster in robot.model.cluster_tree.clusters:
         tie, start = cluster.embedding, at
         at += tie.nq
-        if isinstance(tie, LoopEmbedding) and not tie.explicit and tie.nv and tie.rows:
+        if isinstance(tie, LoopEmbedding) and is_solved(tie):
             yield cluster, tie, slice(start, at)
 
 
@@ -59,14 +59,6 @@ def _hold(K: np.ndarray, dependent: tuple[int, ...]) -> np.ndarray:
 def is_moving(robot: System) -> bool:
     """Whether loops are solved during motion."""
     return any(True for _ in _implicit(robot))
-
-
-def holds(robot: System, q: np.ndarray) -> np.ndarray:
-    """How well independent velocities determine loops (n) at configurations (n, nq): of the worst one, at most 1."""
-    found = np.ones(len(q))
-    for _, tie, K in _loops(robot, q):
-        found = np.fmin(found, _hold(K, tie.dependent))
-    return found
 
 
 def _others(robot: System, cluster: Cluster, tie: LoopEmbedding, K: np.ndarray, poor: float) -> list[str]:
@@ -178,6 +170,13 @@ class Charts:
     def sizes(self, q: np.ndarray) -> np.ndarray:
         """The velocities of all joints (..., n) per unit velocity."""
         return np.abs(self.now.expand_velocity(q[..., None, :], np.eye(self.now.nv))).max(axis=-2)
+
+    def holds(self, q: np.ndarray) -> np.ndarray:
+        """How well the velocities in use determine loops (n) at configurations (n, nq): of the worst one, at most 1."""
+        found = np.ones(len(q))
+        for _, tie, K in self._loops(q):
+            found = np.fmin(found, _hold(K, tie.dependent))
+        return found
 
     def better(self, q: np.ndarray, w: np.ndarray, poor: float) -> np.ndarray | None:
         """Switch velocities in loops whose conditioning is below `poor`; w in the new ones, or None if nothing

@@ -15,11 +15,14 @@ from ..compile.rollout_loop import DIVERGED, RUNNING
 from ..system.constrained.robot import Constrained
 from ..system.system import System
 from .applied_forces import Acting
-from .compiled_stepper import Chart, CompiledStepper, ControlRows, Samples, kept_chart
+from .chart_table import Chart, ChartedSamples
+from .charted_run import AskedSteps
+from .charts import Charts
+from .compiled_stepper import CompiledStepper, ControlRows, kept_chart
 from .constrained import follower_of
 from .constrained_step import constrained_rollout
 from .runge_kutta import SimulatedState, diverged
-from .runge_kutta_step import Followed, ForceLaw
+from .runge_kutta_step import ForceLaw
 
 
 class ConstrainedStepper(CompiledStepper):
@@ -34,34 +37,34 @@ class ConstrainedStepper(CompiledStepper):
 
     def _chart(self, now: System) -> Chart:
         def make() -> Chart:
-            return Chart(Followed(now, now), constrained_rollout(self._held, self.law), [])
+            return Chart(now, constrained_rollout(self._held, self.law), [])
 
         return kept_chart(self._held, (now, self.law), make)
 
     def advance(self, count: int, rows: ControlRows, threads: int | None) -> None:
         """Make some steps with forces that are given, none of them longer than the rows last."""
-        end = self.steps + count
+        asked = AskedSteps(self.steps + count, rows.given, self._into, rows.hold, self.every, threads)
         super().advance(count, rows, threads)
-        self._now = (self._repeated(self.now, end, rows, threads), end)
+        self.motion.now = self._repeated(self.now, asked, rows)
 
-    def _repeated(self, s: Samples, end: int, rows: ControlRows, threads: int | None) -> Samples:
+    def _repeated(self, s: ChartedSamples, asked: AskedSteps, rows: ControlRows) -> ChartedSamples:
         """The samples after those whose step gave no state have made it another way, and caught up."""
+        motion = self.motion
         while True:
-            failed = (s.status == DIVERGED) & ~self._start_lost & (self._retried != s.made)
+            failed = (s.status == DIVERGED) & ~motion.lost_at_start & (motion.retried != s.made)
             if not failed.any():
                 return s
             s = s.copied()
-            self._motion = None
+            motion.start_anew()
             for made in np.unique(s.made[failed]):
                 self._step_anew(s, np.flatnonzero(failed & (s.made == made)), int(made), rows)
-            late = failed & (s.status == RUNNING) & (s.made < end)
-            self._some(s, 0, np.flatnonzero(late), end, rows, threads)
+            motion.catch_up(s, 0, np.flatnonzero(failed & (s.status == RUNNING) & (s.made < asked.end)), asked)
 
-    def _step_anew(self, s: Samples, ids: np.ndarray, made: int, rows: ControlRows) -> None:
+    def _step_anew(self, s: ChartedSamples, ids: np.ndarray, made: int, rows: ControlRows) -> None:
         """One step of some samples by `ConstrainedFollower`; those that have no state after it stay as they are."""
-        self._retried[ids] = made
+        self.motion.retried[ids] = made
         which: Any = ids if self.batch else int(ids[0])  # of one sample, errors are raised
-        now = SimulatedState(s.q[which], s.v[which], s.lost[which])
+        now = SimulatedState(*(s.state[name][which] for name in ("q", "v", "lost")))
         held = self._controls(s, ids, made, rows, now)
         robots = self._robots(which)
 
@@ -77,11 +80,14 @@ class ConstrainedStepper(CompiledStepper):
         found = {"q": after.q, "v": after.v, "lost": np.asarray(after.lost)}
         found |= {f"held_{name}": held[name] for name in self.law.asked}
         for name, x in found.items():
-            fresh = x.reshape(len(ids), *getattr(s, name).shape[1:])[valid]
-            getattr(s, name)[done] = fresh
+            fresh = x.reshape(len(ids), *s.state[name].shape[1:])[valid]
+            s.state[name][done] = fresh
             if (made + 1) % self.every == 0:
                 self._rows[name][(made + 1) // self.every, done] = fresh
         s.made[done], s.status[done] = made + 1, RUNNING
+        counts = {"n": made + 1, "since": (made + 1) % self.law.period}
+        for name in counts.keys() & s.state.keys():
+            s.state[name][done] = counts[name]
 
     def _robots(self, which: Any) -> Any:
         """The functions of the robot with the parameters of some samples."""
@@ -92,7 +98,7 @@ class ConstrainedStepper(CompiledStepper):
         )
 
     def _controls(
-        self, s: Samples, ids: np.ndarray, made: int, rows: ControlRows, now: SimulatedState
+        self, s: ChartedSamples, ids: np.ndarray, made: int, rows: ControlRows, now: SimulatedState
     ) -> dict[str, np.ndarray]:
         """The controls of a step of some samples, by name."""
         shape, found = now.v.shape[:-1], {}
@@ -100,9 +106,9 @@ class ConstrainedStepper(CompiledStepper):
             found[name] = x[ids, min(made // rows.hold, x.shape[1] - 1)]
         for name, traced in self.law.asked.items():
             begins = made % self.law.period == 0
-            found[name] = traced(made * self.dt, now.q, now.v) if begins else getattr(s, f"held_{name}")[ids]
+            found[name] = traced(made * self.dt, now.q, now.v) if begins else s.state[f"held_{name}"][ids]
         return {name: x.reshape(*shape, -1) for name, x in found.items()}
 
-    def _explained(self, state: SimulatedState, now: System, t: float, force: Any, ids: np.ndarray) -> None:
+    def _explained(self, state: SimulatedState, charts: Charts, t: float, force: Any, ids: np.ndarray) -> None:
         """Look at the forces once more; the step was repeated already, and said why it failed."""
         force(t, state.q, state.v, ids)

@@ -17,13 +17,14 @@ from ..functions.step_end import OBSERVED
 from ..representation import counted
 from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import SimulationWarning
+from .charted_run import ChartedRepeats, ChartedRun, repeated_steps
 from .charts import read_answer
 from .not_finite import NotFinite
 from .read_arguments import check_progress
 from .record_room import check_room
 from .results import Recorded
 from .run_plots import Plotted
-from .toggles import at_toggles, toggle_advice
+from .toggles import toggle_advice
 from .too_fast import too_fast
 
 if TYPE_CHECKING:
@@ -169,8 +170,9 @@ class RunningContacts:
     """A motion under way, in machine code; its records have time as the first axis."""
 
     def __init__(
-        self, caller: str, scene: Scene, motion: RolloutRun, wanted: MotionRequest, observed: dict[str, np.ndarray]
-    ) -> None:
+        self, caller: str, scene: Scene, motion: RolloutRun | ChartedRun, wanted: MotionRequest,
+        observed: dict[str, np.ndarray],
+    ) -> None:  # fmt: skip
         self.caller, self.scene, self.motion = caller, scene, motion
         self.dt, self.steps, self.every = wanted.dt, wanted.steps, wanted.every
         self._start, self._observed, self._threads = motion.state, observed, wanted.threads
@@ -182,11 +184,11 @@ class RunningContacts:
         self._whole = self.steps - self.steps % self.every  # the steps whose records go into rows
         self.not_finite = NotFinite()
 
-    def repeated(self) -> RepeatedSteps:
+    def repeated(self) -> RepeatedSteps | ChartedRepeats:
         """Its steps with controls that are asked for again and again."""
-        return RepeatedSteps(self.motion, self._rows, self.every, self._threads)
+        return repeated_steps(self.motion, self._rows, self.every, self._threads)
 
-    def advance(self, count: int, controls: list[np.ndarray], hold: int, repeated: RepeatedSteps | None = None) -> None:
+    def advance(self, count: int, controls: list[np.ndarray], hold: int, repeated: Any = None) -> None:
         """Some steps; the last of all is recorded too."""
         before = max(0, min(count, self._whole - self.motion.now.steps))
         if before and repeated is not None:
@@ -235,11 +237,7 @@ class RunningContacts:
         whole = {name: np.concatenate([x[None], records[name]]) for name, x in first.items()}
         gap, force = reported_gaps(whole["gap"]), whole["force"]
         contacts = Contacts(self.scene.contacts, gap, force, (force != 0.0).any(axis=-1))
-        stuck = at_toggles(self.scene.robot, whole["q"])
-        since = np.broadcast_to(t[np.argmax(stuck, axis=0)], batch)
-        warn_of(self.caller, np.asarray(stuck.any(axis=0)), since, "came to a toggle position of a loop",
-             toggle_advice(self.scene.robot))  # fmt: skip
-        good = (whole["worst"] <= self.scene.spec.tolerance) & ~stuck
+        good = (whole["worst"] <= self.scene.spec.tolerance) & ~self._stuck(t)
         last = (rolled.state["q"], rolled.state["v"])
         fast = too_fast(self.scene, whole["v"], self.dt)
         when = np.broadcast_to(t[np.argmax(fast, axis=0)], batch)
@@ -251,6 +249,16 @@ class RunningContacts:
             t, whole["q"], whole["v"], contacts, whole["residual"], whole["worst"], good, rolled.diverged, last, by_law,
             self.scene, whole.get("acting"), {x: whole[OBSERVED + x] for x in self._observed}, whole.get("kept"), fast,
         )  # fmt: skip
+
+    def _stuck(self, t: np.ndarray) -> np.ndarray:
+        """Whether samples (n, ...) are, or were, at a toggle position that they could not pass at times (n)."""
+        batch = self.motion.batch
+        if not isinstance(self.motion, ChartedRun):
+            return np.zeros((len(t), *batch), bool)
+        since = (self.motion.now.stuck * self.dt).reshape(batch)
+        warn_of(self.caller, np.isfinite(since), since, "came to a toggle position of a loop",
+             toggle_advice(self.scene.robot))  # fmt: skip
+        return t.reshape(-1, *[1] * len(batch)) >= since - 0.5 * self.dt
 
     def _warn(self, rolled: Rolled) -> None:
         name, late = self.caller, rolled.state["late"]

@@ -19,7 +19,7 @@ class InPlaceWorlds:
 
     `state` are q, v, impulses, the largest residual of a call, and counts of steps; `reported`, by name, what else the
     last step writes (together they are `written`); `numbers` friction and parameters. `controls` (n, size) by name are
-    held. After `advance`, `status` is 0 for each world that moves on; any other has kept its last finite state.
+    held. After `advance`, `status` is 0 for each world that moves on, and `made` how many steps it has made.
     """
 
     def __init__(
@@ -40,9 +40,9 @@ class InPlaceWorlds:
         never, nothing = np.full(n, -1.0), np.zeros(n)
         rows = {name: np.zeros((n, 1, *shape)) for name, shape in step.controls.items()}
         self.controls = {name: x[:, 0] for name, x in rows.items()}
-        self.status = np.zeros(n)
+        self.status, self.made = np.zeros(n), np.zeros(n)
         brought = [q, v, impulse, nothing, never, count, np.full(n, dt), *numbers, nothing, nothing]
-        taken = [q, v, impulse, worst, np.empty(n), count, self.status, np.empty(n)]
+        taken = [q, v, impulse, worst, np.empty(n), count, self.status, self.made]
         self._arrays = (brought, [*rows.values()], taken, [x[:, None] for x in reported.values()])
         self._runner = rollout.runner(n == 1, tuple(reported))
         self._request = _request(1)

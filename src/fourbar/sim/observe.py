@@ -50,9 +50,15 @@ class OfMethod:
         return known[self]
 
     def write(self, end: StepEnd) -> list[Any]:
-        """The entries of its result."""
-        c = end.moving if "a" in METHODS[self.name].arguments else end.now
-        return list(self._outputs(c)[0][2])
+        """The entries of its result: those per velocity of the robot are on its own velocities."""
+        _, shape, found = self._at(end)
+        if end.now.nv in shape and end.own is not end:
+            _, shape, found = self._at(end.own)
+        return list(found)
+
+    def _at(self, end: StepEnd) -> Any:
+        """Name, shape and entries of its result."""
+        return self._outputs(end.moving if "a" in METHODS[self.name].arguments else end.now)[0]
 
     def _outputs(self, c: Context) -> Any:
         own = METHODS[self.name]
@@ -146,7 +152,8 @@ class OfJoints:
 
     def write(self, end: StepEnd) -> list[Any]:
         """Its entries."""
-        return list(end.now.given.get("tau", (0.0,) * end.now.nv))
+        now = end.own.now
+        return list(now.given.get("tau", (0.0,) * now.nv))
 
 
 @dataclass(frozen=True)
@@ -176,7 +183,7 @@ class OfFunction:
 
     def write(self, end: StepEnd) -> list[Any]:
         """Its entries."""
-        c = end.now
+        c = end.own.now
         return list(c.recorder.call(symbols, self.traced.function, end.t, Vec(c.given["q"]), Vec(c.given["v"])))
 
 

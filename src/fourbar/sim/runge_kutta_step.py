@@ -16,9 +16,10 @@ import numpy as np
 
 from ..algorithms.energy import add
 from ..errors import ArgumentError
-from ..expr import Expr, maximum, select
+from ..expr import Expr, select
 from ..functions import actuator_recording as actuation
 from ..functions.context import Context
+from ..functions.followed import FollowedTree
 from ..functions.methods.dynamics import accelerations
 from ..functions.methods.passive import passive_parts, power_lost
 from ..functions.registry import flat
@@ -28,9 +29,7 @@ from ..joints.euclidean import FlatJoint
 from ..spatial.linear import Vec
 from ..system.system import System
 from ..tree.clusters import split
-from ..tree.embedding import LoopEmbedding
 from ..tree.parameters import Parameter
-from .charts import GROWN
 
 
 @dataclass(frozen=True)
@@ -144,22 +143,14 @@ class Followed(NamedTuple):
     now: System
 
     @property
+    def trees(self) -> FollowedTree:
+        """Their cluster trees."""
+        return FollowedTree(self.robot.model.cluster_tree, self.now.model.cluster_tree)
+
+    @property
     def loops(self) -> list[int]:
         """The velocities of all joints, by number, of the loops that are solved while moving."""
-        tree = self.now.model.cluster_tree
-        first = tree.spanning_tree.first_v
-        return [
-            first[link] + k
-            for cluster in tree.clusters
-            if is_solved(cluster.embedding)
-            for link in cluster.links
-            for k in range(tree.moving[link].joint.nv)
-        ]
-
-
-def is_solved(tie: Any) -> bool:
-    """Whether the loops of a cluster are solved while it moves."""
-    return isinstance(tie, LoopEmbedding) and not tie.explicit and bool(tie.nv) and bool(tie.rows)
+        return self.trees.loops
 
 
 class Pass(NamedTuple):
@@ -200,21 +191,6 @@ def _onward(now: Pass, v0: Any, rates: tuple[Any, Any, Any], dt: Any) -> tuple[A
 def _time(n: Any, number: Any, dt: Any) -> Any:
     """The time of a pass of step n."""
     return (n + select(number < 0.5, 0.0, select(number > 2.5, 1.0, 0.5))) * dt
-
-
-def _worst(stop: Any, sizes: Any, usual: Any) -> Any:
-    """The largest excess of the joint velocities, for unit velocities, over `GROWN` times the usual ones."""
-    for x, known in zip(sizes, usual, strict=True):
-        stop = maximum(stop, x - GROWN * known)
-    return stop
-
-
-def _size(row: Any) -> Any:
-    """The largest entry of a row."""
-    size: Any = 0.0
-    for x in row:
-        size = maximum(size, maximum(x, -x))
-    return size
 
 
 class RungeKuttaStage:
@@ -276,59 +252,19 @@ class RungeKuttaStage:
             t = c.recorder.call(_time, given["n"], now.number, given["dt"])
             own = Commands(self.law.torque, "torque", self.followed.robot.nv)
             tau = c.recorder.call(own, t, now.q, Vec(self.robot_velocities(c)))
-        total = self._followed(c, (0.0,) * self.followed.robot.nv if tau is None else tau)
+        total = self.followed.trees.forces(c, (0.0,) * self.followed.robot.nv if tau is None else tau)
         if "u" not in c.given:
             return total
         driven = c.project(actuation.joint_forces(c))
         return [c.recorder.call(add, *both) for both in zip(total, driven, strict=True)]
 
-    def _followed(self, c: Context, tau: Any) -> list[Any]:
-        """Forces on the robot's own velocities as those on the velocities that are followed, by cluster."""
-        if self.followed.now is self.followed.robot:
-            return list(split(self.clusters, tau, "nv"))
-        links = self.model.cluster_tree.moving
-        spread: list[list[Any]] = [[0.0] * link.joint.nv for link in links]
-        place = [(i, k) for i, link in enumerate(links) for k in range(link.joint.nv)]
-        for force, (column, scale) in zip(tau, own_columns(self.followed.robot), strict=True):
-            i, k = place[column]
-            spread[i][k] = force if scale == 1.0 else c.recorder.call(_scaled, force, 1.0 / scale)
-        return c.project([Vec(x) for x in spread])
-
     def robot_velocities(self, c: Context) -> list[Any]:
         """The robot's own velocities."""
-        if self.followed.now is self.followed.robot:
-            return list(c.given["v"])
-        every = flat(c.velocities())
-        found = [(every[column], scale) for column, scale in own_columns(self.followed.robot)]
-        return [x if scale == 1.0 else c.recorder.call(_scaled, x, 1.0 / scale) for x, scale in found]
+        return self.followed.trees.robot_velocities(c)
 
     def _stop(self, c: Context, now: Pass, given: dict[str, Any]) -> Any:
         """Above zero where a loop should be looked at closely."""
-        sizes = [
-            c.recorder.call(_size, row)
-            for cluster, e in zip(self.clusters, c.expanded, strict=True)
-            if e is not None and is_solved(cluster.embedding)
-            for block in e.G
-            for row in block
-        ]
-        return c.recorder.call(_worst, now.stop, Vec(sizes), given["usual"]) if sizes else now.stop
-
-
-def _scaled(x: Any, factor: Any) -> Any:
-    return x * factor
-
-
-def own_columns(robot: System) -> list[tuple[int, float]]:
-    """The columns of the independent velocities among those of all joints, with their scales."""
-    tree = robot.model.cluster_tree
-    found = []
-    for cluster in tree.clusters:
-        first = tree.spanning_tree.first_v
-        columns = [first[i] + k for i in cluster.links for k in range(tree.moving[i].joint.nv)]
-        tie = cluster.embedding
-        chosen = tie.independent if isinstance(tie, LoopEmbedding) else [(j, 1.0) for j in range(len(columns))]
-        found += [(columns[j], scale) for j, scale in chosen]
-    return found
+        return self.followed.trees.growth(c, now.stop, given.get("usual"))
 
 
 class RungeKutta:

@@ -15,16 +15,19 @@ from ..contact.candidates import Spec
 from ..contact.contact_model import ContactModel, compiled_step, rows
 from ..contact.contact_points import compiled_points
 from ..contact.laws import Law, Rigid
-from ..contact.step_rollout import Force, Taken, contact_rollout
+from ..contact.step_rollout import Force, Taken, contact_rollout, first_state
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, CoordinateError, unknown, warn
+from ..functions.followed import FollowedTree
 from ..functions.nan_reasons import wrong_coordinates
-from ..functions.rollout import GIVEN, NONE
+from ..functions.rollout import GIVEN, NONE, RolloutRun
 from ..io.mesh_hulls import hull_of
 from ..once import cached_property, recently_made
 from ..system.system import System
 from .applied_forces import SimulationWarning
 from .batch import Batch
+from .chart_table import Chart
+from .charted_run import ChartedRun
 from .constrained import Kept
 from .contact_run import ContactRun, Driver, MotionRequest, RunningContacts, Stepped, asked
 from .given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, check_friction, read_numbers
@@ -279,33 +282,34 @@ class Scene(Staged, SceneRepresentation):
         return q, v
 
     @cached_property
-    def _rollouts(self) -> dict[Taken, Any]:
-        """The machine code of rollouts, by what they take."""
-        return {}
-
-    @cached_property
-    def _observers(self) -> dict[Any, Any]:
+    def _rollouts(self) -> dict[tuple[Taken, System], Any]:
+        """The machine code of rollouts, by what they take and the velocities that they follow."""
         return {}
 
     def observer(self, *given: Any) -> Any:
         """The observer of starts of motions, for parameters that are given and observations."""
         return kept_observer(self._observers, Observer, self.model, *given)
 
-    def rolled(self, taken: Taken) -> Any:
-        """Rollouts with given inputs and observations."""
-        make = partial(contact_rollout, self.robot.mechanism, self.spec, taken)
-        return recently_made(self._rollouts, taken, make, lambda x: x.is_traced)
+    @cached_property
+    def _observers(self) -> dict[Any, Any]:
+        return {}
+
+    def chart(self, taken: Taken, now: System) -> Chart:
+        """Rollouts with given inputs and observations, in the velocities of `now`."""
+        make = partial(contact_rollout, now.mechanism, self.spec, taken, self.robot.mechanism)
+        rollout = recently_made(self._rollouts, (taken, now), make, lambda x: x[0].is_traced)
+        return Chart(now, rollout, FollowedTree(self.robot.model.cluster_tree, now.model.cluster_tree).loops)
 
     def _started(
         self, name: str, q: Any, v: Any, dt: float, taken: Taken, friction: Any, numbers: GivenNumbers, batch: Any
-    ) -> Any:
+    ) -> RolloutRun | ChartedRun:
         """A motion at its beginning."""
-        rollout = self.rolled(taken)
+        home = self.chart(taken, self.robot)
         q, v = self.read_state(name, q, v)
-        state = {"q": q, "v": v, "impulse": np.zeros(self.n_impulses), "worst": 0.0, "late": -1.0, "count": 0.0}
-        state |= {name: np.zeros(shape) for name, shape in rollout.step.state.items() if name not in state}
+        state = first_state(home.rollout.step.state, q, v)
         given = {"dt": dt, **({} if friction is None else {"friction": friction}), **numbers.values}
-        return rollout.start(state, given, batch)
+        charted = partial(ChartedRun, self.robot, partial(self.chart, taken))
+        return (charted if home.loops else home.rollout.start)(state, given, batch)
 
     def _made(self, name: str, q: Any, v: Any, wanted: MotionRequest) -> ContactRun:
         """A motion, made in one go."""

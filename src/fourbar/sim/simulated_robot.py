@@ -88,7 +88,7 @@ class CompiledRun:
         look = self.controls.not_finite.look
         found = np.zeros_like(v) if law.torque is None else look("torque", t, np.asarray(law.torque(t, q, v)), q, v)
         step = int(t / self.stepper.dt + 0.25)
-        acting = {name: getattr(now, f"held_{name}")[ids] for name in law.asked}
+        acting = {name: now.state[f"held_{name}"][ids] for name in law.asked}
         for name in law.asked:  # what is held may be of the period before
             self.controls.look(name, t, np.asarray(self.controls.every[name](t, q, v)), q, v)
         for name, x in self._rows.items():

@@ -15,7 +15,7 @@ from ..functions.methods.dynamics import accelerations
 from ..functions.methods.passive import passive_parts
 from ..functions.registry import flat
 from ..functions.rollout import Rollout, Step
-from ..functions.step_end import OBSERVED, Observation
+from ..functions.step_end import OBSERVED, Observation, StepEnd
 from ..functions.varying import VariedContext, argument_names
 from ..once import cached_property, recently_made
 from ..spatial.linear import Vec
@@ -33,6 +33,11 @@ class Start:
         self.now = self.moving = c.with_values(
             {**c.given, "a": still, "tau": still, "u": (float("nan"),) * len(c.actuators)}
         )
+
+    @property
+    def own(self) -> StepEnd:
+        """Itself."""
+        return self
 
     @property
     def actuator_forces(self) -> list[Any]:
@@ -101,6 +106,11 @@ class Present:
         if self._law.passive:
             tau = [c.recorder.call(add, *both) for both in zip(tau, passive_parts(c), strict=True)]
         return c.with_values({**c.given, "a": tuple(flat(accelerations(c, c.velocities(), tau, c.gravity)))})
+
+    @property
+    def own(self) -> StepEnd:
+        """Itself."""
+        return self
 
     @property
     def actuator_forces(self) -> list[Any]:

@@ -12,13 +12,13 @@ import numpy as np
 
 from ..arrays import Argument, batch_shape
 from ..errors import ArgumentError
+from ..functions.followed import GROWN, is_solved
 from ..functions.varying import argument_names
 from ..sim.applied_forces import acting_on, warn_of_contacts, with_passive
-from ..sim.charts import GROWN
 from ..sim.given_numbers import are_passive, read_numbers, refuse_dry_friction, which_numbers
 from ..sim.in_chunks import control_core
 from ..sim.read_arguments import check_actuators, check_closed, read_counts, read_period, read_steps
-from ..sim.runge_kutta_step import GIVEN, NONE, Followed, ForceLaw, Traced, is_solved
+from ..sim.runge_kutta_step import GIVEN, NONE, Followed, ForceLaw, Traced
 from ..sim.stage_function import StageRecording
 from ..system.system import System
 from ..tree.parameters import Parameter

@@ -1,0 +1,146 @@
+"""The velocities in which samples are followed whose loops may need others than the robot's own, each on its own
+account.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..functions.followed import GROWN
+from ..functions.rollout import Rollout
+from ..once import cached_property
+from ..system.system import System
+from .charts import POOR, Charts, noted
+
+_AT_TOGGLE = 0.03  # the conditioning of independent velocities, at most 1, below which steps cannot be trusted
+
+
+class Chart(NamedTuple):
+    """A robot in some independent velocities, its steps, and the velocities of loops that are watched, by number."""
+
+    now: System
+    rollout: Rollout
+    loops: Sequence[int]
+
+
+class ChartedSamples(NamedTuple):
+    """All samples: their `state` (n, ...) by name, v in the velocities of the chart of number `chart` (n); what is
+    `usual` of loops (n, loops); after how many steps a loop came so near to a toggle position that no other velocities
+    helped, infinite if never (`stuck`); what became of each, and how many steps it has made; the steps since the start.
+    """
+
+    state: dict[str, np.ndarray]
+    usual: np.ndarray
+    chart: np.ndarray
+    stuck: np.ndarray
+    status: np.ndarray
+    made: np.ndarray
+    steps: int
+
+    @staticmethod
+    def at_start(state: dict[str, np.ndarray], status: np.ndarray, loops: int) -> ChartedSamples:
+        """Samples that have made no step yet, in the robot's own velocities."""
+        n = len(status)
+        return ChartedSamples(
+            state, np.ones((n, loops)), np.zeros(n, int), np.full(n, np.inf), status, np.zeros(n), 0
+        )  # fmt: skip
+
+    def copied(self) -> ChartedSamples:
+        """Copies of the samples."""
+        state = {name: x.copy() for name, x in self.state.items()}
+        usual, chart, stuck, status, made = (x.copy() for x in self[1:6])
+        return ChartedSamples(state, usual, chart, stuck, status, made, self.steps)
+
+
+class ChartTable:
+    """The charts that samples of a robot have come to, the robot's own first. `chart_of` makes the chart of a robot
+    with some independent velocities.
+    """
+
+    def __init__(self, robot: System, chart_of: Callable[[System], Chart]) -> None:
+        self.robot, self._chart_of = robot, chart_of
+        self.charts = [chart_of(robot)]
+        self._known: dict[Any, System] = vars(robot).setdefault("_charts", {})
+
+    @property
+    def home(self) -> Chart:
+        """The chart of the robot's own velocities."""
+        return self.charts[0]
+
+    def at(self, k: int) -> Charts:
+        """The robot in the velocities of chart number k."""
+        charts = Charts(self.robot, known=self._known)
+        charts.now = self.charts[k].now
+        return charts
+
+    def number(self, now: System) -> int:
+        """The number of the chart of a robot."""
+        for k, chart in enumerate(self.charts):
+            if chart.now is now:
+                return k
+        self.charts.append(self._chart_of(now))
+        return len(self.charts) - 1
+
+    def robot_velocities(self, s: ChartedSamples) -> np.ndarray:
+        """Velocities (n, nv) of all samples in the robot's own."""
+        found = s.state["v"]
+        away = [k for k in np.unique(s.chart) if k] if len(self.charts) > 1 else []
+        found = found.copy() if away else found
+        for k in away:
+            own = s.chart == k
+            found[own] = self.at(k).to_robot_velocities(s.state["q"][own], found[own])
+        return found
+
+    def begin(self, s: ChartedSamples, ids: np.ndarray) -> None:
+        """Some samples begin in the robot's own velocities: those in which joints move much faster per unit velocity
+        than in the neutral configuration are examined.
+        """
+        usual, is_good = self._neutral
+        sizes = self.at(0).sizes(s.state["q"][ids])[:, self.home.loops]
+        calm = (sizes <= GROWN * usual).all(axis=-1) & is_good
+        s.usual[ids[calm]] = usual
+        if not calm.all():
+            self.examine(s, ids[~calm])
+
+    @cached_property
+    def _neutral(self) -> tuple[np.ndarray, bool]:
+        """What is usual of loops in the neutral configuration, and whether the robot's own velocities do well there."""
+        charts, q = self.at(0), self.robot.neutral()
+        return noted(charts.sizes(q), None)[self.home.loops], bool(charts.holds(q[None])[0] >= POOR)
+
+    def examine(self, s: ChartedSamples, ids: np.ndarray, poor: float = POOR) -> np.ndarray:
+        """Look at the loops of some samples, and switch those whose conditioning is below `poor` to other velocities
+        where these are better; which of the samples were switched. What is `usual` of their loops is noted anew.
+        """
+        switched = np.zeros(len(s.chart), bool)
+        for k in np.unique(s.chart[ids]):
+            own = ids[s.chart[ids] == k]
+            hold = self.at(k).holds(s.state["q"][own])
+            for i in own[hold < poor]:
+                switched[i] = self._switch(s, int(i), poor)
+        for k in np.unique(s.chart[ids]):
+            own = ids[s.chart[ids] == k]
+            s.usual[own] = noted(self.at(k).sizes(s.state["q"][own]), None)[:, self.charts[k].loops]
+        return switched[ids]
+
+    def look_again(self, s: ChartedSamples, ids: np.ndarray) -> None:
+        """Examine samples that stopped: those that keep their velocities stop later next time."""
+        before = s.usual[ids].copy()
+        switched = self.examine(s, ids)
+        kept = ids[~switched]
+        s.usual[kept] = np.fmax(s.usual[kept], before[~switched])
+
+    def _switch(self, s: ChartedSamples, i: int, poor: float) -> bool:
+        """Switch a sample to other velocities, if they are better."""
+        charts = self.at(s.chart[i])
+        q = s.state["q"][i]
+        changed = charts.better(q, s.state["v"][i], poor)
+        if changed is not None:
+            s.chart[i] = self.number(charts.now)
+            s.state["v"][i] = changed
+        elif charts.holds(q[None])[0] < _AT_TOGGLE:
+            s.stuck[i] = min(s.stuck[i], s.made[i])
+        return changed is not None

@@ -1,0 +1,256 @@
+"""Samples under way whose loops may be followed in other velocities than the robot's own, each on its own account.
+
+All samples advance together. Where the independent velocities of a loop become ill-conditioned, the samples concerned
+stop (`FollowedTree.growth`), are switched to other velocities, and catch up with the others. A sample that diverges is
+tried in other velocities first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
+from ..functions.repeated_steps import RepeatedSteps
+from ..functions.rollout import ALWAYS, Rolled, RolloutRun, as_samples, outcome
+from ..system.system import System
+from .chart_table import Chart, ChartedSamples, ChartTable
+
+
+class AskedSteps(NamedTuple):
+    """Steps up to number `end`: controls (n, rows, size), a row for `hold` steps; records (n, rows, ...) by name."""
+
+    end: int
+    controls: Sequence[np.ndarray]
+    records: Mapping[str, np.ndarray]
+    hold: int
+    every: int
+    threads: int | None
+
+
+class ChartedRun:
+    """Samples under way, to be used as a `RolloutRun` is. `now` is replaced as a whole when a part of the motion is
+    done: what interrupts it leaves `now` as it was before.
+
+    `chart_of` makes the chart of a robot with some independent velocities, and may refuse one with an error of its own.
+    """
+
+    def __init__(
+        self,
+        robot: System,
+        chart_of: Callable[[System], Chart],
+        state: Mapping[str, Any],
+        numbers: Mapping[str, Any],
+        batch: tuple[int, ...] = (),
+    ) -> None:
+        self.table = ChartTable(robot, chart_of)
+        home = self.table.home
+        step, loops = home.rollout.step, home.loops
+        shapes = {**step.state, **{name: x for name, x in step.numbers.items() if name != "usual"}}
+        self.batch, flat = as_samples(step.name, shapes, {**state, **numbers}, batch)
+        self._numbers = {name: flat[name] for name in shapes if name not in step.state}
+        own = {name: flat[name] for name in step.state}
+        n = self.n = len(own["q"])
+        self.lost_at_start = ~(np.isfinite(own["q"]).all(axis=-1) & np.isfinite(own["v"]).all(axis=-1))
+        status = np.where(self.lost_at_start, float(DIVERGED), float(RUNNING))
+        self.now = ChartedSamples.at_start(own, status, len(loops))
+        self.retried = np.full(n, -1.0)
+        self._repeats: RepeatedSteps | None = None
+        if loops:
+            s = self.now.copied()
+            self.table.begin(s, np.flatnonzero(~self.lost_at_start))
+            self.now = s
+        self._layout = home.rollout.start(*self._given(self.now, slice(None), home), (n,))
+        self._layout.now = self._layout.now._replace(status=status)
+        self._motion: RolloutRun | None = None if self.now.chart.any() else self._layout  # of all samples together
+
+    # As a `RolloutRun`.
+
+    @property
+    def several(self) -> int:
+        """Steps that take some milliseconds."""
+        return self.table.home.rollout.several(self.n)
+
+    @property
+    def recordable(self) -> tuple[str, ...]:
+        """The results of a step besides its state."""
+        return self._layout.recordable
+
+    @property
+    def control_shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The core shapes of the controls that are given, by name."""
+        return self._layout.control_shapes
+
+    def room(self, names: Sequence[str], rows: int, time_first: bool = False) -> dict[str, np.ndarray]:
+        """Arrays for records, (n, rows, *shape) each; in memory a row of all samples lies together if time is first."""
+        return self._layout.room(names, rows, time_first)
+
+    def rows(self, controls: Mapping[str, np.ndarray], least: int) -> list[np.ndarray]:
+        """Controls (..., rows, *shape) as (n, rows, *shape), in the order of the step; at least so many rows."""
+        shapes = self.control_shapes
+        core = {name: x.shape[-1 - len(shapes[name]) :] for name, x in controls.items()}
+        wide = {name: np.broadcast_to(x, (*self.batch, *core[name])) for name, x in controls.items()}
+        flat = {name: x.reshape(self.n, *core[name]) for name, x in wide.items()}
+        return self._layout.rows(flat, least)
+
+    def part(self, name: str) -> np.ndarray:
+        """A part of the state of every sample; velocities are the robot's own."""
+        s = self.now
+        found = self.table.robot_velocities(s) if name == "v" else s.state[name]
+        return found.reshape((*self.batch, *found.shape[1:]))
+
+    @property
+    def state(self) -> dict[str, np.ndarray]:
+        """The state of every sample, by name; velocities are the robot's own."""
+        return {name: self.part(name) for name in self.now.state}
+
+    def rolled(self, records: Mapping[str, np.ndarray], every: int) -> Rolled:
+        """The outcome of the motion so far."""
+        return outcome(self.now, self.state, self.batch, records, every)
+
+    # Advancing.
+
+    def advance(
+        self,
+        steps: int,
+        controls: Sequence[np.ndarray] = (),
+        records: Mapping[str, np.ndarray] | None = None,
+        *,
+        hold: int = 1,
+        every: int = 1,
+        threads: int | None = None,
+    ) -> None:
+        """Make some steps; see `RolloutRun.advance`."""
+        s, end = self.now, self.now.steps + steps
+        asked = AskedSteps(end, controls, records or {}, hold, every, threads)
+        going = np.unique(s.chart) if len(self.table.charts) > 1 else [0]
+        if len(going) == 1:
+            s = self._together(s, int(going[0]), asked)
+        else:
+            s = s.copied()
+            for k in going:
+                self.catch_up(s, int(k), np.flatnonzero((s.chart == k) & (s.status == RUNNING)), asked)
+        if self.table.home.loops:
+            s = self._switched(s, asked)
+        self.now = s._replace(steps=end)
+
+    def _given(self, s: ChartedSamples, ids: Any, chart: Chart) -> tuple[dict[str, Any], dict[str, Any]]:
+        """States and numbers of some samples."""
+        numbers = {name: x[ids] for name, x in self._numbers.items()}
+        return {name: x[ids] for name, x in s.state.items()}, numbers | ({"usual": s.usual[ids]} if chart.loops else {})
+
+    def _together(self, s: ChartedSamples, k: int, asked: AskedSteps) -> ChartedSamples:
+        """All samples in one chart: they stay in place, and records go where they belong."""
+        motion = self._motion
+        if motion is None or motion.now.steps != s.steps:  # which an interrupt has left behind
+            motion = self.table.charts[k].rollout.start(*self._given(s, slice(None), self.table.charts[k]), (self.n,))
+            motion.now = motion.now._replace(status=s.status, made=s.made, steps=s.steps)
+            self._motion = motion
+        if asked.hold == ALWAYS:
+            repeated = self._repeated_steps(motion, asked)
+            for mine, x in zip(repeated.rows, asked.controls, strict=True):
+                mine[...] = x
+            repeated.advance(asked.end - s.steps)
+        else:
+            self._advanced(motion, asked, slice(None), asked.records, 0)
+        after = s._replace(state=motion.state, status=motion.now.status, made=motion.now.made)
+        if k:
+            self._record_own_velocities(k, s.made, after.made, asked)
+        return after
+
+    def start_anew(self) -> None:
+        """Forget where the motion of all samples together is, as some of them have been moved apart from it."""
+        self._motion = None
+
+    def _repeated_steps(self, motion: RolloutRun, asked: AskedSteps) -> RepeatedSteps:
+        """The steps of a motion with controls that are held for a call."""
+        repeats = self._repeats
+        if repeats is None or not repeats.is_for(motion, asked.records, asked.every):
+            repeats = self._repeats = RepeatedSteps(motion, asked.records, asked.every, asked.threads)
+        return repeats
+
+    def _advanced(
+        self, motion: RolloutRun, asked: AskedSteps, ids: Any, into: Mapping[str, np.ndarray], first_record: int
+    ) -> None:
+        given = [x[ids] for x in asked.controls]
+        motion.advance(asked.end - motion.now.steps, given, into, hold=asked.hold, every=asked.every,
+                       first_record=first_record, threads=asked.threads)  # fmt: skip
+
+    def _record_own_velocities(self, k: int, before: np.ndarray, after: np.ndarray, asked: AskedSteps) -> None:
+        """Turn recorded velocities of a chart into the robot's own, in the records of all samples of these steps."""
+        which, row = fresh_records(before, after, asked.every)
+        if "v" in asked.records and len(which):
+            q, v = asked.records["q"], asked.records["v"]
+            v[which, row] = self.table.at(k).to_robot_velocities(q[which, row], v[which, row])
+
+    def catch_up(self, s: ChartedSamples, k: int, ids: np.ndarray, asked: AskedSteps) -> None:
+        """Some samples in one chart, which may have come to different steps, reach the end of the steps asked for."""
+        if not len(ids):
+            return
+        chart, behind = self.table.charts[k], s.made[ids].copy()
+        motion = chart.rollout.start(*self._given(s, ids, chart), (len(ids),), made=behind)
+        first = motion.now.steps // asked.every
+        rows = asked.end // asked.every - first
+        into = {name: np.empty((len(ids), rows, *x.shape[2:])) for name, x in asked.records.items()}
+        self._advanced(motion, asked, ids, into, first)
+        for name, x in motion.state.items():
+            s.state[name][ids] = x
+        s.status[ids], s.made[ids] = motion.now.status, motion.now.made
+        which, row = fresh_records(behind, motion.now.made, asked.every)
+        fresh = {name: x[which, row - first] for name, x in into.items()}
+        if k and len(which) and "v" in fresh:
+            fresh["v"] = self.table.at(k).to_robot_velocities(fresh["q"], fresh["v"])
+        for name, x in asked.records.items():
+            x[ids[which], row] = fresh[name]
+
+    def _switched(self, s: ChartedSamples, asked: AskedSteps) -> ChartedSamples:
+        """The samples after those that stopped, or diverged, have been given other velocities and caught up."""
+        while True:
+            stopped = s.status == STOPPED
+            failed = (s.status == DIVERGED) & ~self.lost_at_start & (self.retried != s.made)
+            if not (stopped | failed).any():
+                return s
+            s = s.copied()
+            self.start_anew()
+            self.table.look_again(s, np.flatnonzero(stopped))
+            s.status[stopped] = RUNNING
+            self.retried[failed] = s.made[failed]
+            ids = np.flatnonzero(failed)
+            s.status[ids[self.table.examine(s, ids, 1.0)]] = RUNNING
+            late = (stopped | failed) & (s.status == RUNNING) & (s.made < asked.end)
+            for k in np.unique(s.chart[late]):
+                self.catch_up(s, int(k), np.flatnonzero(late & (s.chart == k)), asked)
+
+
+def fresh_records(before: np.ndarray, after: np.ndarray, every: int) -> tuple[np.ndarray, np.ndarray]:
+    """Samples and rows of the records of steps that samples (n) made, from so many before to so many after."""
+    first, last = int(before.min(initial=np.inf)) // every, int(after.max(initial=0)) // every
+    row = np.arange(first, last)
+    at = (row[None] + 1) * every
+    which, column = np.nonzero((at > before[:, None]) & (at <= after[:, None]))
+    return which, row[column]
+
+
+class ChartedRepeats:
+    """Steps of a charted motion with controls that are held for a call; to be used as `RepeatedSteps` are."""
+
+    def __init__(self, motion: ChartedRun, records: Mapping[str, np.ndarray], every: int, threads: int | None) -> None:
+        self.motion, self._records, self._every, self._threads = motion, records, every, threads
+        shapes = motion.control_shapes
+        self.rows = [np.zeros((motion.n, 1, *shape)) for shape in shapes.values()]
+        both = zip(shapes.items(), self.rows, strict=True)
+        self.controls = {name: x.reshape((*motion.batch, *shape)) for (name, shape), x in both}
+
+    def advance(self, steps: int) -> None:
+        """Make some steps."""
+        self.motion.advance(steps, self.rows, self._records, hold=ALWAYS, every=self._every, threads=self._threads)
+
+
+def repeated_steps(
+    motion: RolloutRun | ChartedRun, records: Mapping[str, np.ndarray], every: int, threads: int | None
+) -> RepeatedSteps | ChartedRepeats:
+    """Steps of a motion with controls that are held for a call, recorded in the same arrays."""
+    make: Any = ChartedRepeats if isinstance(motion, ChartedRun) else RepeatedSteps
+    return make(motion, records, every, threads)

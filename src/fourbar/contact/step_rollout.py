@@ -252,7 +252,8 @@ def contact_rollout(mechanism: Mechanism, spec: Spec, taken: Taken, robot: Mecha
     x = ContactRollout(mechanism, spec, taken, robot)
     key = (mechanism, spec, taken, *(() if robot is mechanism else (robot,)))
     given = (x.state, x.controls, x.numbers, x.records)
-    return Rollout(RolloutStep("contact_rollout", x.write, *given, stop=bool(x.loops), key=key))
+    watched = {"stop": bool(x.loops), "thresholds": ("usual",)}
+    return Rollout(RolloutStep("contact_rollout", x.write, *given, key=key, **watched))
 
 
 def first_state(shapes: Mapping[str, tuple[int, ...]], q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:

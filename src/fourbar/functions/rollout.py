@@ -73,7 +73,8 @@ class Step:
     """A step: how it is recorded, and the core shapes of what it takes and gives, by name.
 
     `key` identifies what `write` does, as far as fourbar's source does not: of steps with equal keys the program is
-    written once (see `fingerprint`). With None it is written anew.
+    written once (see `fingerprint`). With None it is written anew. `thresholds` are those of the numbers with which
+    results are only compared, so that they decide nothing else.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Step:
     records: Mapping[str, Shape] = field(default_factory=dict)
     stop: bool = False
     key: Any = None
+    thresholds: tuple[str, ...] = ()
 
     @property
     def roles(self) -> Roles:
@@ -148,7 +150,8 @@ class Rollout:
         """The program in two: what the numbers alone decide, for once, and what is left of a step; None if there is
         hardly anything that they decide.
         """
-        if sum(math.prod(shape) for shape in self.step.numbers.values()) <= _FEW_NUMBERS:
+        deciding = [shape for name, shape in self.step.numbers.items() if name not in self.step.thresholds]
+        if sum(map(math.prod, deciding)) <= _FEW_NUMBERS:
             return None
         found = separate(self.program, self.step.numbers)
         return found if found.moved * _WORTH_SEPARATING > operations(self.program) else None

@@ -339,4 +339,5 @@ def assembled(followed: Followed, law: ForceLaw, step: RungeKutta, loops: Sequen
     numbers: dict[str, tuple[int, ...]] = {"dt": ()} | ({"usual": (len(loops),)} if loops else {})
     numbers |= {name: x.shape for name, x in zip(argument_names(law.which), law.which, strict=True)}
     controls = {name: sizes[name] for name in law.given}
-    return Rollout(Step("runge_kutta", step.write, state, controls, numbers, stop=bool(loops), key=key))
+    watched = {"stop": bool(loops), "thresholds": ("usual",)}
+    return Rollout(Step("runge_kutta", step.write, state, controls, numbers, key=key, **watched))

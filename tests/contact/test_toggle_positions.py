@@ -145,6 +145,25 @@ def test_a_motion_has_the_same_bits_in_any_company() -> None:
     assert np.array_equal(worlds.residual <= 1e-10, np.ones(11, bool)) and (worlds.t == 0.4).all()
 
 
+@pytest.mark.parametrize("which", ["python", "both"])
+def test_records_are_the_same_at_any_spacing(which: str) -> None:
+    """Every so many steps, with a last one in between, alone and beside motions that switch at other times."""
+    scene, options = fb.Scene(linkage()), {"duration": 0.4, "dt": 1e-3, **CONTROLS[which]}
+    q, v = start()
+    full = scene.simulate(q, v[2:], **options)
+    speeds = np.linspace(-1.0, 1.0, 6).reshape(2, 3, 1) * v[2:]
+    for every in (7, 400, 1000):
+        one = scene.simulate(q, v[2:], every=every, **options)
+        many = scene.simulate(np.tile(q, (2, 3, 1)), speeds, every=every, **options)
+        rows = np.round(one.t / 1e-3).astype(int)
+        assert rows[-1] == 400
+        for run in (one, many):
+            own = run.q if run is one else run.q[:, 1, 2]
+            assert np.array_equal(own, full.q[rows])
+        assert np.array_equal(one.v, full.v[rows]) and np.array_equal(many.v[:, 1, 2], full.v[rows])
+        assert all(map(np.array_equal, one.last, (full.q[-1], full.v[-1])))
+
+
 def test_worlds_take_states_and_controls_of_the_robot() -> None:
     """A world that is followed in other velocities can be reset, or given a state in place; controls act on the robot's
     own velocities."""

@@ -341,6 +341,38 @@ def test_arrays_with_values_are_computed_in_one_compiled_call() -> None:
         f(jax.numpy.ones(3), v, v)
 
 
+def test_classes_of_arrays_with_values_are_known_after_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To ask JAX takes as long as a tenth of a call; what is traced is no such class, even where it was first."""
+    robot, _, (q, v, tau), _ = case("double_pendulum")
+    f, expected = to_jax.function(robot.forward_dynamics), robot.forward_dynamics(q, v, tau)
+    monkeypatch.setattr(target, "_concrete", set())
+    x = [jax.numpy.asarray(one) for one in (q, v, tau)]
+    jax.jit(f)(*x), jax.grad(lambda tau: f(*x[:2], tau).sum())(x[2]), jax.vmap(f)(*(one[None] for one in x))
+    assert np.array_equal(f(*x), expected)
+    assert target._concrete == {type(x[0])}
+    asked = []
+    monkeypatch.setattr(target, "is_concrete", lambda one: asked.append(one))
+    assert np.array_equal(f(*x), expected) and not asked
+    assert np.array_equal(f(*x[:2], tau), expected) and asked == [x[0]]  # a NumPy array is asked about
+
+
+def test_results_of_arrays_with_values_are_those_of_jit() -> None:
+    """Where they are and how firmly, also of what is still being computed; what was deleted is refused."""
+    robot, fj, (q, v, tau), _ = case("double_pendulum")
+    free = [jax.numpy.asarray(one) for one in (q, v, tau)]
+    held = [jax.device_put(one, jax.devices("cpu")[0]) for one in (q, v, tau)]
+    for given in (free, held, [*free[:2], held[2]]):
+        found, expected = fj.forward_dynamics(*given), jax.jit(fj.forward_dynamics)(*given)
+        assert found.committed == expected.committed == (given is not free)
+        assert found.aval == expected.aval and found.sharding == expected.sharding and not found.weak_type
+    work = jax.jit(lambda w: (w @ w @ w)[0, :2] * 0 + tau)
+    late = work(jax.numpy.ones((700, 700)))  # which takes JAX some milliseconds on another thread
+    assert np.array_equal(fj.forward_dynamics(*free[:2], late), robot.forward_dynamics(q, v, tau))
+    late.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        fj.forward_dynamics(*free[:2], late)
+
+
 def test_libraries_and_editors_see_what_a_function_takes() -> None:
     fj = case("double_pendulum")[1]
     assert str(inspect.signature(fj.inverse_dynamics)) == "(q, v, a, f_ext=None)"

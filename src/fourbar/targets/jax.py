@@ -256,7 +256,7 @@ class JaxFunction:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Compiled where all arguments have values: one call of XLA instead of one for each step on the way."""
-        if not named and all(map(is_concrete, args)):
+        if not named and (_concrete.issuperset(map(type, args)) or all(map(is_concrete, args))):
             return self._jitted(*args)
         return self._call(*args, **named)
 
@@ -283,9 +283,15 @@ def _restored(make: Callable[..., Any], *args: Any) -> JaxFunction:
     return function(make(*args))
 
 
+_concrete: set[type] = set()  # classes of arrays with values, as far as they were seen: JAX takes long to say so
+
+
 def is_concrete(x: Any) -> bool:
-    """Whether this is an array of JAX with values, which nothing traces."""
-    return isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer)
+    """Whether this is an array of JAX with values, which nothing traces; its class is known from then on."""
+    found = isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer)
+    if found:
+        _concrete.add(type(x))
+    return found
 
 
 def check_precision(name: str) -> None:

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
+from fourbar.compile.ir import Lanes
 from fourbar.compile.llvm import batch_lanes
 from fourbar.compile.ufunc import compiled
-from fourbar.compile.workers import run_shared
 from fourbar.expr import Program, Unrolled
+
+from .support import EVERY_WIDTH
 
 SHAPES = {"a": (), "b": (3,), "c": (3, 3), "d": (2, 2, 2), "e": (9,), "f": (7,), "g": (46,)}
 W = batch_lanes().width
@@ -69,7 +71,7 @@ def test_inputs_and_results_of_any_layout(name: str) -> None:
         results: list[Any] = [np.full(x.shape, np.nan) for x in whole]
         if not name.startswith("the same"):
             results = [LAYOUTS[name](x) for x in results]
-        run_shared(made.kernel, [*given, *results], n, 1)
+        made.ufunc(*given, out=tuple(results))
         for x, y in zip(given, results, strict=True):
             assert np.array_equal(y, 2.0 * x)
 
@@ -81,6 +83,31 @@ def test_nothing_is_written_beside_results() -> None:
     results = [
         as_strided(room, x.shape, (room.strides[0], *x.strides[1:])) for room, x in zip(rooms, given, strict=True)
     ]
-    run_shared(made.kernel, [*given, *results], n, 1)
+    made.ufunc(*given, out=tuple(results))
     for x, y, room in zip(given, results, rooms, strict=True):
         assert np.array_equal(y, 2.0 * x) and (room[:, -5:] == 7.0).all()
+
+
+def multiplied(count: int) -> Program:
+    """(1, 2, ... count) x."""
+    recorder = Unrolled()
+    (x,) = recorder.input("x", (1,))
+    return recorder.finish(
+        "multiples", [("y", (count,), [recorder.call(lambda x, k=k: (k + 1.0) * x, x) for k in range(count)])]
+    )
+
+
+@pytest.mark.parametrize("lanes", [lanes for lanes in EVERY_WIDTH if lanes.width > 1], ids=str)
+@pytest.mark.parametrize("count", [88, 95, 96, 100, 102, 104, 137])
+def test_results_at_any_address(lanes: Lanes, count: int) -> None:
+    made, n = compiled(multiplied(count), lanes, {}), 3 * lanes.width + 1
+    x = np.random.default_rng(count).normal(size=(n, 1))
+    expected = np.arange(1.0, count + 1.0) * x
+    for gap, shift in product((0, 4, 8, 12), range(8)):
+        room = np.full(8 + n * (count + gap) + 8, 7.0)
+        first = -(room.ctypes.data // 8) % 8 + shift  # so many entries behind a cache line
+        result = as_strided(room[first:], (n, count), (8 * (count + gap), 8))
+        made.ufunc(x, out=result)
+        assert np.array_equal(result, expected)
+        result[:] = 7.0
+        assert np.all(room == 7.0)

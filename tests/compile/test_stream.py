@@ -1,5 +1,7 @@
 """Results that go past the caches: entries are where they belong, wherever rows begin; nothing else is touched."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,24 @@ def test_rows_that_begin_anywhere(lanes, count):
     expected = run(program_of(multiples(count), 1), x)
     for shift in (0, 3):
         room, out = far_apart(n, count, shift)
+        made.ufunc(x, out=out)
+        np.testing.assert_array_equal(out, expected)
+        out[:] = UNTOUCHED
+        assert np.all(room == UNTOUCHED)
+
+
+@pytest.mark.parametrize("lanes", EVERY_WIDTH, ids=str)
+@pytest.mark.parametrize("count", [CHUNK, CHUNK + 5, 2 * CHUNK + 8])
+def test_rows_that_are_aligned_together(lanes, count):
+    n = 19
+    x = np.random.default_rng(count).normal(size=(n, 1))
+    made = GeneralisedUfunc(Kernel(program_of(multiples(count), 1), lanes))
+    expected = np.where(np.arange(count) == 5, 0.0, np.arange(1.0, count + 1.0) * x)
+    for unit, shift in product((4, 8), range(8)):
+        pitch = (LEAST_BYTES // (8 * n * unit) | 1) * unit + 4 * CHUNK
+        room = np.full(n * pitch + 16, UNTOUCHED)
+        first = -(room.ctypes.data // 8) % 8 + shift
+        out = room[first : first + n * pitch].reshape(n, pitch)[:, :count]
         made.ufunc(x, out=out)
         np.testing.assert_array_equal(out, expected)
         out[:] = UNTOUCHED

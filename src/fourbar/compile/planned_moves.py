@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .ir import Code, Lanes, word
-from .transfer import CHUNK, LEAST_BYTES, Pack, Unpack, open_loop
+from .transfer import CHUNK, LEAST_BYTES, Pack, Unpack, can_be_aligned, entries_before_aligned, open_loop
 
 # Words of one argument's plan: what kind it is; its array; the distance of its samples; entries per sample
 # and how far they are apart; the byte offset of its first slot (inputs), or the address of its slot map (outputs).
 KIND, ARRAY, OUTER, COUNT, INNER, PLACE = range(6)
 PLAN_WORDS = 6
-# Kinds: any; a row of adjacent entries for each sample, or (inputs) a long one; for each entry the numbers of all
-# samples, side by side, or (inputs) just one such entry; the same for all.
+# Kinds: any; a row of adjacent entries for each sample, or a long one (of outputs only where rows can be aligned); for
+# each entry the numbers of all samples, side by side, or (inputs) just one such entry; the same for all.
 ANY, ROWS, LONG_ROWS, COLUMNS, SAME, COLUMN = range(6)
-_LONG = 32  # entries of a sample from which on a row is long
+_LONG, _LONG_RESULT = 32, 96  # entries of a sample from which on a row is long, that of an input and of an output
 SAMPLES = "ptr %args, ptr %steps, ptr %data, ptr %ws, ptr %plans, i64 %now, i64 %n"  # of all that moves arguments
 
 
@@ -34,7 +34,7 @@ def planned(lanes: Lanes, layout: str) -> list[str]:
     if not has_plans(lanes):
         return []
     moves = (make(lanes, x) for make in (_rows, _columns, _quick) for x in _DIRECTIONS)
-    return [layout, _plan(), _long_rows(lanes), *moves]
+    return [layout, _plan(), _long_rows_pack(lanes), _long_rows_unpack(lanes), *moves]
 
 
 _DIRECTIONS = ("pack", "unpack")
@@ -136,7 +136,9 @@ def _plan() -> str:
     short = c.let(f"icmp slt i64 {total}, {CHUNK}")  # such rows are not streamed
     plain = c.let(f"or i1 {brought}, {c.let(f'or i1 {small}, {short}')}")
     rows = c.let(f"and i1 {c.let(f'and i1 {is_flat}, {adjacent}')}, {plain}")
-    is_long = c.let(f"and i1 {brought}, {c.let(f'icmp sge i64 {total}, {_LONG}')}")
+    least = c.let(f"select i1 {brought}, i64 {_LONG}, i64 {_LONG_RESULT}")
+    suited = c.let(f"or i1 {brought}, {can_be_aligned(c, outer)}")
+    is_long = c.let(f"and i1 {suited}, {c.let(f'icmp sge i64 {total}, {least}')}")
     by_row = c.let(f"select i1 {is_long}, i64 {LONG_ROWS}, i64 {ROWS}")
     kind = c.let(f"select i1 {rows}, i64 {by_row}, i64 {ANY}")
     dense = c.let(f"and i1 {is_flat}, {c.let(f'icmp eq i64 {outer}, 8')}")
@@ -157,16 +159,46 @@ def _plan() -> str:
     return f"define internal void @plan({arguments}) #0 {{\n{c.body()}\n}}\n"
 
 
+_ROWS = "ptr noalias %slots, ptr noalias %map, ptr noalias %array, i64 %outer, i64 %count"
+
+
 def _rows(lanes: Lanes, direction: str) -> str:
     """@rows_pack, @rows_unpack(slots, map, array, outer, count): a row of adjacent entries for each of W samples."""
     row = Pack(lanes) if direction == "pack" else Unpack(lanes)
     return _row_by_row(row, f"rows_{direction}", row.move_square)
 
 
-def _long_rows(lanes: Lanes) -> str:
+def _long_rows_pack(lanes: Lanes) -> str:
     """@long_rows_pack: the same for many entries. Moving halves takes registers, which short rows would pay for."""
     row = Pack(lanes)
     return _row_by_row(row, "long_rows_pack", row.move_halves if lanes.width > 2 else row.move_square)
+
+
+def _long_rows_unpack(lanes: Lanes) -> str:
+    """@long_rows_unpack: the same for many entries, where all rows can be aligned: first those before an aligned
+    address. Two functions, for the one that has to remember something stores it, when stores are what all wait for.
+    """
+    c = Code()
+    c.label("entry")
+    head = entries_before_aligned(c, lanes, "%array", "%outer")
+    c.do(f"br i1 {c.let(f'icmp eq i64 {head}, 0')}, label %aligned, label %unaligned")
+    c.label("aligned")
+    c.do("tail call void @rows_unpack(ptr %slots, ptr %map, ptr %array, i64 %outer, i64 %count)")
+    c.do("ret void")
+    c.label("unaligned")
+    c.do(f"tail call void @head_and_rows(ptr %slots, ptr %map, ptr %array, i64 %outer, i64 %count, i64 {head})")
+    c.do("ret void")
+    rest = Code()
+    rest.label("entry")
+    rest.do("call void @rows_unpack(ptr %slots, ptr %map, ptr %array, i64 %outer, i64 %head)")
+    at = rest.let("getelementptr i32, ptr %map, i64 %head"), rest.let("getelementptr double, ptr %array, i64 %head")
+    left = rest.let("sub i64 %count, %head")
+    rest.do(f"tail call void @rows_unpack(ptr %slots, ptr {at[0]}, ptr {at[1]}, i64 %outer, i64 {left})")
+    rest.do("ret void")
+    return (
+        f"define internal void @long_rows_unpack({_ROWS}) #0 {{\n{c.body()}\n}}\n"
+        f"define internal void @head_and_rows({_ROWS}, i64 %head) #0 {{\n{rest.body()}\n}}\n"
+    )
 
 
 def _row_by_row(row: Pack | Unpack, name: str, square: Callable[[str, list[str]], None]) -> str:
@@ -180,8 +212,7 @@ def _row_by_row(row: Pack | Unpack, name: str, square: Callable[[str, list[str]]
     c.do("br label %wide")
     row.move_adjacent(rows, "entry", square)
     c.do("ret void")
-    arguments = "ptr noalias %slots, ptr noalias %map, ptr noalias %array, i64 %outer, i64 %count"
-    return f"define internal void @{name}({arguments}) #0 {{\n{c.body()}\n}}\n"
+    return f"define internal void @{name}({_ROWS}) #0 {{\n{c.body()}\n}}\n"
 
 
 def _columns(lanes: Lanes, direction: str) -> str:
@@ -225,8 +256,7 @@ def _quick(lanes: Lanes, direction: str) -> str:
     c.do(f"switch i64 {kind}, label %any [{' '.join(f'i64 {k}, label %{name}' for k, name in cases.items())}]")
     for name in ("rows", "long_rows"):
         c.label(name)
-        moved = name if direction == "pack" else "rows"
-        c.do(f"call void @{moved}_{direction}(ptr {slots}, ptr {slot_map}, ptr {here}, i64 {outer}, i64 {count})")
+        c.do(f"call void @{name}_{direction}(ptr {slots}, ptr {slot_map}, ptr {here}, i64 {outer}, i64 {count})")
         c.do("ret void")
     c.label("columns")
     inner = word(c, "%plan", INNER)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import tracemalloc
 import warnings
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,13 @@ import pytest
 
 import fourbar as fb
 from fourbar.compile import callables
+from fourbar.compile.batch_loop import DATA_WORDS, STRANGE
+from fourbar.compile.ir import Lanes
+from fourbar.compile.kernel import Kernel, WatchedEntries
+from fourbar.compile.ufunc import GeneralisedUfunc
 from fourbar.functions.function import FunctionState
 
-from .support import machine_code_only
+from .support import EVERY_WIDTH, machine_code_only, program_of
 
 ROBOT = fb.robots.parallelogram()
 SOUND, LOST = np.array([1.0, -1.0, 1.0]), np.zeros(3)
@@ -131,3 +137,18 @@ def test_results_that_are_given_up_are_freed() -> None:
         grown = lose(times, *arguments) - before
         tracemalloc.stop()
         assert grown < times * size / 2
+
+
+@machine_code_only
+@pytest.mark.parametrize("lanes", EVERY_WIDTH, ids=str)
+@pytest.mark.parametrize("n", [1, 3, 4, 5, 8, 10])
+def test_every_angle_is_looked_at(lanes: Lanes, n: int) -> None:
+    """In one sample four at a time, and one by one at the end; none of the numbers beside them."""
+    watch = {"x": WatchedEntries(tuple(range(1, n + 1)))}
+    made = GeneralisedUfunc(Kernel(program_of(lambda x: (x[0],), n + 2), lanes, watch))
+    words = (ctypes.c_int64 * DATA_WORDS).from_address(made.kernel.data)
+    for k, value in product(range(n + 2), (1.0, -1e8, 1.1e8, -1.1e8, np.inf)):
+        x, before = np.ones(n + 2), words[STRANGE]
+        x[k] = value
+        made.ufunc(x)
+        assert words[STRANGE] - before == (1 <= k <= n and abs(value) > 1e8)

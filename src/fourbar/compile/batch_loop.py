@@ -220,6 +220,21 @@ def _size(c: Code, lanes: Lanes, x: str) -> str:
     return c.let(f"bitcast {lanes.integer} {size} to {lanes.double}")
 
 
+def _look_at_angles(
+    c: Code, lanes: Lanes, name: str, before: str, angles: tuple[str, str], after: str, group: int
+) -> None:
+    """A loop `name`, between labels, over groups of angles (the first, how many); to `strange` from a far one."""
+    c.do(f"br label %{name}")
+    j, close = open_loop(c, name, before, angles[1], 1, after)
+    here = c.let(f"getelementptr [{group} x {lanes.double}], ptr {angles[0]}, i64 {j}")
+    for k in range(group):
+        x = c.let(f"load {lanes.double}, ptr {c.let(f'getelementptr {lanes.double}, ptr {here}, i64 {k}')}, align 8")
+        far = c.let(f"fcmp ogt {lanes.double} {_size(c, lanes, x)}, {lanes.constant(LARGEST_ANGLE)}")
+        c.do(f"br i1 {some_lane(c, lanes, far)}, label %strange, label %{name}_good{k}")
+        c.label(f"{name}_good{k}")
+    c.do(close)
+
+
 def _judge(lanes: Lanes) -> str:
     """@judge(data, ws): count it if one of W samples in a workspace has coordinates that stand for no placement."""
     c = Code()
@@ -230,13 +245,14 @@ def _judge(lanes: Lanes) -> str:
     k, close_row = open_loop(c, "row", "entry", angles, 1, "quaternions")
     row = c.let(f"getelementptr [2 x i64], ptr {angle_table}, i64 {k}")
     first, count = c.let(f"getelementptr i8, ptr %ws, i64 {word(c, row, 0)}"), word(c, row, 1)
-    c.do("br label %angle")
-    j, close = open_loop(c, "angle", "row_body", count, 1, "row_end")
-    x = c.let(f"load {lanes.double}, ptr {c.let(f'getelementptr {lanes.double}, ptr {first}, i64 {j}')}, align 8")
-    far = c.let(f"fcmp ogt {lanes.double} {_size(c, lanes, x)}, {lanes.constant(LARGEST_ANGLE)}")
-    c.do(f"br i1 {some_lane(c, lanes, far)}, label %strange, label %angle_good")
-    c.label("angle_good")
-    c.do(close)
+    before = "row_body"
+    if lanes.width == 1:  # few instructions per angle: the loop itself would take as long as they
+        quads = c.let(f"lshr i64 {count}, 2")
+        _look_at_angles(c, lanes, "four_angles", before, (first, quads), "rest", 4)
+        c.label("rest")
+        first = c.let(f"getelementptr [4 x {lanes.double}], ptr {first}, i64 {quads}")
+        count, before = c.let(f"and i64 {count}, 3"), "rest"
+    _look_at_angles(c, lanes, "angle", before, (first, count), "row_end", 1)
     c.label("row_end")
     c.do(close_row)
     c.label("quaternions")
@@ -262,6 +278,8 @@ def _judge(lanes: Lanes) -> str:
 
 def some_lane(c: Code, lanes: Lanes, flags: str) -> str:
     """Whether a flag of some lane is set."""
+    if lanes.width == 1:  # as it is: LLVM would make a number of it, and test that
+        return flags if lanes.scalar else c.let(f"extractelement {lanes.boolean} {flags}, i64 0")
     bits = c.let(f"bitcast {lanes.boolean} {flags} to i{lanes.width}")
     return c.let(f"icmp ne i{lanes.width} {bits}, 0")
 

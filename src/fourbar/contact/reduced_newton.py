@@ -184,45 +184,68 @@ def _tile(A: Rows, rows: range, columns: range) -> Any:
 
 
 def in_tiles(call: Any, A: list[list[Any]], b: list[Any]) -> list[Any]:
-    """x with A x = b, tile by tile, without pivoting; None stands for zeros. Both are used up."""
-    count, pivots = len(b), []
+    """x with A x = b, tile by tile, without pivoting; None stands for zeros. Both are used up.
+
+    Tiles on the diagonal are not inverted: they may be nearly singular, and an inverse would lose what a substitution
+    keeps.
+    """
+    count = len(b)
     for k in range(count):
-        pivots.append(call(_inverse, A[k][k]))
+        factors = call(_factored, A[k][k])
+        b[k] = call(_substituted, factors, b[k])
+        for j in range(k + 1, count):
+            if A[k][j] is not None:
+                A[k][j] = call(_substituted_in_columns, factors, A[k][j])
         for i in range(k + 1, count):
             if A[i][k] is None:
                 continue
-            factor = call(_times, A[i][k], pivots[k])
-            b[i] = call(_less, b[i], factor, b[k])
+            b[i] = call(_less, b[i], A[i][k], b[k])
             for j in range(k + 1, count):
                 if A[k][j] is not None:
                     old = Mat.zeros(len(b[i]), len(b[j])) if A[i][j] is None else A[i][j]
-                    A[i][j] = call(_without, old, factor, A[k][j])
+                    A[i][j] = call(_without, old, A[i][k], A[k][j])
     for k in reversed(range(count)):
         for j in range(k + 1, count):
             if A[k][j] is not None:
                 b[k] = call(_less, b[k], A[k][j], b[j])
-        b[k] = call(_turned, pivots[k], b[k])
     return b
 
 
 @apart
-def _inverse(A: Mat) -> Mat:
-    """A⁻¹, by Gauss and Jordan without pivoting."""
+def _factored(A: Mat) -> Mat:
+    """L and U of A = L U, one below and one above the diagonal, on which is one over that of U."""
     n = len(A)
-    left = [[*row, *(1.0 if i == j else 0.0 for j in range(n))] for i, row in enumerate(A)]
+    left = [list(row) for row in A]
     for k in range(n):
-        by = 1.0 / left[k][k]
-        left[k] = [x * by if not is_zero(x) else x for x in left[k]]
-        for i in range(n):
-            if i != k:
-                factor = left[i][k]
-                left[i] = [x if is_zero(y) else x - factor * y for x, y in zip(left[i], left[k], strict=True)]
-    return Mat(Vec(row[n:]) for row in left)
+        left[k][k] = 1.0 / left[k][k]
+        for i in range(k + 1, n):
+            left[i][k] = left[i][k] * left[k][k]
+            for j in range(k + 1, n):
+                left[i][j] = left[i][j] - left[i][k] * left[k][j]
+    return Mat(Vec(row) for row in left)
+
+
+def _substitute(LU: Mat, b: Sequence[Scalar]) -> list[Scalar]:
+    """x with L U x = b."""
+    x, n = list(b), len(b)
+    for i in range(n):
+        for j in range(i):
+            x[i] = x[i] - LU[i][j] * x[j]
+    for i in reversed(range(n)):
+        for j in reversed(range(i + 1, n)):
+            x[i] = x[i] - LU[i][j] * x[j]
+        x[i] = x[i] * LU[i][i]
+    return x
 
 
 @apart
-def _times(A: Mat, B: Mat) -> Mat:
-    return Mat(A) @ Mat(B)
+def _substituted(LU: Mat, b: Vec) -> Vec:
+    return Vec(_substitute(LU, b))
+
+
+@apart
+def _substituted_in_columns(LU: Mat, B: Mat) -> Mat:
+    return Mat(Vec(_substitute(LU, column)) for column in Mat(B).T).T
 
 
 @apart
@@ -235,8 +258,3 @@ def _without(A: Mat, B: Mat, C: Mat) -> Mat:
 def _less(a: Vec, B: Mat, c: Vec) -> Vec:
     """a - B c."""
     return a - Mat(B) @ c
-
-
-@apart
-def _turned(A: Mat, b: Vec) -> Vec:
-    return Mat(A) @ b

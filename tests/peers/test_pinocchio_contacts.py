@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.contact.test_lying import fallen
+from tests.contact.test_lying import quadruped as lying_quadruped
 
 import fourbar as fb
 from fourbar.contact import Shape
 from fourbar.contact.contact_model import ContactModel
+from fourbar.contact.contact_step import Stepper
 from fourbar.contact.gauss_seidel import measured, scaled
 from fourbar.contact.step_recording import stepper
 from fourbar.expr import Direct
@@ -128,3 +132,29 @@ def test_a_quadruped() -> None:
         problems.append((G, g, rng.uniform(0.2, 1.0, 4)))
     same, other, none = compared(problems)
     assert same >= 57 and other <= 1 and none <= 2, (same, other, none)
+
+
+def test_a_limp_quadruped_on_all_its_links() -> None:
+    """36 points over 18 velocities, from states on the floor: impulses are not unique, velocities are theirs."""
+    robot, shapes = lying_quadruped()
+    scene = fb.Scene(robot, fb.Plane(friction=0.4), contacts=shapes, pairs="none", limits=False, joint_friction=False,
+                     tolerance=1e-9)  # fmt: skip
+    model, dt = ContactModel.with_contacts(robot.mechanism, scene.spec), 2e-3
+    q, v = fallen(scene, robot, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fb.SimulationWarning)  # on the way; the states themselves are checked
+        run, mu = scene.rollout(q, v, dt=dt, steps=400, every=100), np.full(36, 0.4)
+    same = ended = 0
+    for state in zip(run.q[1:, ::4].reshape(-1, robot.nq), run.v[1:, ::4].reshape(-1, robot.nv), strict=True):
+        given = {"q": tuple(state[0]), "v": tuple(state[1]), "tau": (0.0,) * robot.nv, "dt": (dt,)}
+        step = Stepper(Context.at(model, Direct(), given), scene.spec)
+        problem = step.problem(step.delassus())
+        G, g = np.array(problem.G, float), np.array(problem.g, float)
+        *_, impulse, report = scene.function(*state, np.zeros(robot.nv), np.array(dt), np.zeros(scene.n_impulses))
+        assert report[0] <= 1e-9 and missed(G, g, mu, impulse) <= 1.1e-9
+        for kind in ("PGS", "ADMM"):
+            found, _ = theirs(G, g, mu, kind)
+            if missed(G, g, mu, found) < 1e-7:  # where they come to an end
+                ended += 1
+                same += np.abs(G @ (found - impulse)).max() < 1e-5
+    assert ended >= 5 and same >= 0.9 * ended, (same, ended)

@@ -312,10 +312,13 @@ def reach(scale: Scaled, blocks: tuple[RowBlock, ...], impulse: Vec, residual: S
 
 def better(first: Solution, second: Solution) -> Solution:
     """The one with the smaller residual; the first where the second is not a number."""
-    closer = second.residual < first.residual
-    both = zip((first.impulse, first.velocity), (second.impulse, second.velocity), strict=True)
-    chosen = [_either(closer, b, a) for a, b in both]
-    return Solution(chosen[0], select(closer, second.residual, first.residual), chosen[1])
+    return either(second.residual < first.residual, second, first)
+
+
+def either(condition: Any, first: Solution, second: Solution) -> Solution:
+    """The first where a condition holds, else the second."""
+    impulse, velocity = (_either(condition, first[k], second[k]) for k in (0, 2))
+    return Solution(impulse, select(condition, first.residual, second.residual), velocity)
 
 
 def _either(condition: Any, a: Any, b: Any) -> Any:

@@ -1,4 +1,5 @@
-"""The solver for the impulses of a step: a sweep and Newton steps, smoothed and repeated if these make no progress."""
+"""The solver for the impulses of a step: a sweep and Newton steps; where these make no progress a way through the
+interior (`interior_solver`, of many rows), and Newton steps that are smoothed and repeated."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ _SOFTEST, _STIFFEST = 1e-14, 0.1
 _SHARPER, _NEAR = 0.1, 3.0  # it shrinks by that where the residual is within so many times τ
 _SHARPEST = 1e-3  # of the tolerance
 _TRIES = 20  # smoothed steps before there are sweeps, and another τ to begin with
+_EARLY = 10  # after which of them there is a way through the interior, if there is one
 _LOST = 1e6  # m/s: as good as not a number
 
 
@@ -52,6 +54,18 @@ class Passes(Protocol):
 
     def reach(self, at: Solution) -> Any:
         """The largest velocity that an impulse gives its own row, or is left."""
+        ...
+
+
+class InteriorWay(Protocol):
+    """A way through the interior of what is allowed, where a number `going` is above zero."""
+
+    def inside(self, best: Solution, tolerance: float, going: Any) -> Solution:
+        """The best of given impulses and of those that are found from there on."""
+        ...
+
+    def ended(self, best: Solution, tolerance: float, going: Any) -> Solution:
+        """Given impulses without those of open contacts."""
         ...
 
 
@@ -115,10 +129,24 @@ def _turn(tries: Scalar, course: Scalar, new: Scalar, best: Scalar, tolerance: S
     return SolverAttempts(select(stuck > 0.5, 0.0, tries + 1.0), select(stuck > 0.5, following, course), stuck)
 
 
-def found(recorder: Any, passes: Passes, start: Any, effort: Effort, exact: float = _EXACT) -> Solution:
+def _enters(tries: Scalar, course: Scalar, stuck: Scalar, residual: Scalar, tolerance: Scalar) -> Scalar:
+    """Above zero where a problem is not solved after the first steps of the first course, or these led nowhere."""
+    early = select(tries < _EARLY - 1.5, stuck, select(tries < _EARLY - 0.5, 1.0, 0.0))
+    return select(course < 0.5, select(early > 0.5, left_over(residual, tolerance), -1.0), -1.0)
+
+
+def found(
+    recorder: Any,
+    passes: Passes,
+    start: Any,
+    effort: Effort,
+    exact: float = _EXACT,
+    inside: InteriorWay | None = None,
+) -> Solution:
     """A sweep from given impulses, Newton steps as long as these bring it nearer; then smoothed ones from the sweep.
 
-    There are none where the sweep leaves less than `exact` times the tolerance.
+    There are none where the sweep leaves less than `exact` times the tolerance. `inside`, if it is given, is tried once
+    where the first smoothed steps do not end.
     """
     call, tolerance = recorder.call, effort.tolerance
     first = passes.measured(passes.swept(start))
@@ -134,6 +162,8 @@ def found(recorder: Any, passes: Passes, start: Any, effort: Effort, exact: floa
         new = passes.measured(passes.leapt(at.now, (at.tau, stiff)))
         best = call(gauss_seidel.better, at.best, new)
         tries, course, stuck = call(_turn, at.tries, at.course, new.residual, best.residual, tolerance)
+        if inside is not None:
+            best = inside.inside(best, tolerance, call(_enters, at.tries, at.course, stuck, best.residual, tolerance))
         tau = call(_sharper, at.tau, new.residual, tolerance)
         swept, now, tau = _swept(recorder, passes, effort.sweeps, (at.swept, new, tau), course, stuck)
         best = call(gauss_seidel.better, best, now)
@@ -142,7 +172,8 @@ def found(recorder: Any, passes: Passes, start: Any, effort: Effort, exact: floa
     tau = call(_first_tau, passes.reach(first), 0.0)
     state = Iterate(first.impulse, first, best, tau, 0.0, 0.0)
     going = call(left_over, best.residual, tolerance)
-    return recorder.repeat(smoothed, state, effort.rounds, going).best
+    best = recorder.repeat(smoothed, state, effort.rounds, going).best
+    return best if inside is None else inside.ended(best, tolerance, going)
 
 
 def _swept(recorder: Any, passes: Passes, sweeps: int, state: Any, course: Any, stuck: Any) -> Any:

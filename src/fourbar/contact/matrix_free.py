@@ -11,6 +11,7 @@ long to compile or to make; else by sweeps alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..expr.standalone import apart
@@ -21,7 +22,10 @@ from .contact_step import UNITS, Stepper
 from .delassus import Delassus, ForceBasis, RowsOnBasis, together
 from .gauss_seidel import ContactProblem, RowBlock, Scaled, Solution
 from .impulse_solver import Effort, found, left_over
+from .interior import is_tight
+from .interior_solver import InteriorBlock, solve_inside, without_open
 from .joint_space import MOST_PRODUCTS, JointSpace
+from .newton import Yielding
 from .reduced_newton import Parts
 
 Mats = tuple[Mat, ...]
@@ -112,6 +116,21 @@ def speeds(block: RowBlock, rows: Mats, own: Local, x: Vec, w: tuple[Vec, ...]) 
 
 
 @apart
+def missed_at(block: RowBlock, own: Local, x: Vec, c: Vec) -> Scalar:
+    """The largest velocity by which a block misses a condition, from its velocities."""
+    return gauss_seidel.residual(own.scale, (block,), (own.bounds,), x, c)
+
+
+@apart
+def faster(rows: Mats, y: tuple[Vec, ...]) -> Vec:
+    """How much faster rows become, where their bases do by y."""
+    v = rows[0] @ y[0]
+    for C, more in zip(rows[1:], y[1:], strict=True):
+        v = v + C @ more
+    return v
+
+
+@apart
 def reached(block: RowBlock, own: Local, x: Vec, residual: Scalar) -> Scalar:
     """The largest velocity that an impulse of a block gives its own row, or that is left."""
     return gauss_seidel.reach(own.scale, (block,), x, residual)
@@ -181,7 +200,7 @@ class MatrixFreeStepper(Stepper):
         passes = Many(self.c.recorder, problem, tuple(map(_placed, self.blocks)))
         touching = {tuple(x.base for x in parts) for parts in problem.parts}
         if sum(b.size for b in self.blocks) <= _MOST_ROWS and problem.joints.products(touching) <= MOST_PRODUCTS:
-            solution = found(self.c.recorder, passes, start, self.spec, exact=1.0)
+            solution = found(self.c.recorder, passes, start, self.spec, exact=1.0, inside=passes)
         else:
             solution = passes.swept_only(start, self.spec)
         return Solution(_joined(solution.impulse), solution.residual)
@@ -231,6 +250,34 @@ class Many(NamedTuple):
         y = self.problem.joints.solved(*reduced_newton.gather(self.recorder, parts, sizes, yields))
         steps = reduced_newton.follow(self.recorder, parts, sizes, yields, y)
         return self.recorder.call(moved, at.impulse, tuple(steps))
+
+    def interior_blocks(self) -> list[InteriorBlock]:
+        """Every block by itself."""
+        both = zip(self.blocks, self.problem.locals, strict=True)
+        return [InteriorBlock(x, is_tight(x, y.bounds), y.scale.own[0], y.soft, y.bounds) for x, y in both]
+
+    def speeds(self, x: Any) -> list[Vec]:
+        """The velocities of all blocks."""
+        return self.each(x, speeds)
+
+    def measured_at(self, x: Any, c: Any) -> Solution:
+        """With their residual, from their velocities."""
+        call, rows = self.recorder.call, zip(self.blocks, self.problem.locals, x, c, strict=True)
+        return Solution(x, call(gauss_seidel.largest, *(call(missed_at, *own) for own in rows)))
+
+    def answered(self, yields: Sequence[Yielding]) -> list[Vec]:
+        """How much faster all blocks become by steps."""
+        parts, joints = self.problem.parts, self.problem.joints
+        y = joints.solved(*reduced_newton.gather(self.recorder, parts, joints.sizes, yields))
+        return [self.recorder.call(faster, self._rows(k), tuple(y[x.base] for x in own)) for k, own in enumerate(parts)]
+
+    def inside(self, best: Solution, tolerance: float, going: Any) -> Solution:
+        """The best of given impulses and, where `going` is above zero, of those found through the interior."""
+        return solve_inside(self.recorder, self, best, tolerance, going)
+
+    def ended(self, best: Solution, tolerance: float, going: Any) -> Solution:
+        """Given impulses without those of open contacts, where `going` is above zero."""
+        return without_open(self.recorder, self, best, tolerance, going)
 
     def reach(self, at: Solution) -> Any:
         """The largest velocity that an impulse gives its own row, or that is left."""

@@ -29,7 +29,7 @@ from .newton import Yielding
 from .reduced_newton import Parts
 
 Mats = tuple[Mat, ...]
-_MOST_ROWS = 200  # up to which there are Newton steps: what passes of these copy and choose among takes long to compile
+_MOST_ROWS = 300  # up to which there are Newton steps: what passes of these copy and choose among takes long to compile
 
 
 class Local(NamedTuple):

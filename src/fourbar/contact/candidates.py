@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..expr import select, sqrt
-from ..spatial.linear import Scalar, Vec, dot
+from ..expr import select
+from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 from ..tree.parameters import Parameter
-from .terrain import Terrain
 
 APART = 1e30  # the gap of a point that is not there: two boxes may touch at eight, or at one
 
@@ -59,71 +57,6 @@ class OneOf:
         return self.manifold.touches(first, second)[self.k]
 
 
-@dataclass(frozen=True)
-class BallOnTerrain:
-    """A ball at a place on the first link (of radius zero: a point) against what does not move."""
-
-    at: tuple[float, float, float]
-    radius: float
-    terrain: Terrain
-
-    def touch(self, first: Transform, second: Transform) -> Touch:
-        """The contact, in the world."""
-        centre = first.point(Vec(self.at))
-        gap, normal = self.terrain.surface(centre)
-        return Touch(gap - self.radius, centre - normal * self.radius, normal)
-
-
-@dataclass(frozen=True)
-class RimOnTerrain:
-    """A point of a circle on the first link: the one nearest to what does not move, or `turn` (cos, sin) from there."""
-
-    centre: tuple[float, float, float]
-    axis: tuple[float, float, float]
-    radius: float
-    turn: tuple[float, float]
-    terrain: Terrain
-
-    def touch(self, first: Transform, second: Transform) -> Touch:
-        """The contact, in the world."""
-        centre, axis = first.point(Vec(self.centre)), first.rotate(Vec(self.axis))
-        normal = self.terrain.surface(centre).normal
-        down = axis * dot(axis, normal) - normal
-        spare = first.rotate(Vec(_across(self.axis)))
-        upright = dot(down, down) < 1e-18  # any direction is as good: three points carry it
-        length = sqrt(select(upright, 1.0, dot(down, down)))
-        out = Vec([select(upright, a, b / length) for a, b in zip(spare, down, strict=True)])
-        cos, sin = self.turn
-        point = centre + (out * cos + axis.cross(out) * sin) * self.radius
-        gap, own = self.terrain.surface(point)
-        return Touch(gap, point, own)
-
-
-@dataclass(frozen=True)
-class EllipsoidOnTerrain:
-    """An ellipsoid on the first link: its point that lies deepest along the normal at its centre."""
-
-    centre: tuple[float, float, float]
-    rotation: tuple[tuple[float, ...], ...]
-    half_axes: tuple[float, float, float]
-    terrain: Terrain
-
-    def touch(self, first: Transform, second: Transform) -> Touch:
-        """The contact, in the world."""
-        pose = first.then(Transform.of(self.rotation, Vec(self.centre)))
-        n = pose.unrotate(self.terrain.surface(pose.p).normal)
-        squared = Vec([a * a * x for a, x in zip(self.half_axes, n, strict=True)])
-        point = pose.point(squared * (-1.0 / sqrt(dot(squared, n))))
-        gap, normal = self.terrain.surface(point)
-        return Touch(gap, point, normal)
-
-
-def _across(axis: Sequence[float]) -> tuple[float, float, float]:
-    """A unit vector across another."""
-    x, y, z = axes_of(Vec(axis))[0]
-    return (float(x), float(y), float(z))
-
-
 def axes_of(n: Vec) -> tuple[Vec, Vec]:
     """Two unit vectors across a normal, which with it form axes; smooth but where n turns through z = 0."""
     x, y, z = n
@@ -163,6 +96,14 @@ class Candidate:
     def on_terrain(self) -> bool:
         """Whether its point is that of a shape on terrain; of two shapes it is halfway between them."""
         return hasattr(self.geometry, "terrain")
+
+    @property
+    def steady(self) -> bool:
+        """Whether its gap changes by the velocity along the normal alone, so that what enters has moved there.
+
+        It does not where the point moves along its shape, nor on terrain whose gaps are not distances.
+        """
+        return not self.on_terrain or self.geometry.steady  # type: ignore[attr-defined]  (of what is on terrain)
 
     @property
     def discs(self) -> tuple[int, ...]:

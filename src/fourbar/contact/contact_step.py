@@ -109,6 +109,8 @@ def contact_terms(
 ) -> tuple[Vec, Scalar]:
     """g of a contact's rows, and the compliance of its normal."""
     compliance, bias = candidate.law.normal(touch.gap, dt)
+    if not candidate.steady:
+        bias = candidate.law.unsteady(bias, before, free[0])
     if candidate.restitution > 0.0:
         bias = rebound(bias, touch.gap, dt, before, free[0], candidate.restitution, least)
     return Vec((free[0] + bias, *free[1:])), compliance
@@ -332,8 +334,8 @@ class Stepper:
         ahead = {n: self._ahead(n, a[n]) for n in needed}
         moved = self._moved(delassus, a)
         free = self._rates(ahead, list(range(len(spec.candidates))))
-        bouncing = [k for k, x in enumerate(spec.candidates) if x.restitution > 0.0]
-        before = self._rates({n: self.v[n] for n in needed}, bouncing)
+        judged = [k for k, x in enumerate(spec.candidates) if x.restitution > 0.0 or not x.steady]
+        before = self._rates({n: self.v[n] for n in needed}, judged)
         g: list[Any] = []
         compliance: dict[int, Any] = {}
         bounds: list[Vec] = []

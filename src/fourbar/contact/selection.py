@@ -89,13 +89,15 @@ def what_touches(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Contact
     grounds = [Ground(x, f"terrain{k}" if k else "", None, as_shape(x)) for k, x in enumerate(asked.terrains)]
     if not grounds:
         grounds = floors(mechanism, cluster_tree, asked.hulls, left)
-    groups = on_world(only(chosen.shapes, asked.grounded), grounds, allowed, asked)
-    groups += among(chosen, allowed, asked, left)
+    grounded = only(chosen.shapes, asked.grounded)
+    groups = on_world(grounded, grounds, allowed, asked)
+    groups += (pairs := among(chosen, allowed, asked, left))
     if not mechanism.contacts.enabled and (mechanism.world or chosen.shapes):
         left.append("any two shapes of the file, which switches contacts off")
     skipped: list[str] = []
     count = sum(len(x.candidates) for x in groups)
-    if asked.contacts is None and count > ENOUGH:
+    if asked.contacts is None and count > ENOUGH:  # a rim without some of its sectors would sink in
+        groups = on_world(grounded, grounds, allowed, asked, sectors=False) + pairs
         groups, skipped = nearest_candidates.first(groups, asked.home(), cluster_tree.spanning_tree.roots, ENOUGH)
     candidates = tuple(x for group in groups for x in group.candidates)
     if len(candidates) > MOST:
@@ -249,9 +251,16 @@ def _numbered(name: str, made: Sequence[Any]) -> list[str]:
 
 
 def on_world(
-    shapes: Sequence[PlacedShape], grounds: Sequence[Ground], allowed: CollisionFilter, asked: ContactRequest
+    shapes: Sequence[PlacedShape],
+    grounds: Sequence[Ground],
+    allowed: CollisionFilter,
+    asked: ContactRequest,
+    sectors: bool = True,
 ) -> list[CandidateGroup]:
-    """Every shape that moves against the terrain that it may meet; those that are `grounded` by name meet all."""
+    """Every shape that moves against the terrain that it may meet; those that are `grounded` by name meet all.
+
+    `sectors`: rims of cylinders have a point in each of their sectors where terrain is not a plane.
+    """
     found = []
     for place, ground in enumerate(grounds):
         for shape in shapes:
@@ -264,7 +273,7 @@ def on_world(
                 if ground.solid is not None and shape_pairs.can_touch(shape.kind, ground.solid.kind):
                     group = _of_two(name, (shape, ground.solid), material, law)._replace(shapes=(shape,))
                 else:
-                    group = _on(name, shape, ground.terrain, material, law)
+                    group = _on(name, shape, ground.terrain, material, law, sectors)
                 footing = Footing(place, _own_friction(shape.material, ground.terrain.material, met))
                 found.append(group._replace(candidates=[replace(x, footing=footing) for x in group.candidates]))
     return found
@@ -278,8 +287,10 @@ def _own_friction(shape: Material, ground: Material, met: Meeting) -> float | No
     return 0.0 if shape.friction is None or priorities[0] < priorities[1] else shape.friction
 
 
-def _on(name: str, shape: PlacedShape, terrain: Terrain, material: Material, law: Law) -> CandidateGroup:
-    made = list(on_terrain(shape, terrain))
+def _on(
+    name: str, shape: PlacedShape, terrain: Terrain, material: Material, law: Law, sectors: bool = True
+) -> CandidateGroup:
+    made = list(on_terrain(shape, terrain, sectors))
     named = zip(_numbered(name, made), made, strict=True)
     return CandidateGroup((shape,), [_made(own, (shape.link, GROUND), x, material, law) for own, x in named])
 

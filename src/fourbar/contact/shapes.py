@@ -19,13 +19,13 @@ from ..mechanism.validate import read_placement
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
 from ..tree.cluster_tree import GROUND, ClusterTree, Location, merged
-from .candidates import BallOnTerrain, EllipsoidOnTerrain, RimOnTerrain
+from .rims import on_rim
+from .round_shapes import BallOnTerrain, EllipsoidOnTerrain
 from .solid_terrain import read_size
 from .terrain import Material, OfMaterial, Terrain
 
 Three = tuple[float, float, float]
 KINDS = ("point", "sphere", "capsule", "box", "cylinder", "ellipsoid")
-_TURNS = ((1.0, 0.0), (-0.5, 0.75**0.5), (-0.5, -(0.75**0.5)))  # three points of a rim, a third of it apart
 
 
 @dataclass(frozen=True)
@@ -203,14 +203,14 @@ def balls(shape: PlacedShape) -> list[tuple[Three, float]]:
     return [(_tuple(pose.point(Vec([a * b for a, b in zip(x, size, strict=True)]))), 0.0) for x in corners]
 
 
-def on_terrain(shape: PlacedShape, terrain: Terrain) -> Iterator[Any]:
-    """The geometries with which a shape touches what does not move."""
+def on_terrain(shape: PlacedShape, terrain: Terrain, sectors: bool = True) -> Iterator[Any]:
+    """The geometries with which a shape touches what does not move; `sectors`: rims with a point in each sector."""
     if shape.kind == "cylinder":
         radius, length = shape.size
         axis = _tuple(shape.pose.rotate(Vec((0.0, 0.0, 1.0))))
         for end in (0.5, -0.5):
             centre = _tuple(shape.pose.point(Vec((0.0, 0.0, end * length))))
-            yield from (RimOnTerrain(centre, axis, radius, turn, terrain) for turn in _TURNS)
+            yield from on_rim(centre, axis, radius, terrain, sectors)
     elif shape.kind == "ellipsoid":
         rotation = tuple(_tuple(row) for row in shape.pose.R)
         x, y, z = shape.size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -137,6 +137,8 @@ class Solid(OfMaterial, Terrain):
     >>> from fourbar.contact import Solid
     >>> step = Solid("box", (0.3, 1.0, 0.1), position=(0.5, 0.0, 0.05))
     """
+
+    steady: ClassVar[bool] = True
 
     kind: str
     size: Any

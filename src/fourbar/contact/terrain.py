@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -75,7 +75,15 @@ class OfMaterial:
 
 @dataclass(frozen=True)
 class Terrain(ABC):
-    """Something that does not move. `material` is its surface's."""
+    """Something that does not move. `material` is its surface's.
+
+    `flat`: it is a plane. `steady`: gaps are distances, so that the gap of a point changes by its velocity along the
+    normal and by nothing else. `looks`: how often it is looked at for a ball, each time nearer to where it touches.
+    """
+
+    flat: ClassVar[bool] = False
+    steady: ClassVar[bool] = False
+    looks: ClassVar[int] = 1
 
     @property
     @abstractmethod
@@ -140,6 +148,9 @@ class Plane(OfMaterial, Terrain):
     >>> import fourbar as fb
     >>> slope = fb.Plane(friction=0.5, normal=(0.3, 0.0, 1.0))
     """
+
+    flat: ClassVar[bool] = True
+    steady: ClassVar[bool] = True
 
     friction: float | None = 0.8
     point: Any = (0.0, 0.0, 0.0)
@@ -251,6 +262,8 @@ class SignedDistance(OfMaterial, Terrain):
     >>> waves = fb.SignedDistance(lambda x, y, z: z - 0.1 * fb.sin(x), friction=0.6)
     >>> dunes = fb.SignedDistance(lambda x, y, z, height: z - height * fb.sin(x), numbers={"height": 0.1})
     """
+
+    looks: ClassVar[int] = 3
 
     distance: Callable[[Any, Any, Any], Any]
     friction: float | None = 0.8

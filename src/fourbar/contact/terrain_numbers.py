@@ -45,6 +45,16 @@ class VariedTerrain:
     terrain: Terrain
     numbers: Mapping[str, Any]
 
+    @property
+    def flat(self) -> bool:
+        """Whether it is a plane."""
+        return self.terrain.flat
+
+    @property
+    def looks(self) -> int:
+        """How often it is looked at for a ball."""
+        return self.terrain.looks
+
     def surface(self, point: Vec) -> SurfacePoint:
         """The distance of a point of the world from it, and the direction out."""
         return self.terrain.surface_with(point, self.numbers)

@@ -5,7 +5,8 @@ start: what is solved for contacts is the velocity there, along which the origin
 written in the turned axes. So a ball rolls without climbing, and a body in flight keeps its momentum to rounding.
 
 A body that carries no others keeps its angular momentum in the same way: J ω turns with the axes, the gyroscopic torque
-ω x J ω is not taken from the start of the step, by which a tumbling body would gain energy without bound.
+ω x J ω is not taken from the start of the step, by which a tumbling body would gain energy without bound. The centre of
+mass of such a body moves straight, wherever its origin is, and the origin around it.
 """
 
 from __future__ import annotations
@@ -78,6 +79,29 @@ def _with_turned(joint: Joint, v: Vec, c: Vec | None, more: Vec) -> Vec:
     return Vec([x + six[row] for x, row in zip(v, _rows(joint), strict=True)])
 
 
+def _with_moved(joint: Joint, v: Vec, more: Vec) -> Vec:
+    """Velocities with a linear velocity more."""
+    return Vec([x + more[row - 3] if row >= 3 else x for x, row in zip(v, _rows(joint), strict=True)])
+
+
+def _offset(body: _TumblingBody) -> Vec | None:
+    """The centre of mass where it is not at the origin that the joint moves; None where it is."""
+    c = body.c
+    return None if c is None or all(x.__class__ is float and x == 0.0 for x in c) else c
+
+
+def _around_centre(joint: Joint, c: Vec, q: tuple[Vec, Vec], v: Vec, w: Vec, dt: Scalar) -> tuple[Vec, Vec]:
+    """Coordinates and velocity after a step in which the centre of mass c moved straight, and the origin around it.
+
+    q at the start, and at the end if the origin had moved straight; v as that leaves it, in the axes at the end.
+    """
+    before, after = joint.placement(q[0]), joint.placement(q[1])
+    spin = before.rotate(w.cross(c))
+    way = spin * dt + before.rotate(c) - after.rotate(c)
+    moved = Vec([x + way[i] if i < 3 else x for i, x in enumerate(q[1])])
+    return moved, _with_moved(joint, v, after.unrotate(spin) - w.cross(c))
+
+
 def _rows(joint: Any) -> tuple[int, ...]:
     return joint.group.rows
 
@@ -100,7 +124,9 @@ def ahead(joint: Joint | None, tumbles: Link | None, v: Vec, a: Vec, dt: Scalar)
     if tumbles is None:
         return found
     body, w = _body(tumbles), _parts(tumbles.joint, v)[0]
-    return _with_turned(tumbles.joint, found, body.c, (body.inverse @ w.cross(body.J @ w)) * dt)
+    found = _with_turned(tumbles.joint, found, body.c, (body.inverse @ w.cross(body.J @ w)) * dt)
+    c = _offset(body)
+    return found if c is None else _with_moved(tumbles.joint, found, w.cross(w.cross(c)) * dt)
 
 
 def moved(joint: Joint | None, tumbles: Link | None, embedding: Any, q: Vec, v: Vec, dt: Scalar) -> tuple[Vec, Vec]:
@@ -115,6 +141,8 @@ def moved(joint: Joint | None, tumbles: Link | None, embedding: Any, q: Vec, v: 
         change = (body.inverse @ half.cross(body.J @ half)) * (-0.5 * dt)
     midway = _with_turned(own, v, None, change)
     q_next, v_next = _moved_straight(joint, embedding, q, v, midway, dt)
+    if (c := _offset(body)) is not None:
+        q_next, v_next = _around_centre(own, c, (q, q_next), v_next, w, dt)
     momentum = own.placement(q_next).unrotate(own.placement(q).rotate(body.J @ w))
     return q_next, _with_turned(own, v_next, body.c, body.inverse @ momentum - w)
 

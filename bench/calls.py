@@ -2,8 +2,9 @@
 
     python bench/calls.py [--strict]
 
-`--strict` ends with an error if a bar is missed. The last line is forward dynamics of ANYmal C, as a multiple of
-Pinocchio's speed (where Pinocchio and its robots are installed).
+`--strict` ends with an error if a bar is missed. The last lines are forward dynamics of ANYmal C, as a multiple of
+Pinocchio's speed (where Pinocchio and its robots are installed); and of the Mini Cheetah in batches of 1024 that come
+one by one, after a pause in which worker threads fall asleep: the median, as a multiple of that on one thread.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 import fourbar as fb
 
 _FASTER = 6.0  # times as fast as Pinocchio: ANYmal C
+_ONE_BY_ONE = 1.3  # times as long as on one thread
 
 
 def least(call: Callable[[], Any], turns: int = 40, calls: int = 500) -> float:
@@ -84,6 +86,20 @@ def beside_pinocchio() -> float | None:
     return least(lambda: pin.aba(model, data, theirs, v, tau)) / ours
 
 
+def one_by_one(turns: int = 300) -> float:
+    """How many times as long as on one thread batches take that come a millisecond apart: medians, in turns."""
+    robot, rng = fb.robots.mini_cheetah(), np.random.default_rng(0)
+    q, v, tau = robot.random(0, 1024), *rng.normal(size=(2, 1024, robot.nv))
+    times: dict[str, list[float]] = {"default": [], "one": []}
+    for _ in range(turns):
+        for name, options in (("default", {}), ("one", {"threads": 1})):
+            time.sleep(1e-3)
+            start = time.perf_counter()
+            robot.forward_dynamics(q, v, tau, **options)
+            times[name].append(time.perf_counter() - start)
+    return float(np.median(times["default"]) / np.median(times["one"]))
+
+
 def main() -> int:
     """Print the table; the number of bars that were missed, if that counts."""
     read = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -99,6 +115,10 @@ def main() -> int:
         print(
             f"{'ANYmal C, times Pinocchio':34} {ratio:6.1f}x  bar {_FASTER:4.1f}{'  MISSED' if ratio < _FASTER else ''}"
         )
+    apart = one_by_one()
+    missed += apart > _ONE_BY_ONE
+    print(f"{'batches one by one, times one thread':34} {apart:4.2f}x  bar {_ONE_BY_ONE:4.1f}"
+          f"{'  MISSED' if apart > _ONE_BY_ONE else ''}")  # fmt: skip
     return missed if strict else 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -22,9 +23,20 @@ def _both():
 
 
 def _slowly():
-    """The same by way of Python: arguments given by name are read there."""
+    """The same by way of Python: lists are read there."""
     f = pendulum().gravity_force
-    return f(q=Q, threads=3), f(Q, threads=1)
+    return f(Q.tolist(), threads=3), f(Q, threads=1)
+
+
+@pytest.fixture
+def ours(monkeypatch):
+    """Workers of a test's own, which Python finds; machine code finds none, and leaves it to Python."""
+    found, table = workers.Workers(), workers.workers().table
+    monkeypatch.setattr(workers, "_workers", found)
+    count = table[workers.COUNT]
+    table[workers.COUNT] = 0
+    yield found
+    table[workers.COUNT] = count
 
 
 def _awake():
@@ -43,25 +55,40 @@ def test_a_worker_that_fell_asleep_is_woken(both):
 
 
 @machine_code_only
-def test_sleeping_workers_are_marked_in_the_table():
-    ours = workers.workers()
+def test_sleeping_workers_are_marked_in_the_table_and_woken_by_tasks():
+    """By a task for two of them both, by a task for one only the first."""
     _slowly()
     eventually(lambda: not _awake().any())
-    seen = np.zeros(2, bool)
+    f, seen = pendulum().gravity_force, np.zeros(2, bool)
 
-    def seen_awake():
+    def seen_awake(threads):
         nonlocal seen
-        ours.start(2)
+        f(Q, threads=threads)
         seen |= _awake()
-        return seen.all()
+        return seen.sum() == threads - 1
 
-    eventually(seen_awake)
+    for threads in (2, 3):
+        eventually(lambda: not _awake().any())
+        seen[:] = False
+        eventually(lambda threads=threads: seen_awake(threads))
 
 
 @machine_code_only
-def test_a_task_that_nobody_begins_is_withdrawn(monkeypatch):
-    ours = workers.Workers()
-    monkeypatch.setattr(workers, "_workers", ours)
+def test_a_worker_sleeps_and_wakes_again_and_again():
+    """Without ever missing a task that comes while it falls asleep: tasks come after any time."""
+    f = pendulum().gravity_force
+    wanted = f(Q, threads=1)
+    rng = np.random.default_rng(0)
+    for pause in rng.uniform(0.0, 4e-4, 300):
+        end = time.perf_counter() + pause
+        while time.perf_counter() < end:
+            pass
+        assert same_bits(f(Q, threads=3), wanted)
+    eventually(lambda: not _awake().any())
+
+
+@machine_code_only
+def test_a_task_that_nobody_begins_is_withdrawn(ours):
     ours.start(2)
     for worker in ours._workers:
         worker.close()
@@ -71,13 +98,13 @@ def test_a_task_that_nobody_begins_is_withdrawn(monkeypatch):
 
 @WAYS
 def test_while_workers_are_busy_others_work_alone(both):
-    ours = workers.workers()
-    ours.table[workers.BUSY] = 1
+    table = workers.workers().table
+    table[workers.BUSY] = 1
     try:
         assert same_bits(*both())
-        assert ours.table[workers.BUSY] == 1
+        assert table[workers.BUSY] == 1
     finally:
-        ours.table[workers.BUSY] = 0
+        table[workers.BUSY] = 0
 
 
 def test_many_callers_share_the_workers():
@@ -107,22 +134,18 @@ def test_a_forked_child_has_workers_of_its_own():
     assert os.waitpid(child, 0)[1] == 0
 
 
-def test_without_workers_the_caller_does_it_all(monkeypatch):
-    monkeypatch.setattr(workers, "_workers", workers.Workers())
-
+def test_without_workers_the_caller_does_it_all(ours, monkeypatch):
     def refuse(worker):
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(workers.Worker, "start", refuse)
     assert same_bits(*_slowly())
-    assert not workers.workers()._workers
+    assert not ours._workers
 
 
 @pytest.mark.parametrize("begun", [True, False])
 @machine_code_only
-def test_a_worker_whose_start_is_interrupted_is_ended_too(monkeypatch, begun):
-    ours = workers.Workers()
-    monkeypatch.setattr(workers, "_workers", ours)
+def test_a_worker_whose_start_is_interrupted_is_ended_too(ours, monkeypatch, begun):
     start = workers.Worker.start
 
     def interrupted(worker):
@@ -141,11 +164,11 @@ def test_a_worker_whose_start_is_interrupted_is_ended_too(monkeypatch, begun):
     assert not any(thread.is_alive() for thread in threads)
 
 
-def test_once_closed_no_worker_is_started_again(monkeypatch):
+@machine_code_only
+def test_once_closed_no_worker_is_started_again(ours):
     """What is called at exit, after the workers were ended, is computed by the caller alone."""
-    ours = workers.Workers()
-    monkeypatch.setattr(workers, "_workers", ours)
     assert same_bits(*_slowly())
+    assert ours._workers
     ours.close()
     assert same_bits(*_slowly())
     assert not ours._workers and ours.table[workers.COUNT] == 0

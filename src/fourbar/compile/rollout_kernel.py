@@ -162,7 +162,7 @@ class RolloutKernel:
         if threads > 1:
             threads = min(threads, most_threads())
             chunk = chunk_size(n, threads, self.lanes.width, _NEVER)
-            call_shared(self._share, *arguments, self._data_address, chunk, threads)
+            call_shared(self._share, arguments, self._data_address, chunk, threads)
         else:
             self._alone(*arguments, self._data_address, ctypes.byref(ctypes.c_int64()), n)
         if self._data[words.FAILURES] != failures:

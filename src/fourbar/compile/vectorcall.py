@@ -2,7 +2,7 @@
 
 A callable (`callables.py`) runs `@fast` from the first instruction on: it looks at the arguments
 (`vectorcall_arguments.py`), and if they are what the kernel wants, it allocates the results (`vectorcall_results.py`)
-and runs the kernel, on worker threads too where these are awake. Anything else, including every error, goes to the
+and runs the kernel, on worker threads too where these were started. Anything else, including every error, goes to the
 ordinary Python function `slow`; so does a call of a watched function whose result has a NaN, which `slow` explains.
 Where there is no such function, null is returned without an error. The machine code is the same for every robot; what
 differs is in a table of words (`vectorcall_words.py`).
@@ -16,34 +16,15 @@ from . import vectorcall_results as fastresults
 from . import vectorcall_words as w
 from .batch_loop import FAILURES, PIECE, SIGNALS, STRANGE
 from .ir import Code, word
-from .transfer import open_loop
 from .vectorcall_words import Checks, describe, keep
-from .workers import AWAKE, CHUNKS_PER_THREAD, COUNT
+from .workers import CHUNKS_PER_THREAD, COUNT, WORTH_WAKING
 
 _RELEASE_FROM = 64  # samples from which on the interpreter lock is released
 
 
 def assembly() -> str:
     """The whole module."""
-    return "".join([*fastarguments.functions(), *fastresults.functions(), _ready(), _fast()])
-
-
-def _ready() -> str:
-    """@ready(table, workers) -> i1: whether so many workers are there and awake."""
-    c = Code()
-    c.label("entry")
-    c.do(f"%enough = icmp sle i64 %workers, {word(c, '%table', COUNT)}")
-    c.do("br label %each")
-    h, close = open_loop(c, "each", "entry", "%workers", 1, "good")
-    awake = c.let(f"icmp ne i64 {word(c, '%table', c.let(f'add i64 {h}, {AWAKE}'))}, 0")
-    c.do(f"br i1 {c.let(f'and i1 %enough, {awake}')}, label %each_on, label %bad")
-    c.label("each_on")
-    c.do(close)
-    c.label("good")
-    c.do("ret i1 true")
-    c.label("bad")
-    c.do("ret i1 false")
-    return f"define internal i1 @ready(ptr %table, i64 %workers) nounwind {{\n{c.body()}\n}}\n"
+    return "".join([*fastarguments.functions(), *fastresults.functions(), _fast()])
 
 
 def _fast() -> str:
@@ -150,7 +131,7 @@ def _read_options(c: Code, ok: Checks) -> None:
     some = c.let("icmp sgt i64 %threads, 1")
     shared = c.let(f"and i1 %batched, {c.let(f'and i1 {large}, {some}')}")
     c.do(f"%workers = select i1 {shared}, i64 {c.let('sub i64 %threads, 1')}, i64 0")
-    ok.require(c.let(f"call i1 @ready(ptr {word(c, '%env', w.JOB_TABLE, 'ptr')}, i64 %workers)"))
+    ok.require(c.let(f"icmp sle i64 %workers, {word(c, word(c, '%env', w.JOB_TABLE, 'ptr'), COUNT)}"))
     c.do("br i1 %into, label %named, label %fresh")
 
 
@@ -231,7 +212,9 @@ def _compute(c: Code) -> None:
     jobs, together = word(c, "%env", w.JOB_TABLE, "ptr"), word(c, "%env", w.TOGETHER, "ptr")
     even, most = c.let(f"mul i64 {some}, {width}"), word(c, data, PIECE)
     chunk = c.let(f"select i1 {c.let(f'icmp slt i64 {even}, {most}')}, i64 {even}, i64 {most}")
-    c.do(f"call void {together}(ptr {jobs}, {task}, i64 {chunk}, i64 %workers)")
+    enough = c.let(f"mul i64 {word(c, '%env', w.SHARING_FROM)}, {WORTH_WAKING}")
+    long = c.let(f"zext i1 {c.let(f'icmp sge i64 %n, {enough}')} to i64")
+    c.do(f"call void {together}(ptr {jobs}, {task}, i64 {chunk}, i64 %workers, i64 {long})")
     c.do("br label %restore")
     c.label("restore")
     c.do(f"call void {word(c, '%env', w.RESTORE, 'ptr')}(ptr %thread)")

@@ -1,12 +1,19 @@
 """Worker threads that wait for tasks in machine code.
 
 Handing a batch to a thread pool takes about as long as many a batch itself: the thread must be woken and must get the
-interpreter lock. A worker here spins for a moment after each task without that lock, and starts on the next one within
-a microsecond; only then does it sleep. A worker that wakes too late finds its task withdrawn and costs nothing.
+interpreter lock. A worker here spins for a moment after each task, and starts on the next one within a microsecond;
+only then does it sleep. A worker that wakes too late finds its task withdrawn and costs nothing. Workers sleep and are
+woken in machine code too, on a lock of Python's that any thread may release: one that had to ask for the interpreter
+lock would take it from the caller in the middle of a batch, which then waits for it.
+
+The core of a worker that slept has neither the code nor the data of a task at hand, and the caller would wait for it
+longer than it takes to do a short task alone. So a short task is given to workers that are awake; others are woken at
+its end, in case more follow at once, as in a loop.
 
 Callers and workers meet in the job table, an array of words: whether a caller has the workers, how many there are, the
-function that yields the CPU, and on a cache line for each worker its slot: the state (empty, posted, running), a
-function and its six arguments. Behind the slots it says which workers are awake.
+functions that yield the CPU and that release a lock, and on a cache line for each worker its slot: the state (empty,
+posted, running), a function and its six arguments. Behind the slots it says which workers are awake, and then on which
+locks they sleep.
 """
 
 from __future__ import annotations
@@ -28,9 +35,10 @@ from .kernel import Kernel
 _EMPTY, _POSTED, _RUNNING = range(3)
 _SPINS = 4000  # pauses before a worker sleeps or a waiting caller yields: some 50 to 200 µs
 MOST_WORKERS = 255
-BUSY, COUNT, YIELD, SLOTS, SLOT_WORDS = 0, 1, 2, 8, 8
+BUSY, COUNT, YIELD, _RELEASE, SLOTS, SLOT_WORDS = 0, 1, 2, 3, 8, 8
 AWAKE = SLOTS + SLOT_WORDS * MOST_WORKERS
-_TABLE_WORDS = AWAKE + MOST_WORKERS
+_LOCKS = AWAKE + MOST_WORKERS
+_TABLE_WORDS = _LOCKS + MOST_WORKERS
 
 _X86 = ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()")
 _ARM = ("declare void @llvm.aarch64.isb(i32)", "call void @llvm.aarch64.isb(i32 15)")  # its own `yield` does not wait
@@ -78,6 +86,72 @@ def _serve() -> str:
     )
 
 
+def _work() -> str:
+    """@work(slot, awake, lock, acquire, closing): serve, and sleep on the lock between tasks, until it is closing.
+
+    Who wakes a worker says that it is awake, and releases the lock if it was not: once for each sleep. A worker that
+    finds a task, having said that it sleeps, says that it is awake itself, unless somebody else just did.
+    """
+    return "\n".join(
+        [
+            "define void @work(ptr %slot, ptr %awake, ptr %lock, ptr %acquire, ptr %closing) {",
+            "entry:",
+            "  br label %loop",
+            "loop:",
+            "  call void @serve(ptr %slot)",
+            "  store atomic i64 0, ptr %awake seq_cst, align 8",
+            "  %state = load atomic i64, ptr %slot seq_cst, align 8",
+            f"  %posted = icmp eq i64 %state, {_POSTED}",
+            "  %end = load atomic i64, ptr %closing seq_cst, align 8",
+            "  %ends = icmp ne i64 %end, 0",
+            "  %stays = or i1 %posted, %ends",
+            "  br i1 %stays, label %back, label %sleep",
+            "back:",
+            "  %was = atomicrmw xchg ptr %awake, i64 1 seq_cst, align 8",
+            "  %woken = icmp ne i64 %was, 0",
+            "  br i1 %woken, label %sleep, label %next",
+            "sleep:",
+            "  %ignored = call i32 %acquire(ptr %lock, i32 1)",
+            "  br label %next",
+            "next:",
+            "  %now = load atomic i64, ptr %closing seq_cst, align 8",
+            "  %closed = icmp ne i64 %now, 0",
+            "  br i1 %closed, label %done, label %loop",
+            "done:",
+            "  ret void",
+            "}",
+        ]
+    )
+
+
+def _wake() -> str:
+    """@wake(table, number, asked): wake a worker, if this is asked for and it is asleep."""
+    return "\n".join(
+        [
+            "define void @wake(ptr %table, i64 %number, i1 %asked) {",
+            "entry:",
+            "  br i1 %asked, label %look, label %done",
+            "look:",
+            f"  %awake_at = add i64 %number, {AWAKE}",
+            "  %awake = getelementptr i64, ptr %table, i64 %awake_at",
+            "  %was = atomicrmw xchg ptr %awake, i64 1 seq_cst, align 8",
+            "  %slept = icmp eq i64 %was, 0",
+            "  br i1 %slept, label %release, label %done",
+            "release:",
+            f"  %lock_at = add i64 %number, {_LOCKS}",
+            "  %lock_word = getelementptr i64, ptr %table, i64 %lock_at",
+            "  %lock = load ptr, ptr %lock_word, align 8",
+            f"  %release_at = getelementptr i64, ptr %table, i64 {_RELEASE}",
+            "  %free = load ptr, ptr %release_at, align 8",
+            "  call void %free(ptr %lock)",
+            "  br label %done",
+            "done:",
+            "  ret void",
+            "}",
+        ]
+    )
+
+
 def _settle() -> str:
     """@settle(slot, table): withdraws a task that nobody began, or comes back when it has ended."""
     return "\n".join(
@@ -112,6 +186,9 @@ _TASK = ("share", "args", "dims", "steps", "data", "counter", "chunk")
 _WORK = "  call void %share(ptr %args, ptr %dims, ptr %steps, ptr %data, ptr %counter, i64 %chunk)"
 
 
+_SETTLE = ["  call void @settle(ptr %wait_slot, ptr %table)", "  call void @wake(ptr %table, i64 %wait_h, i1 true)"]
+
+
 def _slot(name: str, number: str) -> list[str]:
     """%name_box: the slot of a worker."""
     return [
@@ -136,19 +213,34 @@ def _each_worker(name: str, before: str, after: str, body: list[str]) -> list[st
     ]
 
 
-def _together() -> str:
-    """@together(table, share, args, dims, steps, data, chunk, wanted): call `share` here and on as many workers as are
-    wanted, unless another caller has them; comes back when all are done.
-    """
+def _post() -> list[str]:
+    """Give a task to a worker that is awake, or to any if it is long."""
     post = []
     for k, name in enumerate(_TASK, 1):
         post.append(f"  %to{k} = getelementptr i64, ptr %post_slot, i64 {k}")
         post.append(f"  store {'i64' if name == 'chunk' else 'ptr'} %{name}, ptr %to{k}, align 8")
-    post.append(f"  store atomic i64 {_POSTED}, ptr %post_slot seq_cst, align 8")
+    return [
+        *post,
+        f"  %awake_at = add i64 %post_h, {AWAKE}",
+        "  %awake_word = getelementptr i64, ptr %table, i64 %awake_at",
+        "  %awake = load atomic i64, ptr %awake_word seq_cst, align 8",
+        "  %either = or i64 %awake, %long",
+        "  %taken = icmp ne i64 %either, 0",
+        f"  %posted = select i1 %taken, i64 {_POSTED}, i64 {_EMPTY}",
+        "  store atomic i64 %posted, ptr %post_slot seq_cst, align 8",
+        "  call void @wake(ptr %table, i64 %post_h, i1 %taken)",
+    ]
+
+
+def _together() -> str:
+    """@together(table, share, args, dims, steps, data, chunk, wanted, long): call `share` here and on as many workers
+    as are wanted, unless another caller has them; comes back when all are done. `long`: not zero if workers that sleep
+    should be woken for it.
+    """
     task = "ptr %share, ptr %args, ptr %dims, ptr %steps, ptr %data, i64 %chunk"
     return "\n".join(
         [
-            f"define void @together(ptr %table, {task}, i64 %wanted) {{",
+            f"define void @together(ptr %table, {task}, i64 %wanted, i64 %long) {{",
             "entry:",
             "  %counter = alloca [8 x i64], align 64",
             "  store atomic i64 0, ptr %counter seq_cst, align 8",
@@ -164,11 +256,11 @@ def _together() -> str:
             "  %enough = icmp slt i64 %wanted, %there",
             "  %count = select i1 %enough, i64 %wanted, i64 %there",
             "  br label %post",
-            *_each_worker("post", "share_out", "work", post),
+            *_each_worker("post", "share_out", "work", _post()),
             "work:",
             _WORK,
             "  br label %wait",
-            *_each_worker("wait", "work", "finished", ["  call void @settle(ptr %wait_slot, ptr %table)"]),
+            *_each_worker("wait", "work", "finished", _SETTLE),
             "finished:",
             "  store atomic i64 0, ptr %table seq_cst, align 8",
             "  ret void",
@@ -181,11 +273,13 @@ class _Code:
     """The functions; ctypes calls them without the interpreter lock."""
 
     def __init__(self) -> None:
-        text = "\n".join([_pause()[0], _serve(), _settle(), _together()])
+        text = "\n".join([_pause()[0], _serve(), _work(), _wake(), _settle(), _together()])
         self._loaded = loaded("workers", lambda: text)
-        self.serve = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._loaded.address("serve"))
+        self.work = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)(self._loaded.address("work"))
+        wake = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_bool)
+        self.wake = wake(self._loaded.address("wake"))
         self.together_address = self._loaded.address("together")
-        kinds = [*[ctypes.c_void_p] * 6, ctypes.c_int64, ctypes.c_int64]
+        kinds = [*[ctypes.c_void_p] * 6, *[ctypes.c_int64] * 3]
         self.together = ctypes.CFUNCTYPE(None, *kinds)(self.together_address)
 
 
@@ -202,16 +296,40 @@ def _yielding() -> Any:
     return ctypes.CDLL(None).sched_yield
 
 
+class _Lock:
+    """A lock of Python's threads, held from the start: it needs no interpreter lock, and any thread may release it."""
+
+    def __init__(self) -> None:
+        api = ctypes.pythonapi
+        allocate = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThread_allocate_lock", api))
+        acquire = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(("PyThread_acquire_lock", api))
+        found = allocate()
+        if found is None:
+            raise RuntimeError("there is no memory for a lock")
+        self.address: int = found
+        acquire(found, 0)
+
+    def free(self) -> None:
+        """Give its memory back, when nobody uses it any more."""
+        ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(("PyThread_free_lock", ctypes.pythonapi))(self.address)
+
+
+def _address_of(function: Any) -> int:
+    """Where a function of a library is."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
 class Worker:
     """One thread and its slot, the one with this number, of a job table."""
 
     def __init__(self, table: np.ndarray, number: int) -> None:
-        self._code = code()
+        self._code, self._lock = code(), _Lock()
+        self._table, self._number = table, number
         self._slot = table[SLOTS + SLOT_WORDS * number :][:SLOT_WORDS]
         self._awake = table[AWAKE + number :][:1]
-        self._alarm = threading.Event()
-        self._closing = False
+        self._closing = np.zeros(1, np.int64)
         self._awake[0] = 1
+        table[_LOCKS + number] = self._lock.address
         self._thread = threading.Thread(target=self._work, name=f"fourbar-{number}", daemon=True)
 
     def start(self) -> None:
@@ -219,26 +337,17 @@ class Worker:
         self._thread.start()
 
     def _work(self) -> None:
-        slot = self._slot.ctypes.data
-        while not self._closing:
-            self._code.serve(slot)
-            self._alarm.clear()
-            self._awake[0] = 0
-            if self._slot[0] == _EMPTY and not self._closing:  # what is posted now finds it asleep, and wakes it
-                self._alarm.wait()
-            self._awake[0] = 1
-
-    def wake(self) -> None:
-        """See to it that a task in the slot is found."""
-        if not self._awake[0]:
-            self._alarm.set()
+        places = (x.ctypes.data for x in (self._slot, self._awake))
+        acquire = _address_of(ctypes.pythonapi.PyThread_acquire_lock)
+        self._code.work(*places, self._lock.address, acquire, self._closing.ctypes.data)
 
     def close(self) -> None:
         """End the thread; its machine code must not run when the process unloads it."""
-        self._closing = True
-        self._alarm.set()
+        self._closing[0] = 1
+        self._code.wake(address(self._table), self._number, True)
         if self._thread.ident is not None:  # else its start was interrupted
             self._thread.join()
+            self._lock.free()
 
 
 class Workers:
@@ -260,10 +369,11 @@ class Workers:
         self._workers = []
         self._closed = False
         self.table[:] = 0
-        self.table[YIELD] = ctypes.cast(self._yield, ctypes.c_void_p).value or 0
+        self.table[YIELD] = _address_of(self._yield)
+        self.table[_RELEASE] = _address_of(ctypes.pythonapi.PyThread_release_lock)
 
     def start(self, count: int) -> None:
-        """Have so many workers awake, or as many as the system lets us start.
+        """Have so many workers, or as many as the system lets us start; a task wakes those that sleep.
 
         A signal handler that asks for workers while its own thread is starting some takes those that are there.
         """
@@ -274,8 +384,6 @@ class Workers:
                     self._start(count)
                 finally:
                     self._is_starting = False
-        for worker in self._workers[:count]:
-            worker.wake()
 
     def _start(self, count: int) -> None:
         while len(self._workers) < min(count, MOST_WORKERS) and not self._closed:
@@ -310,6 +418,7 @@ atexit.register(_workers.close)
 
 
 _LEAST_LIMIT = 8  # threads that are started if they are asked for, however few CPUs there are
+WORTH_WAKING = 4  # times the size from which on a batch is shared: from there on, workers that sleep should take part
 CHUNKS_PER_THREAD = 16  # with 4, two threads had 5 and 3 where one core was a little slower: 1.6 times as fast, not 1.9
 
 
@@ -342,8 +451,11 @@ def address(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
-def run_shared(kernel: Kernel, arrays: list[np.ndarray], n: int, threads: int) -> None:
-    """Run a kernel on n samples. Every array, outputs last, is (n, *core) or (*core): the same for all samples."""
+def run_shared(kernel: Kernel, arrays: list[np.ndarray], n: int, threads: int, long: bool = True) -> None:
+    """Run a kernel on n samples. Every array, outputs last, is (n, *core) or (*core): the same for all samples.
+
+    `long`: whether it takes so long that workers that sleep should take part.
+    """
     addresses, outer, core = [], [], []
     for array, dimensions in zip(arrays, kernel.cores, strict=True):
         strides = array.strides
@@ -357,11 +469,13 @@ def run_shared(kernel: Kernel, arrays: list[np.ndarray], n: int, threads: int) -
     steps = first + 8 * len(arrays)
     threads = min(threads, most_threads())
     chunk = chunk_size(n, threads, kernel.lanes.width, kernel.piece)
-    call_shared(kernel.share, first, dims, steps, kernel.data, chunk, threads)
+    call_shared(kernel.share, (first, dims, steps), kernel.data, chunk, threads, long)
 
 
-def call_shared(share: int, args: int, dims: int, steps: int, data: int, chunk: int, threads: int) -> None:
+def call_shared(
+    share: int, arguments: tuple[int, int, int], data: int, chunk: int, threads: int, long: bool = True
+) -> None:
     """Call a driver's function `share` here and on other threads, so many in all; see `batch_loop.py`."""
     ours = workers()
     ours.start(threads - 1)
-    code().together(address(ours.table), share, args, dims, steps, data, chunk, threads - 1)
+    code().together(address(ours.table), share, *arguments, data, chunk, threads - 1, long)

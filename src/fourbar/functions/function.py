@@ -23,7 +23,7 @@ from ..compile.kernel import Watch
 from ..compile.llvm import batch_lanes, single_lane
 from ..compile.signals import raise_error
 from ..compile.ufunc import GeneralisedUfunc, compiled, signature
-from ..compile.workers import default_threads, run_shared
+from ..compile.workers import WORTH_WAKING, default_threads, run_shared
 from ..errors import ArgumentError, unknown
 from ..expr import Output, Program, interpret
 from ..expr.program import MEMORY
@@ -123,7 +123,7 @@ class Variant:
         rows = [self._rows(w, y.shape, batch, n) for w, y in zip(whole, self.program.outputs, strict=True)]
         kernel = self.ufunc(single=batch == ()).kernel
         failures = kernel.failures
-        run_shared(kernel, flat + rows, n, threads)
+        run_shared(kernel, flat + rows, n, threads, n >= WORTH_WAKING * self.sharing_from)
         raise_error()
         kernel.check_memory(failures)
         for result, written in zip(results, whole, strict=True):

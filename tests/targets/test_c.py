@@ -146,6 +146,20 @@ def test_results_are_those_of_fourbar(tmp_path: Path, name: str) -> None:
 
 
 @needs_compiler
+def test_long_results_and_many_constants_are_copied_from_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of more than 2048 entries are, where one line for each would take long to compile."""
+    monkeypatch.setattr("fourbar.targets.c_code._LISTED", 1)
+    robot = fb.robots.mini_cheetah()
+    source = fb.export_c(tmp_path, [robot.mass_matrix], name="r")[0]
+    assert re.search(r"M\w*\[k\] = w\[\w+\[k\]\]", source.read_text()) and "_preset_at[k]" in source.read_text()
+    q = robot.random(0)
+    M = called(shared(tmp_path, "r"), "r_mass_matrix", [q], (robot.nv, robot.nv))
+    np.testing.assert_allclose(M, robot.mass_matrix(q), rtol=1e-12, atol=1e-12 * np.abs(M).max())
+
+
+@needs_compiler
 def test_casadi_finds_its_symbols(tmp_path: Path) -> None:
     """The calling convention of casadi.external: dense, column by column, a null pointer is a zero."""
     robot = fb.robots.double_pendulum()

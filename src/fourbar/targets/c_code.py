@@ -15,7 +15,7 @@ SCALARS = {"double": "", "float": "f"}  # the type of all numbers, and the suffi
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<="}
 _LIBRARY = ("sin", "cos", "sqrt")
 _CONDITIONS = ("lt", "le")
-_LISTED = 64  # entries beyond which a loop over a table copies them, so that compilers need not think about each
+_LISTED = 2048  # entries beyond which a loop over a table copies them, so that compilers need not think about each
 
 
 class Helper(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,7 +127,7 @@ class Batch:
         standing = self._standing.get(u is not None)
         if standing is None or not standing.holds(arrays):
             standing = self._standing[u is not None] = self._placed(u is not None, self._settled())
-        self._drive(standing, self.n, tau, u)
+        self._drive(standing.controls, self.n, tau, u)
         moves_on = standing.advance(steps, threads)
         self._report_gaps()
         if not moves_on:
@@ -170,14 +170,11 @@ class Batch:
         reported = dict(zip(names, arrays[_STATE:end], strict=True))
         return InPlaceWorlds(rollout, self.dt, arrays[:_STATE], reported, arrays[end:])
 
-    def _drive(self, standing: InPlaceWorlds, n: int, tau: Any, u: Any, which: Any = None) -> None:
-        """Hold controls of n worlds, or of those among them that move."""
-        for name, target in standing.controls.items():
+    def _drive(self, controls: Mapping[str, np.ndarray], n: int, tau: Any, u: Any) -> None:
+        """Write the controls that n worlds hold into arrays (n, size), by name."""
+        for name, target in controls.items():
             given = tau if name == "tau" else u
-            rows: Any = 0.0 if given is None else self._rows("step", name, given, target.shape[1], n)
-            if which is not None and np.ndim(rows) == 2 and len(rows) == n:
-                rows = rows[which]
-            target[...] = rows
+            target[...] = 0.0 if given is None else self._rows("step", name, given, target.shape[1], n)
 
     def _step_some(self, worlds: np.ndarray, tau: Any, u: Any, steps: int, threads: int | None) -> None:
         """Steps of some worlds, of which those that have diverged stay where they are."""
@@ -186,12 +183,10 @@ class Batch:
         if self._looped is not None:
             self._looped.come_back(going, self.q, self.v)
         self.residual[worlds[stays]] = np.inf
-        held = {"tau": tau, **({} if u is None else {"u": u})}
-        sizes = {"tau": self.scene.robot.nv, "u": self.scene.robot.nu}
-        rows = {name: np.zeros((len(worlds), sizes[name])) for name in held}
-        for name, x in held.items():
-            rows[name][...] = 0.0 if x is None else self._rows("step", name, x, sizes[name], len(worlds))
-        self._advance_some(going, {name: x[~stays] for name, x in rows.items()}, steps, threads)
+        sizes = {"tau": self.scene.robot.nv, **({} if u is None else {"u": self.scene.robot.nu})}
+        held = {name: np.empty((len(worlds), size)) for name, size in sizes.items()}
+        self._drive(held, len(worlds), tau, u)
+        self._advance_some(going, {name: x[~stays] for name, x in held.items()}, steps, threads)
 
     def _advance_some(
         self, worlds: np.ndarray, controls: dict[str, np.ndarray], steps: int, threads: int | None

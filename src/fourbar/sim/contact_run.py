@@ -15,6 +15,7 @@ from ..functions.repeated_steps import RepeatedSteps
 from ..functions.rollout import ALWAYS, Rolled, RolloutRun
 from ..functions.step_end import OBSERVED
 from ..representation import counted
+from ..system.system import System
 from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import SimulationWarning
 from .charted_run import ChartedRepeats, ChartedRun, repeated_steps
@@ -24,7 +25,6 @@ from .read_arguments import check_progress
 from .record_room import check_room
 from .results import Recorded
 from .run_plots import Plotted
-from .toggles import toggle_advice
 from .too_fast import too_fast
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ class RunningContacts:
             return np.zeros((len(t), *batch), bool)
         since = (self.motion.now.stuck * self.dt).reshape(batch)
         warn_of(self.caller, np.isfinite(since), since, "came to a toggle position of a loop",
-             toggle_advice(self.scene.robot))  # fmt: skip
+             _toggle_advice(self.scene.robot))  # fmt: skip
         return t.reshape(-1, *[1] * len(batch)) >= since - 0.5 * self.dt
 
     def _warn(self, rolled: Rolled) -> None:
@@ -266,6 +266,15 @@ class RunningContacts:
              self.not_finite.reason() or "try a shorter step or smaller gains")  # fmt: skip
         warn_of(name, late >= 0.0, late * self.dt, "had contacts that were not solved to the tolerance",
              "look at `worst` and `converged` of the result; try a shorter step or more iterations")  # fmt: skip
+
+
+def _toggle_advice(robot: System) -> str:
+    """What to do about a loop at a toggle position."""
+    return (
+        f"no velocities of its joints ({', '.join(robot.names.velocities)} now) determine the motion there, and what "
+        "follows counts as not converged; let loops be rows of the problem: "
+        "fb.Scene(robot.spanning().constrained(*(x.loop for x in robot.mechanism.loops)), ...)"
+    )
 
 
 def warn_of(name: str, which: np.ndarray, when: np.ndarray, what: str, advice: str) -> None:

@@ -227,6 +227,23 @@ def test_a_start_at_a_toggle_position_moves() -> None:
     assert np.abs(found.q - wanted.q).max() < 5e-3
 
 
+def test_a_start_exactly_at_a_toggle_position_is_refused_or_marked() -> None:
+    """As `fb.simulate` refuses it; of a batch the sample is marked, and the others go on."""
+    scene, crank = fb.Scene(linkage()), linkage("crank")
+    ground, a, b, c = LENGTHS
+    x = np.pi + np.arccos((ground**2 + (b - a) ** 2 - c**2) / (2 * ground * (b - a)))
+    flat = crank.assemble((x, -np.pi, np.arctan2((a - b) * np.sin(x), (a - b) * np.cos(x) - ground)))
+    for run in (scene.simulate, lambda *args, **options: fb.simulate(scene.robot, *args, **options)):
+        with pytest.raises(fb.SingularError, match=r"loop 'pin' is at a toggle position.*with_independent"):
+            run(flat, [1.0], duration=0.1)
+    q, v = start()
+    with pytest.warns(fb.SimulationWarning, match="sample.* 0 of 2 came to a toggle position") as said:
+        both = scene.simulate(np.array([flat, q]), [[1.0], v[2:]], duration=0.1)
+    assert "samples 0 of 2 diverged" in " ".join(str(x.message) for x in said)
+    assert both.diverged.tolist() == [True, False] and both.converged[-1].tolist() == [False, True]
+    assert np.array_equal(both.q[:, 1], scene.simulate(q, v[2:], duration=0.1).q)
+
+
 def test_where_no_velocities_help_the_motion_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     """It counts as not converged from there on, in runs and in live worlds, until these are reset."""
     monkeypatch.setattr(Charts, "better", lambda self, q, w, poor: None)

@@ -56,8 +56,8 @@ def _without_derivative(cluster_tree: ClusterTree, q: np.ndarray) -> list[str]:
     return found
 
 
-def _toggles(cluster_tree: ClusterTree, rows: np.ndarray) -> str:
-    """A message about loops at configurations without a result, if they are the reason."""
+def describe_toggles(cluster_tree: ClusterTree, rows: np.ndarray) -> str:
+    """A message about loops at configurations (n, nq) that have no result, if they are the reason; else empty."""
     bare = sorted({name for row in rows for name in _without_derivative(cluster_tree, row)})
     if bare:
         return f"loop {', '.join(map(repr, bare))}: its condition has no value or no derivative there"
@@ -184,7 +184,7 @@ class Explainer:
                 return CoordinateError(wrong)
         if self._massless:
             return None
-        what = (_toggles(self._cluster_tree, rows["q"]) if "q" in rows else "") or self._reason
+        what = (describe_toggles(self._cluster_tree, rows["q"]) if "q" in rows else "") or self._reason
         return SingularError(what) if what else None
 
 

@@ -137,10 +137,12 @@ class ChartTable:
         """Switch a sample to other velocities, if they are better."""
         charts = self.at(s.chart[i])
         q = s.state["q"][i]
+        is_stuck = charts.holds(q[None])[0] < _AT_TOGGLE
         changed = charts.better(q, s.state["v"][i], poor)
-        if changed is not None:
+        if changed is not None and np.isfinite(changed).all():  # not so exactly at a toggle position
             s.chart[i] = self.number(charts.now)
             s.state["v"][i] = changed
-        elif charts.holds(q[None])[0] < _AT_TOGGLE:
+            return True
+        if is_stuck:
             s.stuck[i] = min(s.stuck[i], s.made[i])
-        return changed is not None
+        return False

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, SingularError
+from ..functions.nan_reasons import describe_toggles
 from ..linalg import apply, inverse_in_units, transposed
 from ..mechanism.actuators import Actuator, Drive
 from ..system.constrained.actuated import Actuated
@@ -58,8 +59,12 @@ class Kept(NamedTuple):
         return Kept(robot.system, robot, robot._model.conditions) if isinstance(robot, Constrained) else Kept(robot)
 
     def check(self, q: np.ndarray, v: np.ndarray) -> None:
-        """Refuse states at which loops are open or constraints are not met."""
+        """Refuse states at which loops are open or constraints are not met, and one state in which a loop is at a
+        toggle position, where v does not determine how it moves: of a batch it is marked.
+        """
         check_closed(self.robot, q)
+        if q.ndim == 1 and (why := describe_toggles(self.robot.model.cluster_tree, q[None])):
+            raise SingularError(why)
         if self.constrained is not None:
             check_met(self.constrained, q, v)
 

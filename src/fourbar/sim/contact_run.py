@@ -271,8 +271,9 @@ class RunningContacts:
 def _toggle_advice(robot: System) -> str:
     """What to do about a loop at a toggle position."""
     return (
-        f"no velocities of its joints ({', '.join(robot.names.velocities)} now) determine the motion there, and what "
-        "follows counts as not converged; let loops be rows of the problem: "
+        f"its independent velocities ({', '.join(robot.names.velocities)}) do not determine the motion there, and what "
+        "follows counts as not converged; choose others with robot.with_independent(...), or let loops be rows of the "
+        "problem: "
         "fb.Scene(robot.spanning().constrained(*(x.loop for x in robot.mechanism.loops)), ...)"
     )
 

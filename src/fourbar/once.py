@@ -151,17 +151,34 @@ def once_per_object(make: Callable[[Any], T]) -> OncePerObject[T]:
     return OncePerObject(make)
 
 
-def recently_made(kept: dict[K, T], key: K, make: Callable[[], T], passing: Callable[[K], bool] = lambda _: True) -> T:
-    """What was made for a key, found in a dictionary, or made now.
+_turns = [Turn() for _ in range(64)]  # by dictionary: threads that make different things rarely meet
+_MISSING: Any = object()
 
-    Keys with functions of the user's may be others in every call: of those that are `passing` the last few stay.
+
+def make_once(kept: dict[K, T], key: K, make: Callable[[], T]) -> T:
+    """The value of a key of a dictionary: the one that is there, or else the one that `make` returns. Other threads
+    that need it meanwhile wait for it.
     """
-    found = kept.get(key)
-    if found is None:
+    value = kept.get(key, _MISSING)
+    if value is _MISSING:
+        with _turns[(id(kept) >> 4) % len(_turns)].taken():
+            value = kept.get(key, _MISSING)
+            if value is _MISSING:
+                value = kept.setdefault(key, make())
+    return value
+
+
+def recently_made(kept: dict[K, T], key: K, make: Callable[[], T], passing: Callable[[K], bool] = lambda _: True) -> T:
+    """The same, of keys that may be others in every call, such as those with functions of the user's: of those that
+    are `passing` the last few stay.
+    """
+
+    def make_room() -> T:
         for old in [x for x in [*kept] if passing(x)][: 1 - _MOST_RECENT]:
             kept.pop(old, None)
-        found = kept.setdefault(key, make())
-    return found
+        return make()
+
+    return make_once(kept, key, make_room)
 
 
 class cached_property(Generic[T]):  # noqa: N801
@@ -186,6 +203,15 @@ class cached_property(Generic[T]):  # noqa: N801
         if instance is None:
             return self
         return instance.__dict__.setdefault(self._name, self.func(instance))
+
+
+class once_property(cached_property[T]):  # noqa: N801
+    """The same of attributes that take long: one thread computes it, the others wait."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        return make_once(instance.__dict__, self._name, lambda: self.func(instance))
 
 
 class Standstill:

@@ -50,7 +50,7 @@ from ..compile.workers import default_threads
 from ..errors import ArgumentError
 from ..expr import Program, interpret
 from ..expr.separate import KNOWN, Separated, separate
-from ..once import cached_property
+from ..once import cached_property, make_once, once_property
 from .context import recorded
 from .fingerprint import fingerprint
 from .function import Variant, at_least_one, backend, operations
@@ -140,12 +140,12 @@ class Rollout:
         self.step = step
         self._kernels: dict[tuple[bool, tuple[str, ...], bool], Any] = {}
 
-    @cached_property
+    @once_property
     def program(self) -> Program:
         """The program of one step."""
         return self.step.program()
 
-    @cached_property
+    @once_property
     def separated(self) -> Separated | None:
         """The program in two: what the numbers alone decide, for once, and what is left of a step; None if there is
         hardly anything that they decide.
@@ -195,18 +195,16 @@ class Rollout:
         It takes numbers, which may then change from call to call, or what is `known` of them.
         """
         own = self.separated if separated else None
-        key = (single, records, own is not None)
-        found = self._kernels.get(key)
-        if found is None:
+
+        def make() -> Any:
             program, roles = self.program, self.step.roles
             if own is not None:
                 program, roles = own.rest, roles._replace(numbers=(KNOWN,))
             if backend() == "numpy":
-                found = Interpreter(program, roles, records)
-            else:
-                found = RolloutKernel(program, single_lane() if single else batch_lanes(), roles, records)
-            self._kernels[key] = found
-        return found
+                return Interpreter(program, roles, records)
+            return RolloutKernel(program, single_lane() if single else batch_lanes(), roles, records)
+
+        return make_once(self._kernels, (single, records, own is not None), make)
 
     def run(
         self,

@@ -29,6 +29,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--host", default=LOCAL, help=f"address to serve (default: {LOCAL}, this machine only)")
     parser.add_argument("--port", type=int, default=8080, help="port of the page (default: 8080, or the next free one)")
+    parser.add_argument(
+        "--allow", action="append", default=[], metavar="NAME",
+        help="another name or address under which the page may be opened, where it is forwarded; may be repeated",
+    )  # fmt: skip
     parser.add_argument("--no-browser", action="store_true", help="print the address, but do not open a browser")
     parser.add_argument("--output", type=Path, metavar="FILE", help=f"write a file instead: {', '.join(ENDINGS)}")
     parser.add_argument("--moved", metavar="ROBOT", help="the robot that moved, if the motion does not hold it")
@@ -45,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"wrote {args.output}")
         return 0
     try:
-        page = view(shown, host=args.host, port=args.port, browser=not args.no_browser)
+        page = view(shown, host=args.host, port=args.port, browser=not args.no_browser, allow=args.allow)
     except ImportError as error:
         raise ArgumentError(str(error)) from None
     try:

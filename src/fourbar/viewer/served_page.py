@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import to_count
-from ..errors import ArgumentError, needed
+from ..errors import ArgumentError, FourbarError, needed
 from .camera import FIELD, looked_from
 from .drawing import Drawing, Item
 from .mesh_files import Colour, linear
+from .page_guard import PageGuard, check_guarded
 from .quaternions import quaternions
 from .triangles import TriangleSurface
 
@@ -45,6 +46,33 @@ def _check_host(host: Any) -> None:
         ) from None
 
 
+def _start(host: str, port: Any, title: str, allow: Any) -> tuple[Any, PageGuard]:
+    """A server whose page only this machine and what the user allowed may use."""
+    if to_count(port, 0) is None or port > 65535:
+        raise ArgumentError(f"port={port!r}: expected a whole number from 0 to 65535")
+    viser = viser_module()
+    _check_host(host)
+    guard = PageGuard(host, allow)
+    with redirect_stdout(StringIO()), guard.installed():  # it prints its address, which `view` does
+        server = viser.ViserServer(host=host, port=int(port), label=title, verbose=False)
+    try:
+        check_guarded(host, server.get_port())
+    except (OSError, FourbarError):
+        with redirect_stdout(StringIO()):
+            server.stop()
+        raise
+    _forbid_sharing(server)
+    return server, guard
+
+
+def _forbid_sharing(server: Any) -> None:
+    """Ignore those who look at the page and ask for a public address: that is the user's to decide."""
+    from viser import _messages
+
+    for message in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
+        server._websock_server.unregister_handler(message)
+
+
 class DrawnGroup(NamedTuple):
     """Items with the same surface and opacity, which are drawn together, and what draws them."""
 
@@ -56,14 +84,17 @@ class DrawnGroup(NamedTuple):
 class ServedPage:
     """A page with a drawing in one world or many."""
 
-    def __init__(self, drawing: Drawing, worlds: int, bounds: np.ndarray, host: str, port: int, title: str) -> None:
+    def __init__(
+        self,
+        drawing: Drawing,
+        worlds: int,
+        bounds: np.ndarray,
+        address: tuple[str, int],
+        title: str,
+        allow: Any = (),
+    ) -> None:
         self.drawing, self.worlds = drawing, worlds
-        if to_count(port, 0) is None or port > 65535:
-            raise ArgumentError(f"port={port!r}: expected a whole number from 0 to 65535")
-        make = viser_module().ViserServer
-        _check_host(host)
-        with redirect_stdout(StringIO()):  # it prints its address, which `view` does
-            self.server: Any = make(host=host, port=int(port), label=title, verbose=False)
+        self.server, self.guard = _start(*address, title, allow)
         self.gui, self.scene = self.server.gui, self.server.scene
         self.gui.configure_theme(show_logo=False, show_share_button=False)
         self.gui.main_panel.dock_right()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import webbrowser
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from io import StringIO
 from typing import Any
@@ -71,6 +72,32 @@ class View:
             raise ArgumentError(f"q has shape {np.shape(q)}, expected ({self.control.robot.nq},)")
         self.control.set(q)
 
+    def allow(self, name: str) -> None:
+        """Allow that the page is opened under another name.
+
+        Parameters
+        ----------
+        name : str
+            A name (``"robot.example.org"``) or an address (``"https://robot.example.org"``).
+
+        Returns
+        -------
+        None
+            The page answers requests under that name from now on.
+
+        Raises
+        ------
+        ArgumentError
+            If it is neither.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> shown = fb.view(fb.robots.four_bar(), browser=False)  # doctest: +SKIP
+        >>> shown.allow(shown.window.server.request_share_url())  # doctest: +SKIP
+        """
+        self.window.guard.allow(name)
+
     def wait(self) -> None:
         """Wait until interrupted, by Ctrl-C: what a script does last.
 
@@ -137,6 +164,7 @@ def view(
     port: int = 8080,
     browser: bool = True,
     spread: float = 0.0,
+    allow: Sequence[str] = (),
 ) -> View:
     """Show a robot, a scene or a motion in the browser.
 
@@ -156,6 +184,9 @@ def view(
         Open the page in the browser.
     spread : float, default 0.0
         Distance (m) at which the worlds of a batch stand side by side; in one place if zero.
+    allow : sequence of str, optional
+        Names (``"robot.example.org"``) or addresses (``"https://robot.example.org"``) under which the page may be
+        opened, besides those of this machine; for forwarded and shared pages. Scripts of other sites are refused.
 
     Returns
     -------
@@ -185,7 +216,7 @@ def view(
     drawing = recording.drawing()
     warn_of_missing(drawing.notes)
     name = recording.robot.name
-    window = ServedPage(drawing, recording.worlds, recording.bounds(drawing), host, port, name)
+    window = ServedPage(drawing, recording.worlds, recording.bounds(drawing), (host, port), name, allow)
     control = MotionPage(window, recording) if len(recording.t) > 1 else RobotPage(window, recording)
     shown = View(window, control)
     if browser:

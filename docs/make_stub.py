@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from registered import actuated_methods, constrained_methods, documented, methods, options_of
 
+from fourbar.functions.arguments import F_EXT
 from fourbar.functions.registry import Method
 
 TARGET = Path(__file__).parents[1] / "src" / "fourbar" / "system" / "robot_methods.pyi"
@@ -33,6 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 Arrays = ArrayLike | tuple[ArrayLike | None, ...] | Mapping[str, ArrayLike | None]
 Names = str | Sequence[str]
+Wrenches = ArrayLike | Mapping[str, ArrayLike]
 Result = TypeVar("Result", covariant=True)
 
 class Function(Protocol):
@@ -120,6 +122,11 @@ def _one(kind: str) -> str:
     return known.get(kind) or "ArrayLike"
 
 
+def taken_type(name: str) -> str:
+    """The type of an array argument; wrenches may be given by the names of bodies."""
+    return "Wrenches" if name == F_EXT.name else "ArrayLike"
+
+
 def python_type(text: str) -> str:
     """A type as docstrings write it, in Python: 'str or sequence of str, default ()' is str | Sequence[str]."""
     plain = re.sub(r", (?:shape \(.*?\)|optional|default .*)", "", text)
@@ -140,11 +147,11 @@ def class_name(name: str) -> str:
 
 
 def _arrays(method: Method) -> list[Typed]:
-    return [Typed(name, "ArrayLike") for name in method.arguments]
+    return [Typed(name, taken_type(name)) for name in method.arguments]
 
 
 def _optional(method: Method) -> list[Typed]:
-    return [Typed(name, "ArrayLike | None", "None") for name in method.optional]
+    return [Typed(name, f"{taken_type(name)} | None", "None") for name in method.optional]
 
 
 def _options(method: Method) -> list[Typed]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .errors import ArgumentError
+from .errors import ArgumentError, unknown
 
 _FLOAT = np.dtype(float)
 _AT_HAND = (np.ndarray, list, tuple, float, int, np.float64)
@@ -19,14 +19,15 @@ _AT_HAND = (np.ndarray, list, tuple, float, int, np.float64)
 class Argument(NamedTuple):
     """An array argument: its name, core shape, and whether it may be left out (None).
 
-    `moves` is the shape of its tangent if it is a configuration. `rows` says what its rows are, in messages.
+    `moves` is the shape of its tangent if it is a configuration. `rows` are the names of its rows, those of bodies, by
+    which some of them may be given.
     """
 
     name: str
     shape: tuple[int, ...]
     optional: bool = False
     moves: tuple[int, ...] | None = None
-    rows: str = ""
+    rows: tuple[str, ...] = ()
 
     @property
     def is_configuration(self) -> bool:
@@ -105,6 +106,26 @@ def to_array(function: str, argument: Argument, value: Any) -> np.ndarray:
     return array
 
 
+def named_rows(
+    function: str, argument: Argument, value: Mapping[str, Any], read: Callable[[str, Argument, Any], Any]
+) -> tuple[dict[int, Any], tuple[int, ...]]:
+    """The rows that are given by name, by their numbers, and their common leading axes; the other rows are zero.
+
+    `read` makes an array of each, as `to_array` does.
+    """
+    if not argument.rows:
+        raise ArgumentError(
+            f"{function}: {argument.name} is a dictionary; expected an array of shape {expected(argument.shape)}"
+        )
+    for name in value:
+        if name not in argument.rows:
+            raise unknown(f"body (in {argument.name} of {function})", name, argument.rows)
+    arguments = [Argument(f"{argument.name}[{name!r}]", argument.shape[1:]) for name in value]
+    arrays = [read(function, a, x) for a, x in zip(arguments, value.values(), strict=True)]
+    leading = batch_shape(function, arguments, arrays) if arrays else ()
+    return dict(zip(map(argument.rows.index, value), arrays, strict=True)), leading
+
+
 def quick_array(value: Any) -> Any:
     """A float64 array from a list, tuple or array of real numbers; None for anything else, valid or not."""
     kind = type(value)
@@ -130,10 +151,11 @@ def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
     """Anything as a float64 array."""
     refuse_lazy(function, **{argument.name: value})
     if isinstance(value, Mapping):
-        rows = f", {argument.rows}" if argument.rows else ""
-        raise ArgumentError(
-            f"{function}: {argument.name} is a dictionary; expected an array of shape {expected(argument.shape)}{rows}"
-        )
+        rows, leading = named_rows(function, argument, value, to_array)
+        array = np.zeros((*leading, *argument.shape))
+        for k, row in rows.items():
+            array[..., k, :] = row
+        return array
     if _is_masked(value):
         raise ArgumentError(f"{function}: {argument.name} has masked entries; fill them, or remove their samples")
     try:

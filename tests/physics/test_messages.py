@@ -35,8 +35,8 @@ def test_axes_of_results() -> None:
 
 def test_forces_by_name() -> None:
     robot = fb.robots.double_pendulum()
-    with pytest.raises(fb.ArgumentError, match=r"f_ext is a dictionary.*\(\.\.\., 2, 6\), one row per body"):
-        robot.inverse_dynamics(np.zeros(2), np.zeros(2), np.zeros(2), f_ext={"lower": np.zeros(6)})
+    with pytest.raises(fb.UnknownNameError, match=r"no body .*'lover'; did you mean 'lower'"):
+        robot.inverse_dynamics(np.zeros(2), np.zeros(2), np.zeros(2), f_ext={"lover": np.zeros(6)})
     with pytest.raises(fb.ArgumentError, match=r"q is a dictionary.*shape \(\.\.\., 2\)"):
         robot.mass_matrix({"shoulder": 0.0, "elbow": 0.0})
 

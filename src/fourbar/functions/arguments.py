@@ -9,7 +9,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from ..arrays import Argument
+import numpy as np
+
+from ..arrays import Argument, to_array
 from .model import Model
 
 
@@ -26,6 +28,10 @@ class DeclaredArgument(ABC):
     def on(self, model: Model, optional: bool = False) -> Argument:
         """The argument of a function of a model, which may be left out or not."""
         return Argument(self.name, self.shape(model), optional)
+
+    def read(self, model: Model, function: str, value: Any) -> np.ndarray:
+        """A value given for it in a call of a function, as an array (..., *shape) of float64."""
+        return to_array(function, self.on(model), value)
 
 
 class ConfigurationArgument(DeclaredArgument):
@@ -46,14 +52,13 @@ class Tangent(DeclaredArgument):
 
 
 class Wrenches(DeclaredArgument):
-    """A wrench [moment; force] on each body (n_bodies, 6)."""
+    """A wrench [moment; force] on each body (n_bodies, 6), or on some, by their names."""
 
     def shape(self, model: Model) -> tuple[int, ...]:
         return len(model.mechanism.bodies), 6
 
     def on(self, model: Model, optional: bool = False) -> Argument:
-        rows = "one row per body in the order of robot.names.bodies"
-        return Argument(self.name, self.shape(model), optional, rows=rows)
+        return Argument(self.name, self.shape(model), optional, rows=tuple(b.name for b in model.mechanism.bodies))
 
 
 class ActuatorForces(DeclaredArgument):

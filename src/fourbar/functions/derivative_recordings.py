@@ -147,7 +147,7 @@ class Jvp(DerivativeRecording):
 
     def __init__(self, of: Recording) -> None:
         super().__init__(of)
-        self.tangents = tuple(Argument(f"d_{a.name}", a.tangent, True) for a in of.arguments)
+        self.tangents = tuple(Argument(f"d_{a.name}", a.tangent, True, rows=a.rows) for a in of.arguments)
         self.arguments = (*of.arguments, *self.tangents)
         self.results = tuple(f"d_{r}" for r in of.results)
 

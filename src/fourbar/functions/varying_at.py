@@ -80,7 +80,7 @@ class _Rest(Borrowed):
 
 def _needed(own: Argument | None, x: Any) -> Argument:
     """An argument that has to be given; without one of the function's own, that for what is known."""
-    moves, rows = (None, "") if own is None else (own.moves, own.rows)
+    moves, rows = (None, ()) if own is None else (own.moves, own.rows)
     return Argument(x.name, x.shape, False, moves, rows)
 
 

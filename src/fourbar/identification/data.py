@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError
+from ..functions.arguments import F_EXT
 from ..system.system import System
 
 _ARRAYS = ("q", "v", "a", "tau", "f_ext", "t")
@@ -56,6 +57,8 @@ def _check(robot: System, piece: Any, where: str, needs: str) -> dict[str, Any]:
         raise ArgumentError(f"{where}: {', '.join(missing)} missing; given: {', '.join(given) or 'none'}")
     if needs not in given:
         raise ArgumentError(f"{where}: {_LACKING[needs]}; given: {', '.join(given)}")
+    if isinstance(given.get("f_ext"), Mapping):
+        given["f_ext"] = F_EXT.read(robot.model, where, given["f_ext"])
     arrays = {name: x if hasattr(x, "shape") else _numbers(x, name, where) for name, x in given.items()}
     n = len(arrays["q"]) if len(arrays["q"].shape) else 0
     for name, shape in _shapes(robot).items():

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import joints
 from ..errors import ModelError
+from ..functions.arguments import F_EXT
 from ..joints import Joint
 from ..system.system import Builder, System
 from . import PeerJoint, convention, wrench_from_world, wrench_to_world
@@ -273,8 +274,8 @@ class Peer(RobotPeer):
 
         Parameters
         ----------
-        f_ext : array_like, shape (..., n_bodies, 6)
-            Our wrenches [moment; force] (N m, N) on the bodies, in their frames.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict
+            Our wrenches [moment; force] (N m, N) on the bodies, in their frames; or on some, ``{"hand": wrench}``.
         q : array_like, shape (..., nq)
             Our configuration.
 
@@ -283,7 +284,7 @@ class Peer(RobotPeer):
         ndarray, shape (..., n_bodies, 6)
             [torque; force] at the origins of the bodies in world axes, in the order of `bodies`.
         """
-        return wrench_to_world(f_ext, self.robot.poses(q))
+        return wrench_to_world(F_EXT.read(self.robot.model, "wrenches_to_peer", f_ext), self.robot.poses(q))
 
     def wrenches_from_peer(self, forces: Any, q: Any) -> np.ndarray:
         """Spatial forces of Drake as our wrenches on bodies.

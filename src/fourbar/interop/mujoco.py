@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
+from ..functions.arguments import F_EXT
 from ..io.loop_repair import report_loops, straightened
 from ..io.mjcf.convert import convert, model_name
 from ..io.mjcf.lines import ElementLines
@@ -148,8 +149,8 @@ class Peer(RobotPeer):
 
         Parameters
         ----------
-        f_ext : array_like, shape (..., n_bodies, 6)
-            Our wrenches [moment; force] (N m, N) on the bodies, in their frames.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict
+            Our wrenches [moment; force] (N m, N) on the bodies, in their frames; or on some, ``{"hand": wrench}``.
         q : array_like, shape (..., nq)
             Our configuration.
 
@@ -163,7 +164,7 @@ class Peer(RobotPeer):
         ArgumentError
             If a body carries a wrench that stands between several joints of one body of MuJoCo.
         """
-        F = read("f_ext", f_ext, len(self.robot.names.bodies), 6)
+        F = F_EXT.read(self.robot.model, "wrenches_to_peer", f_ext)
         between = [i for i in range(F.shape[-2]) if i not in set(self.bodies)]
         if np.any(F[..., between, :]):
             loaded = next(i for i in between if np.any(F[..., i, :]))

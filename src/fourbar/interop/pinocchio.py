@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import joints
 from ..errors import ModelError
+from ..functions.arguments import F_EXT
 from ..joints.base import Joint
 from ..system.system import Builder, System, restored
 from . import Convention, PeerJoint, convention, swapped
@@ -200,15 +201,15 @@ class Peer(RobotPeer):
 
         Parameters
         ----------
-        f_ext : array_like, shape (..., n_bodies, 6)
-            Our wrenches [moment; force] (N m, N) on the bodies, in their frames.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict
+            Our wrenches [moment; force] (N m, N) on the bodies, in their frames; or on some, ``{"hand": wrench}``.
 
         Returns
         -------
         ndarray, shape (..., njoints, 6)
             [force; moment] on its joints, the universe first: make `pin.Force` of each row.
         """
-        theirs = swapped(f_ext)
+        theirs = swapped(F_EXT.read(self.robot.model, "wrenches_to_peer", f_ext))
         return np.concatenate([np.zeros_like(theirs[..., :1, :]), theirs], axis=-2)
 
     def wrenches_from_peer(self, forces: Any) -> np.ndarray:

@@ -135,8 +135,9 @@ def projected_inverse_dynamics(robot: System, q: Any, v: Any, a: Any, f_ext: Any
         Velocity (rad/s, m/s).
     a : array_like, shape (..., nv)
         Acceleration (rad/s², m/s²).
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
 
     Returns
     -------
@@ -203,8 +204,9 @@ def projection_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_ext: 
         Velocity (rad/s, m/s).
     tau : array_like, shape (..., nv)
         Joint forces (N m, N).
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
 
     Returns
     -------
@@ -279,8 +281,9 @@ def lagrange_accelerations(robot: System, q: Any, v: Any, tau: Any, f_ext: Any =
         Velocity (rad/s, m/s).
     tau : array_like, shape (..., nv)
         Joint forces (N m, N).
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
 
     Returns
     -------
@@ -333,8 +336,9 @@ def lagrange_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_ext: An
         Velocity (rad/s, m/s).
     tau : array_like, shape (..., nv)
         Joint forces (N m, N).
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
 
     Returns
     -------
@@ -370,8 +374,9 @@ def sparse_lagrange_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_
         Velocity (rad/s, m/s).
     tau : array_like, shape (..., nv)
         Joint forces (N m, N).
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
 
     Returns
     -------

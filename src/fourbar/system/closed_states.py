@@ -295,8 +295,9 @@ class Looped:
             Velocity (rad/s, m/s).
         a : array_like, shape (..., nv)
             Acceleration (rad/s², m/s²).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
 
         Returns
         -------

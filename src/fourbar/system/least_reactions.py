@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import to_array
 from ..constraints import Closure, Distance
 from ..expr import Graph
-from ..functions.arguments import A, Q, V
+from ..functions.arguments import F_EXT, A, Q, V
 from ..linalg import apply, balance, count, factors, pseudo_inverse, transposed
 from ..spatial.linear import Vec
 from ..spatial.transform import IDENTITY, Transform
@@ -30,8 +29,9 @@ def least_reactions(robot: System, q: Any, v: Any, a: Any, f_ext: Any) -> np.nda
     """See `Looped.least_reactions`."""
     if not robot.mechanism.loops:
         return robot.reactions(q, v, a, f_ext=f_ext)
-    read = [to_array("least_reactions", x.on(robot.model), own) for x, own in ((Q, q), (V, v), (A, a))]
-    shape = np.broadcast_shapes(*(x.shape[:-1] for x in read), *(() if f_ext is None else (np.shape(f_ext)[:-2],)))
+    read = [x.read(robot.model, "least_reactions", own) for x, own in ((Q, q), (V, v), (A, a))]
+    f_ext = None if f_ext is None else F_EXT.read(robot.model, "least_reactions", f_ext)
+    shape = np.broadcast_shapes(*(x.shape[:-1] for x in read), *(() if f_ext is None else (f_ext.shape[:-2],)))
     q, v, a = (np.broadcast_to(x, (*shape, x.shape[-1])) for x in read)
     weightless = replace(robot.mechanism, loops=(), gravity=(0.0, 0.0, 0.0))
     still = robot.__dict__.setdefault("_still", robot._unchecked(weightless))

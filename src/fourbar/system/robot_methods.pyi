@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 Arrays = ArrayLike | tuple[ArrayLike | None, ...] | Mapping[str, ArrayLike | None]
 Names = str | Sequence[str]
+Wrenches = ArrayLike | Mapping[str, ArrayLike]
 Result = TypeVar("Result", covariant=True)
 
 class Function(Protocol):
@@ -216,7 +217,7 @@ class JacobianOfInverseDynamics(Derivative, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         parameters: Names | None = None,
         out: Any = None,
@@ -230,7 +231,7 @@ class InverseDynamics(Function, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         out: Array | None = None,
         threads: int | None = None,
@@ -245,8 +246,9 @@ class InverseDynamics(Function, Protocol):
             Velocity (rad/s, m/s).
         a : array_like, shape (..., nv)
             Acceleration (rad/s², m/s²).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -291,7 +293,7 @@ class JacobianOfForwardDynamics(Derivative, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         parameters: Names | None = None,
         out: Any = None,
@@ -305,7 +307,7 @@ class ForwardDynamics(Function, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         out: Array | None = None,
         threads: int | None = None,
@@ -320,8 +322,9 @@ class ForwardDynamics(Function, Protocol):
             Velocity (rad/s, m/s).
         tau : array_like, shape (..., nv)
             Joint forces (N m, N).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -386,7 +389,7 @@ class JacobianOfHybridDynamics(Derivative, Protocol):
         v: ArrayLike,
         a: ArrayLike,
         tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         prescribed: Sequence[str],
         parameters: Names | None = None,
@@ -402,7 +405,7 @@ class SpecialisedJacobianOfHybridDynamics(Derivative, Protocol):
         v: ArrayLike,
         a: ArrayLike,
         tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         parameters: Names | None = None,
         out: Any = None,
@@ -443,7 +446,7 @@ class SpecialisedHybridDynamics(Function, Protocol):
         v: ArrayLike,
         a: ArrayLike,
         tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         out: tuple[Array, ...] | None = None,
         threads: int | None = None,
@@ -469,7 +472,7 @@ class HybridDynamics(Protocol):
         tau: ArrayLike,
         prescribed: Sequence[str],
         *,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         out: tuple[Array, ...] | None = None,
         threads: int | None = None,
     ) -> tuple[Array, Array]:
@@ -487,8 +490,9 @@ class HybridDynamics(Protocol):
             Joint forces (N m, N); read for all other joints.
         prescribed : sequence of str
             Joints whose acceleration is given.
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : tuple of ndarray, optional
             Arrays that receive the results.
         threads : int, optional
@@ -538,7 +542,7 @@ class JacobianOfBiasForce(Derivative, Protocol):
         self,
         q: ArrayLike,
         v: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         parameters: Names | None = None,
         out: Any = None,
@@ -551,7 +555,7 @@ class BiasForce(Function, Protocol):
         self,
         q: ArrayLike,
         v: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         out: Array | None = None,
         threads: int | None = None,
@@ -564,8 +568,9 @@ class BiasForce(Function, Protocol):
             Configuration, with its loops closed.
         v : array_like, shape (..., nv)
             Velocity (rad/s, m/s).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -2386,7 +2391,7 @@ class JacobianOfGeneralizedForce(Derivative, Protocol):
     def __call__(
         self,
         q: ArrayLike,
-        f_ext: ArrayLike,
+        f_ext: Wrenches,
         *,
         parameters: Names | None = None,
         out: Any = None,
@@ -2395,22 +2400,16 @@ class JacobianOfGeneralizedForce(Derivative, Protocol):
         """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
 
 class GeneralizedForce(Function, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        f_ext: ArrayLike,
-        *,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
+    def __call__(self, q: ArrayLike, f_ext: Wrenches, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Joint forces that do the work of wrenches on bodies.
 
         Parameters
         ----------
         q : array_like, shape (..., nq)
             Configuration, with its loops closed.
-        f_ext : array_like, shape (..., n_bodies, 6)
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -2938,7 +2937,7 @@ class JacobianOfPassiveDynamics(Derivative, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         parameters: Names | None = None,
         out: Any = None,
@@ -2952,7 +2951,7 @@ class PassiveDynamics(Function, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         out: Array | None = None,
         threads: int | None = None,
@@ -2967,8 +2966,9 @@ class PassiveDynamics(Function, Protocol):
             Velocity (rad/s, m/s).
         tau : array_like, shape (..., nv)
             Joint forces (N m, N).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -3008,7 +3008,7 @@ class JacobianOfInversePassiveDynamics(Derivative, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         parameters: Names | None = None,
         out: Any = None,
@@ -3022,7 +3022,7 @@ class InversePassiveDynamics(Function, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         out: Array | None = None,
         threads: int | None = None,
@@ -3037,8 +3037,9 @@ class InversePassiveDynamics(Function, Protocol):
             Velocity (rad/s, m/s).
         a : array_like, shape (..., nv)
             Acceleration (rad/s², m/s²).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -4044,7 +4045,7 @@ class JacobianOfReactions(Derivative, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         parameters: Names | None = None,
         out: Any = None,
@@ -4058,7 +4059,7 @@ class Reactions(Function, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         out: Array | None = None,
         threads: int | None = None,
@@ -4073,8 +4074,9 @@ class Reactions(Function, Protocol):
             Velocity (rad/s, m/s).
         a : array_like, shape (..., nv)
             Acceleration (rad/s², m/s²).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -4684,7 +4686,7 @@ class JacobianOfConstrainedForwardDynamics(Derivative, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         row_acceleration: ArrayLike | None = None,
         *,
         parameters: Names | None = None,
@@ -4699,7 +4701,7 @@ class ConstrainedForwardDynamics(Function, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         row_acceleration: ArrayLike | None = None,
         *,
         out: tuple[Array, ...] | None = None,
@@ -4715,8 +4717,9 @@ class ConstrainedForwardDynamics(Function, Protocol):
             Velocity (rad/s, m/s).
         tau : array_like, shape (..., nv)
             Joint forces (N m, N).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         row_acceleration : array_like, shape (..., m), optional
             How the rows accelerate (rad/s², m/s²) instead of not at all.
         out : tuple of ndarray, optional
@@ -4772,7 +4775,7 @@ class JacobianOfConstrainedInverseDynamics(Derivative, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         parameters: Names | None = None,
         out: Any = None,
@@ -4786,7 +4789,7 @@ class ConstrainedInverseDynamics(Function, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         out: tuple[Array, ...] | None = None,
         threads: int | None = None,
@@ -4801,8 +4804,9 @@ class ConstrainedInverseDynamics(Function, Protocol):
             Velocity (rad/s, m/s).
         a : array_like, shape (..., nv)
             Acceleration (rad/s², m/s²), which the constraints must allow.
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : tuple of ndarray, optional
             Arrays that receive the results.
         threads : int, optional
@@ -4862,7 +4866,7 @@ class JacobianOfConstrainedHybridDynamics(Derivative, Protocol):
         v: ArrayLike,
         a: ArrayLike,
         tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         row_acceleration: ArrayLike | None = None,
         *,
         prescribed: Sequence[str],
@@ -4880,7 +4884,7 @@ class SpecialisedJacobianOfConstrainedHybridDynamics(Derivative, Protocol):
         v: ArrayLike,
         a: ArrayLike,
         tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         row_acceleration: ArrayLike | None = None,
         *,
         parameters: Names | None = None,
@@ -4924,7 +4928,7 @@ class SpecialisedConstrainedHybridDynamics(Function, Protocol):
         v: ArrayLike,
         a: ArrayLike,
         tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         row_acceleration: ArrayLike | None = None,
         *,
         out: tuple[Array, ...] | None = None,
@@ -4952,7 +4956,7 @@ class ConstrainedHybridDynamics(Protocol):
         prescribed: Sequence[str],
         least: Literal["constraint", "torque"] = "constraint",
         *,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         row_acceleration: ArrayLike | None = None,
         out: tuple[Array, ...] | None = None,
         threads: int | None = None,
@@ -4973,8 +4977,9 @@ class ConstrainedHybridDynamics(Protocol):
             Joints whose acceleration is given.
         least : {'constraint', 'torque'}, default 'constraint'
             What is least where the forces are not unique: λ, or the forces of the prescribed joints.
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         row_acceleration : array_like, shape (..., m), optional
             How the rows accelerate (rad/s², m/s²) instead of not at all.
         out : tuple of ndarray, optional
@@ -5365,7 +5370,7 @@ class JacobianOfActuatedInverseDynamics(Derivative, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         parameters: Names | None = None,
         out: Any = None,
@@ -5379,7 +5384,7 @@ class ActuatedInverseDynamics(Function, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         out: Array | None = None,
         threads: int | None = None,
@@ -5394,8 +5399,9 @@ class ActuatedInverseDynamics(Function, Protocol):
             Velocity (rad/s, m/s).
         a : array_like, shape (..., nv)
             Acceleration (rad/s², m/s²).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -5435,7 +5441,7 @@ class JacobianOfActuatedForwardDynamics(Derivative, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         parameters: Names | None = None,
         out: Any = None,
@@ -5449,7 +5455,7 @@ class ActuatedForwardDynamics(Function, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         out: Array | None = None,
         threads: int | None = None,
@@ -5464,8 +5470,9 @@ class ActuatedForwardDynamics(Function, Protocol):
             Velocity (rad/s, m/s).
         tau : array_like, shape (..., n_actuated)
             Forces of the drives (N m, N).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -5557,8 +5564,9 @@ class RobotMethods:
             Velocity (rad/s, m/s).
         a : array_like, shape (..., nv)
             Acceleration (rad/s², m/s²).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -5599,8 +5607,9 @@ class RobotMethods:
             Velocity (rad/s, m/s).
         tau : array_like, shape (..., nv)
             Joint forces (N m, N).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -5658,8 +5667,9 @@ class RobotMethods:
             Joint forces (N m, N); read for all other joints.
         prescribed : sequence of str
             Joints whose acceleration is given.
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : tuple of ndarray, optional
             Arrays that receive the results.
         threads : int, optional
@@ -5699,8 +5709,9 @@ class RobotMethods:
             Configuration, with its loops closed.
         v : array_like, shape (..., nv)
             Velocity (rad/s, m/s).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -6510,8 +6521,9 @@ class RobotMethods:
         ----------
         q : array_like, shape (..., nq)
             Configuration, with its loops closed.
-        f_ext : array_like, shape (..., n_bodies, 6)
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -6850,8 +6862,9 @@ class RobotMethods:
             Velocity (rad/s, m/s).
         tau : array_like, shape (..., nv)
             Joint forces (N m, N).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -6887,8 +6900,9 @@ class RobotMethods:
             Velocity (rad/s, m/s).
         a : array_like, shape (..., nv)
             Acceleration (rad/s², m/s²).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -7409,8 +7423,9 @@ class RobotMethods:
             Velocity (rad/s, m/s).
         a : array_like, shape (..., nv)
             Acceleration (rad/s², m/s²).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional

@@ -8,7 +8,7 @@ JAX will have it; a function is differentiated as if it were constant off the co
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from math import prod
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Argument, batch_shape, bind, expected, refuse_lazy
+from ..arrays import Argument, batch_shape, bind, expected, named_rows, refuse_lazy
 from ..compile.kernel import Kernel, digest
 from ..compile.llvm import batch_lanes, single_lane
 from ..errors import ArgumentError, needed
@@ -306,6 +306,12 @@ def check_precision(name: str) -> None:
 def array(name: str, argument: Argument, value: Any) -> Any:
     """A value as an array of float64 of the right core shape."""
     refuse_lazy(name, **{argument.name: value})
+    if isinstance(value, Mapping):
+        rows, leading = named_rows(name, argument, value, array)
+        stacked = jax.numpy.zeros((*leading, *argument.shape))
+        for k, row in rows.items():
+            stacked = stacked.at[..., k, :].set(row)
+        return stacked
     try:
         found = value if isinstance(value, jax.Array) else jax.numpy.asarray(value)
     except (TypeError, ValueError) as error:

@@ -7,11 +7,12 @@ if it were constant off the configuration space (`operations.py`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import count
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ..arrays import Argument, bind, expected, refuse_lazy
+from ..arrays import Argument, bind, expected, named_rows, refuse_lazy
 from ..errors import ArgumentError
 from ..functions.attributes import OptionedMethod
 from ..functions.method_table import SUBJECTS
@@ -86,7 +87,7 @@ class TorchFunction:
             found = known.through_numpy(args) if present is self._required else known.direct(args)
             if found is not None:
                 return found
-        tensors = [self._tensor(name, x).double() for name, x in zip(present, args, strict=True)]
+        tensors = [self._tensor(self._arguments[name], x).double() for name, x in zip(present, args, strict=True)]
         found = known(*tensors)
         found = found if self._dtype is _float64 else tuple([y.to(self._dtype) for y in found])
         return found[0] if len(found) == 1 else found
@@ -106,10 +107,12 @@ class TorchFunction:
                 raise TypeError(f"{self.__name__} as a PyTorch function has no argument {name!r}; it takes {listed}")
         return bind(self.__name__, self._recording.arguments, args, named)
 
-    def _tensor(self, name: str, x: Any) -> Any:
+    def _tensor(self, argument: Argument, x: Any) -> Any:
         """An argument as a tensor that the operator takes."""
-        argument = self._arguments[name]
-        if not isinstance(x, _Tensor):
+        name = argument.name
+        if isinstance(x, Mapping):
+            x = self._stacked(argument, x)
+        elif not isinstance(x, _Tensor):
             x = self._converted(name, x)
         elif x.dtype is not self._dtype:
             raise ArgumentError(self._wrong_dtype(name, x.dtype))
@@ -118,6 +121,13 @@ class TorchFunction:
         if x.shape[x.ndim - len(argument.shape) :] != argument.shape or x.ndim < len(argument.shape):
             raise ArgumentError(self._wrong_shape(argument, x))
         return x
+
+    def _stacked(self, argument: Argument, x: Mapping[str, Any]) -> Any:
+        """Rows by name as one tensor."""
+        rows, leading = named_rows(self.__name__, argument, x, lambda _, own, row: self._tensor(own, row))
+        none = torch.zeros(argument.shape[1:], dtype=self._dtype)
+        every = [rows.get(k, none) for k in range(len(argument.rows))]
+        return torch.stack([row.expand(*leading, *none.shape) for row in every], -2)
 
     def _converted(self, name: str, x: Any) -> Any:
         """Numbers, lists and arrays as tensors."""

@@ -88,8 +88,9 @@ def generalized_force(c: Context) -> Outputs:
     ----------
     q : array_like, shape (..., nq)
         Configuration, with its loops closed.
-    f_ext : array_like, shape (..., n_bodies, 6)
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
     out : ndarray, optional
         Array that receives the result.
     threads : int, optional

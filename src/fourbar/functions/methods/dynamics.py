@@ -31,8 +31,9 @@ def inverse_dynamics(c: Context) -> Outputs:
         Velocity (rad/s, m/s).
     a : array_like, shape (..., nv)
         Acceleration (rad/s², m/s²).
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
     out : ndarray, optional
         Array that receives the result.
     threads : int, optional
@@ -86,8 +87,9 @@ def forward_dynamics(c: Context) -> Outputs:
         Velocity (rad/s, m/s).
     tau : array_like, shape (..., nv)
         Joint forces (N m, N).
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
     out : ndarray, optional
         Array that receives the result.
     threads : int, optional
@@ -182,8 +184,9 @@ def hybrid_dynamics(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> Out
         Joint forces (N m, N); read for all other joints.
     prescribed : sequence of str
         Joints whose acceleration is given.
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
     out : tuple of ndarray, optional
         Arrays that receive the results.
     threads : int, optional
@@ -227,8 +230,9 @@ def bias_force(c: Context) -> Outputs:
         Configuration, with its loops closed.
     v : array_like, shape (..., nv)
         Velocity (rad/s, m/s).
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
     out : ndarray, optional
         Array that receives the result.
     threads : int, optional

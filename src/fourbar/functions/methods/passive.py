@@ -93,8 +93,9 @@ def passive_dynamics(c: Context) -> Outputs:
         Velocity (rad/s, m/s).
     tau : array_like, shape (..., nv)
         Joint forces (N m, N).
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
     out : ndarray, optional
         Array that receives the result.
     threads : int, optional
@@ -134,8 +135,9 @@ def inverse_passive_dynamics(c: Context) -> Outputs:
         Velocity (rad/s, m/s).
     a : array_like, shape (..., nv)
         Acceleration (rad/s², m/s²).
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
     out : ndarray, optional
         Array that receives the result.
     threads : int, optional

@@ -88,8 +88,9 @@ def inverse_dynamics(c: Context) -> Outputs:
         Velocity (rad/s, m/s).
     a : array_like, shape (..., nv)
         Acceleration (rad/s², m/s²).
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
     out : ndarray, optional
         Array that receives the result.
     threads : int, optional
@@ -140,8 +141,9 @@ def forward_dynamics(c: Context) -> Outputs:
         Velocity (rad/s, m/s).
     tau : array_like, shape (..., n_actuated)
         Forces of the drives (N m, N).
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
     out : ndarray, optional
         Array that receives the result.
     threads : int, optional

@@ -38,8 +38,9 @@ def inverse_dynamics(c: Context, plan: Plan) -> Outputs:
         Velocity (rad/s, m/s).
     a : array_like, shape (..., nv)
         Acceleration (rad/s², m/s²), which the constraints must allow.
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
     out : tuple of ndarray, optional
         Arrays that receive the results.
     threads : int, optional

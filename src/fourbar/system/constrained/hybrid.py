@@ -37,8 +37,9 @@ class HybridDynamics:
         Joints whose acceleration is given.
     least : {'constraint', 'torque'}, default 'constraint'
         What is least where the forces are not unique: λ, or the forces of the prescribed joints.
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
     row_acceleration : array_like, shape (..., m), optional
         How the rows accelerate (rad/s², m/s²) instead of not at all.
     out : tuple of ndarray, optional

@@ -36,8 +36,9 @@ def forward_dynamics(c: Context) -> RowProblem:
         Velocity (rad/s, m/s).
     tau : array_like, shape (..., nv)
         Joint forces (N m, N).
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
     row_acceleration : array_like, shape (..., m), optional
         How the rows accelerate (rad/s², m/s²) instead of not at all.
     out : tuple of ndarray, optional
@@ -127,8 +128,9 @@ def hybrid_dynamics(c: Context, prescribed: Prescribed) -> RowProblem:
         Acceleration (rad/s², m/s²); read for the joints in `prescribed`.
     tau : array_like, shape (..., nv)
         Joint forces (N m, N); read for all other joints.
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
     row_acceleration : array_like, shape (..., m), optional
         How the rows accelerate (rad/s², m/s²) instead of not at all.
     out : tuple of ndarray, optional

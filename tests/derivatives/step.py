@@ -74,10 +74,10 @@ def directional(
 ) -> list[np.ndarray]:
     """The rates of the results of a function along tangents, by a complex step; everything has one batch axis."""
     program = function.state[0].program(tuple(args))
-    moved = {}
+    moved, configurations = {}, {a.name for a in function.state[0].arguments if a.is_configuration}
     for name, x in args.items():
         dx = tangents.get(name)
-        if dx is not None and name in ("q", "q0", "q1"):
+        if dx is not None and name in configurations:
             dx = rate(robot, x, dx)
         moved[name] = x if dx is None else x + 1j * STEP * np.asarray(dx)
     return [y.imag / STEP for y in run(program, moved)]

@@ -23,7 +23,6 @@ from .test_dynamics import meaning, near
 SMALL = ("tree", "linkage")
 LARGE = ("geared", "spatial_crank")
 BATCH = 2
-_CONFIGURATIONS = ("q", "q0", "q1")
 
 
 @cache
@@ -73,6 +72,7 @@ def options(name: str, method: str) -> list[dict[str, Any]]:
         ("frames", "points", "expressed_in"): [{"frames": (body,), "points": (other,)}],
         ("columns", "packed"): [{"packed": name == "tree"}],
         ("columns",): [{}],
+        ("rows",): [{}, {"rows": "independent"}],
         (): [{}],
     }[METHODS[method].static]
 
@@ -121,10 +121,10 @@ def arguments(method: str, name: str) -> dict[str, np.ndarray]:
     return {x: known[x] for x in (*METHODS[method].arguments, *METHODS[method].optional)}
 
 
-def tangents(name: str, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def tangents(f: Any, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(5)
-    nv = robot(name).nv
-    return {k: rng.normal(size=(BATCH, nv) if k in _CONFIGURATIONS else x.shape) for k, x in given.items()}
+    shapes = {a.name: a.tangent for a in f.state[0].arguments}
+    return {k: rng.normal(size=(BATCH, *shapes[k])) for k in given}
 
 
 def along(blocks: np.ndarray, results: list[np.ndarray], moving: dict[str, np.ndarray]) -> list[np.ndarray]:
@@ -151,7 +151,7 @@ def pushed(f: Any, given: dict[str, np.ndarray], moving: dict[str, np.ndarray]) 
 def test_derivatives(method: str, name: str, choice: int) -> None:
     f = function(method, name, choice)
     given = arguments(method, name)
-    moving = tangents(name, given)
+    moving = tangents(f, given)
     expected = directional(robot(name), f, given, moving)
     rates = pushed(f, given, moving)
     for found, exact in zip(rates, expected, strict=True):
@@ -172,7 +172,7 @@ def test_derivatives(method: str, name: str, choice: int) -> None:
 def test_tangents_left_out_are_zero(method: str, name: str = "linkage") -> None:
     f = function(method, name, 0)
     given = arguments(method, name)
-    every = tangents(name, given)
+    every = tangents(f, given)
     for kept in given:
         zeros = {k: x if k == kept else np.zeros_like(x) for k, x in every.items()}
         for alone, full in zip(pushed(f, given, {kept: every[kept]}), pushed(f, given, zeros), strict=True):

@@ -44,6 +44,13 @@ class ConfigurationArgument(DeclaredArgument):
         return Argument(self.name, self.shape(model), optional, (model.cluster_tree.nv,))
 
 
+class OpenCoordinates(DeclaredArgument):
+    """Coordinates (nq) each of which may change by itself, also such that loops open."""
+
+    def shape(self, model: Model) -> tuple[int, ...]:
+        return (model.cluster_tree.nq,)
+
+
 class Tangent(DeclaredArgument):
     """A number for each independent velocity (nv): velocities, accelerations, forces."""
 
@@ -76,6 +83,7 @@ class Scalar(DeclaredArgument):
 
 
 Q, Q0, Q1 = map(ConfigurationArgument, ("q", "q0", "q1"))
+COORDINATES = OpenCoordinates("q")
 V, A, TAU = map(Tangent, ("v", "a", "tau"))
 B = Tangent("b")  # a right side of M x = b
 THETA = Tangent("theta")  # in a chart: q = q0 ⊕ θ

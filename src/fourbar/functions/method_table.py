@@ -53,8 +53,6 @@ SUBJECTS: dict[str, str] = {
     "expand_acceleration": "configuration",
     "loop_map": "configuration",
     "loop_bias": "configuration",
-    "loop_jacobian": "configuration",
-    "loop_jacobian_bias": "configuration",
     "osim_inverse": "forces",
     "osim": "forces",
     "reactions": "forces",
@@ -64,4 +62,7 @@ SUBJECTS: dict[str, str] = {
     "momentum_rate_regressor": "regressors",
     "kinetic_energy_regressor": "regressors",
     "potential_energy_regressor": "regressors",
+    "loop_residual": "loop_conditions",
+    "loop_jacobian": "loop_conditions",
+    "loop_jacobian_bias": "loop_conditions",
 }

@@ -3649,117 +3649,6 @@ class LoopBias(Function, Protocol):
     def jacobian(self) -> JacobianOfLoopBias:
         """All first derivatives."""
 
-class JacobianOfLoopJacobian(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQ:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class LoopJacobian(Function, Protocol):
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Jacobian of the conditions of all loops.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        K : ndarray, shape (..., m, n)
-            ∂φ/∂q of every condition of every loop, also those that others imply, over all n velocities of the spanning
-            tree.
-
-        See Also
-        --------
-        loop_jacobian_bias : k in K q̈ = k.
-        loop_map : G with K G = 0.
-        loop_pull : The wrenches along the conditions.
-
-        Notes
-        -----
-        K q̇ = 0 and K q̈ = k (Chignoli eq. 2).
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.four_bar()
-        >>> K, G = robot.loop_jacobian(robot.neutral()), robot.loop_map(robot.neutral())
-        >>> K.shape, bool(abs(K @ G).max() < 1e-9)
-        ((6, 3), True)
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQ]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfLoopJacobian:
-        """All first derivatives."""
-
-class JacobianOfLoopJacobianBias(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQV:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class LoopJacobianBias(Function, Protocol):
-    def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Right-hand side of the conditions of all loops on accelerations.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        k : ndarray, shape (..., m)
-            k = -K̇ q̇, with K q̈ = k for the accelerations q̈ of the spanning tree.
-
-        See Also
-        --------
-        loop_jacobian : The matrix K.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.four_bar()
-        >>> robot.loop_jacobian_bias(robot.neutral(), [1.0]).shape
-        (6,)
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQV]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfLoopJacobianBias:
-        """All first derivatives."""
-
 class JacobianOfOsimInverse(Derivative, Protocol):
     def __call__(
         self,
@@ -4672,6 +4561,246 @@ class PotentialEnergyRegressor(Function, Protocol):
         """Gradients of a weighted sum of the results."""
     @property
     def jacobian(self) -> JacobianOfPotentialEnergyRegressor:
+        """All first derivatives."""
+
+class JacobianOfLoopResidual(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        rows: str = "all",
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class SpecialisedJacobianOfLoopResidual(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class JvpOfLoopResidual(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        tangents: Arrays = (),
+        parameters: Mapping[str, ArrayLike | None] | None = None,
+        *,
+        rows: str = "all",
+        out: Any = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Rates of the results when the arguments move with tangents."""
+
+class VjpOfLoopResidual(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        cotangent: Arrays,
+        parameters: Names | None = None,
+        *,
+        rows: str = "all",
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """Gradients of a weighted sum of the results."""
+
+class SpecialisedLoopResidual(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Conditions φ(q) of all loops, zero where these are closed."""
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> SpecialisedJacobianOfLoopResidual:
+        """All first derivatives."""
+
+class LoopResidual(Protocol):
+    __name__: str
+    def __call__(
+        self,
+        q: ArrayLike,
+        rows: str = "all",
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Conditions φ(q) of all loops, zero where these are closed.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Coordinates, with open or closed loops.
+        rows : str
+            ``"all"``: every condition of every loop, in the order of the rows of `loop_jacobian`. ``"independent"``: the
+            conditions that hold the dependent coordinates stored in q, as many as there are of these and none that others
+            imply: the equality constraints of an optimisation over q. Explicit loops, which every q satisfies, have none.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        phi : ndarray, shape (..., m)
+            Residuals: metres for points that coincide, sines of angles for axes that align, and the coordinate's own unit
+            for gears and couplings.
+
+        See Also
+        --------
+        loop_jacobian : The derivative K along the velocities of the spanning tree.
+        loop_gap : The largest residual.
+        assemble : A configuration with φ = 0.
+
+        Notes
+        -----
+        φ(q) = 0 is Chignoli's eq. 2. Derivatives are by the nq entries of q as they are, not along the nv independent
+        velocities, along which φ does not change: `jacobian` gives ∂φ/∂q (m, nq). Where all joints are hinges and slides
+        with implicit loops and q is in the order of the joints, that is K.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> robot.loop_residual([0.1, 0.0, 0.0], rows="independent").shape
+        (2,)
+        >>> robot.loop_residual.jacobian([0.1, 0.0, 0.0]).q.shape
+        (6, 3)
+        """
+    def specialise(self, rows: str = "all") -> SpecialisedLoopResidual:
+        """The function for one choice of options: it takes arrays only, and is called faster."""
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options."""
+    @property
+    def jvp(self) -> JvpOfLoopResidual:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> VjpOfLoopResidual:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfLoopResidual:
+        """All first derivatives."""
+
+class JacobianOfLoopJacobian(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class LoopJacobian(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Jacobian of the conditions of all loops.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        K : ndarray, shape (..., m, n)
+            ∂φ/∂q of every condition of every loop, also those that others imply, over all n velocities of the spanning
+            tree.
+
+        See Also
+        --------
+        loop_jacobian_bias : k in K q̈ = k.
+        loop_map : G with K G = 0.
+        loop_pull : The wrenches along the conditions.
+
+        Notes
+        -----
+        K q̇ = 0 and K q̈ = k (Chignoli eq. 2).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> K, G = robot.loop_jacobian(robot.neutral()), robot.loop_map(robot.neutral())
+        >>> K.shape, bool(abs(K @ G).max() < 1e-9)
+        ((6, 3), True)
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfLoopJacobian:
+        """All first derivatives."""
+
+class JacobianOfLoopJacobianBias(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQV:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class LoopJacobianBias(Function, Protocol):
+    def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Right-hand side of the conditions of all loops on accelerations.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        k : ndarray, shape (..., m)
+            k = -K̇ q̇, with K q̈ = k for the accelerations q̈ of the spanning tree.
+
+        See Also
+        --------
+        loop_jacobian : The matrix K.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> robot.loop_jacobian_bias(robot.neutral(), [1.0]).shape
+        (6,)
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQV]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfLoopJacobianBias:
         """All first derivatives."""
 
 class BlocksOfConstrainedForwardDynamics(Protocol):
@@ -7261,74 +7390,6 @@ class RobotMethods:
         array([0., 0., 0.])
         """
     @property
-    def loop_jacobian(self) -> LoopJacobian:
-        """Jacobian of the conditions of all loops.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        K : ndarray, shape (..., m, n)
-            ∂φ/∂q of every condition of every loop, also those that others imply, over all n velocities of the spanning
-            tree.
-
-        See Also
-        --------
-        loop_jacobian_bias : k in K q̈ = k.
-        loop_map : G with K G = 0.
-        loop_pull : The wrenches along the conditions.
-
-        Notes
-        -----
-        K q̇ = 0 and K q̈ = k (Chignoli eq. 2).
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.four_bar()
-        >>> K, G = robot.loop_jacobian(robot.neutral()), robot.loop_map(robot.neutral())
-        >>> K.shape, bool(abs(K @ G).max() < 1e-9)
-        ((6, 3), True)
-        """
-    @property
-    def loop_jacobian_bias(self) -> LoopJacobianBias:
-        """Right-hand side of the conditions of all loops on accelerations.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        k : ndarray, shape (..., m)
-            k = -K̇ q̇, with K q̈ = k for the accelerations q̈ of the spanning tree.
-
-        See Also
-        --------
-        loop_jacobian : The matrix K.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.four_bar()
-        >>> robot.loop_jacobian_bias(robot.neutral(), [1.0]).shape
-        (6,)
-        """
-    @property
     def osim_inverse(self) -> OsimInverse:
         """Inverse operational-space inertia of one or more frames (EFPA).
 
@@ -7665,4 +7726,116 @@ class RobotMethods:
         >>> y = robot.potential_energy_regressor([0.1, 0.2])
         >>> float((y @ robot.inertial_parameters()).round(4))
         -7.8441
+        """
+    @property
+    def loop_residual(self) -> LoopResidual:
+        """Conditions φ(q) of all loops, zero where these are closed.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Coordinates, with open or closed loops.
+        rows : str
+            ``"all"``: every condition of every loop, in the order of the rows of `loop_jacobian`. ``"independent"``: the
+            conditions that hold the dependent coordinates stored in q, as many as there are of these and none that others
+            imply: the equality constraints of an optimisation over q. Explicit loops, which every q satisfies, have none.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        phi : ndarray, shape (..., m)
+            Residuals: metres for points that coincide, sines of angles for axes that align, and the coordinate's own unit
+            for gears and couplings.
+
+        See Also
+        --------
+        loop_jacobian : The derivative K along the velocities of the spanning tree.
+        loop_gap : The largest residual.
+        assemble : A configuration with φ = 0.
+
+        Notes
+        -----
+        φ(q) = 0 is Chignoli's eq. 2. Derivatives are by the nq entries of q as they are, not along the nv independent
+        velocities, along which φ does not change: `jacobian` gives ∂φ/∂q (m, nq). Where all joints are hinges and slides
+        with implicit loops and q is in the order of the joints, that is K.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> robot.loop_residual([0.1, 0.0, 0.0], rows="independent").shape
+        (2,)
+        >>> robot.loop_residual.jacobian([0.1, 0.0, 0.0]).q.shape
+        (6, 3)
+        """
+    @property
+    def loop_jacobian(self) -> LoopJacobian:
+        """Jacobian of the conditions of all loops.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        K : ndarray, shape (..., m, n)
+            ∂φ/∂q of every condition of every loop, also those that others imply, over all n velocities of the spanning
+            tree.
+
+        See Also
+        --------
+        loop_jacobian_bias : k in K q̈ = k.
+        loop_map : G with K G = 0.
+        loop_pull : The wrenches along the conditions.
+
+        Notes
+        -----
+        K q̇ = 0 and K q̈ = k (Chignoli eq. 2).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> K, G = robot.loop_jacobian(robot.neutral()), robot.loop_map(robot.neutral())
+        >>> K.shape, bool(abs(K @ G).max() < 1e-9)
+        ((6, 3), True)
+        """
+    @property
+    def loop_jacobian_bias(self) -> LoopJacobianBias:
+        """Right-hand side of the conditions of all loops on accelerations.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        k : ndarray, shape (..., m)
+            k = -K̇ q̇, with K q̈ = k for the accelerations q̈ of the spanning tree.
+
+        See Also
+        --------
+        loop_jacobian : The matrix K.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> robot.loop_jacobian_bias(robot.neutral(), [1.0]).shape
+        (6,)
         """

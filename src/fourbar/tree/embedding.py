@@ -386,6 +386,11 @@ class LoopEmbedding:
         known = self._known(q)
         return [evaluate(self.traced.K[i], known) for i in (range(len(self.traced.K)) if every else self.rows)]
 
+    def loop_residual(self, q: Sequence[Scalar], every: bool) -> list[Scalar]:
+        """φ of every row, or of those that hold dependent coordinates, at stored coordinates; loops may be open."""
+        rows = range(len(self.traced.phi)) if every else () if self.explicit else self.rows
+        return evaluate([self.traced.phi[i] for i in rows], self._known(self.coordinates(q) if self.explicit else q))
+
     def loop_rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
         """k = -K̇ q̇ of every row, at coordinates and velocities of all joints."""
         known = self._known(q)
@@ -423,13 +428,9 @@ class LoopEmbedding:
         return found
 
     def _stacked(self, run: Callable[[Any], list[Any]], q: np.ndarray, count: int) -> np.ndarray:
-        """The results of a prepared function of q (..., nq), as one array (..., count); NaN or infinite where it is
-        undefined.
-        """
+        """The results of a prepared function of q (..., nq) as an array (..., count), not finite where undefined."""
         found, p = np.zeros((*q.shape[:-1], count)), (0.0,) * len(self.p)
-        if (
-            q.size == q.shape[-1]
-        ):  # one sample: Python's floats are faster than arrays, but raise where a result is undefined
+        if q.size == q.shape[-1]:  # one sample: Python's floats are faster, but raise where a result is undefined
             try:
                 found[...] = run((*q.ravel().tolist(), *p))
                 return found
@@ -451,9 +452,8 @@ class LoopEmbedding:
         return smallest(finite(K[..., list(self.rows), :][..., list(self.dependent)]))
 
     def determinacy(self, q: np.ndarray) -> np.ndarray:
-        """The degree (...) to which the independent velocities determine the others at coordinates (..., nq) of all
-        joints, relative to where the loops were closed first.
-        """
+        """The degree (...) to which the independent velocities determine the others at q (..., nq) of all joints,
+        relative to where the loops were closed first."""
         assert self.closed is not None
         return self._hold(q) / np.minimum(1.0, self._hold(self.closed[None])[0])
 

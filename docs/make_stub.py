@@ -156,7 +156,10 @@ def _optional(method: Method) -> list[Typed]:
 
 def _options(method: Method) -> list[Typed]:
     types = {p.name: p.type for p in documented(method.doc, "Parameters")}
-    return [Typed(p.name, python_type(types[p.name]), _default(p)) for p in options_of(method)]
+    return [
+        Typed(p.name, python_type(types[p.name]) + (" | None" if p.default is None else ""), _default(p))
+        for p in options_of(method)
+    ]
 
 
 def _default(p: Parameter) -> str:

@@ -88,6 +88,12 @@ class ArticulatedLink(NamedTuple):
 
     k: Kinematics
 
+    def gather(
+        self, children: Sequence[Sequence[Handle]], p: Sequence[Wrench]
+    ) -> tuple[list[Articulated], list[Wrench]]:
+        """IA and pA of every link, with what hangs on it."""
+        return _gathered((self.k,), p, children)
+
     def release(self, children: Sequence[Sequence[Articulated]]) -> Outcome:
         """Let the joint move freely: its hinge, and the inertia Ia that is left to its carrier."""
         (IA,) = _inertias((self.k,), children)
@@ -97,7 +103,7 @@ class ArticulatedLink(NamedTuple):
     def free(self, children: Sequence[Sequence[Handle]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
         """`release` under forces p that velocity takes, and tau: the `Freed` cluster, and the force on its carrier."""
         k, (c,) = self.k, bias.c
-        (IA,), (pA,) = _gathered((k,), p, children)
+        (IA,), (pA,) = self.gather(children, p)
         hinge, Ia = k.S.free(IA, k.armature)
         w, left = k.S.push(hinge, pA, tau)
         return Outcome(Freed(hinge, w), Handle(Ia.to_parent(k.X), k.X.force_to_parent(left + Ia @ c)))
@@ -137,13 +143,19 @@ class ArticulatedCluster(NamedTuple):
     inner: tuple[int, ...]
     G: tuple[Mat, ...]
 
+    def gather(
+        self, children: Sequence[Sequence[Handle]], p: Sequence[Wrench]
+    ) -> tuple[list[Articulated], list[Wrench]]:
+        """As for `ArticulatedLink`."""
+        return _gathered(self.ks, p, children)
+
     def release(self, children: Sequence[Sequence[Articulated]]) -> Outcome:
         """As for `ArticulatedLink`."""
         return Outcome(*self._release(_inertias(self.ks, children)))
 
     def free(self, children: Sequence[Sequence[Handle]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
         """As for `ArticulatedLink`; loops add S g to the accelerations c that links gain by velocity alone."""
-        IA, pA = _gathered(self.ks, p, children)
+        IA, pA = self.gather(children, p)
         hinge, Ia = self._release(IA)
         gained = self._spread([x + k.S.twist(b) for x, k, b in zip(bias.c, self.ks, bias.g, strict=True)])
         on = [f + I @ t for f, I, t in zip(pA, IA, gained, strict=True)]
@@ -273,7 +285,7 @@ class HeldCluster(NamedTuple):
     def free(self, children: Sequence[Sequence[Handle]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
         """As for `ArticulatedLink`, with the accelerations of what is held in the bias (see `held_bias`)."""
         freed, handle = self.moving.free(children, p, bias, self.chosen(tau))
-        IA, pA = _gathered(self.moving.ks, p, children)
+        IA, pA = self.moving.gather(children, p)
         return Outcome(HeldFreed(freed, tuple(IA), tuple(pA)), handle)
 
     def accelerate(self, kept: HeldFreed, bias: Bias, A: Twist) -> Outcome:

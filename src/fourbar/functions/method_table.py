@@ -65,4 +65,6 @@ SUBJECTS: dict[str, str] = {
     "loop_residual": "loop_conditions",
     "loop_jacobian": "loop_conditions",
     "loop_jacobian_bias": "loop_conditions",
+    "articulated_inertia": "articulated_inertias",
+    "articulated_bias": "articulated_inertias",
 }

@@ -4803,6 +4803,278 @@ class LoopJacobianBias(Function, Protocol):
     def jacobian(self) -> JacobianOfLoopJacobianBias:
         """All first derivatives."""
 
+class JacobianOfArticulatedInertia(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        frame: str | None = None,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class SpecialisedJacobianOfArticulatedInertia(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class JvpOfArticulatedInertia(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        tangents: Arrays = (),
+        parameters: Mapping[str, ArrayLike | None] | None = None,
+        *,
+        frame: str | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Rates of the results when the arguments move with tangents."""
+
+class VjpOfArticulatedInertia(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        cotangent: Arrays,
+        parameters: Names | None = None,
+        *,
+        frame: str | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """Gradients of a weighted sum of the results."""
+
+class SpecialisedArticulatedInertia(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Articulated inertia of one body or of all bodies."""
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> SpecialisedJacobianOfArticulatedInertia:
+        """All first derivatives."""
+
+class ArticulatedInertia(Protocol):
+    __name__: str
+    def __call__(
+        self,
+        q: ArrayLike,
+        frame: str | None = None,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Articulated inertia of one body or of all bodies.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        frame : str, optional
+            Name of a frame or body; without it the result has an axis of all bodies, in the order of `names.bodies`.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        I_A : ndarray, shape (..., 6, 6) or (..., n_bodies, 6, 6)
+            Symmetric matrix [[kg m², kg m], [kg m, kg]] for twists [angular; linear] at the origin of the frame and in its
+            axes.
+
+        See Also
+        --------
+        articulated_bias : The wrench at acceleration zero.
+        osim : The inertia of a frame while it hangs on the joints that carry it.
+
+        Notes
+        -----
+        The wrench F = I_A A + p_A accelerates a body by A, cut from the joint that carries it, while all joints that it
+        carries move freely: Î of Kim's Table 3. Bodies joined by fixed joints are one body; those fixed to the ground are
+        one with all that stands on it. Links that loops tie together form a cluster: a body among them has its block of
+        Chignoli's 𝖨ᴬ, the body with what it carries outside the cluster; forces of the loops are part of F.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.articulated_inertia([0.1, 0.2], "upper").shape, robot.articulated_inertia([0.1, 0.2]).shape
+        ((6, 6), (2, 6, 6))
+        """
+    def specialise(self, frame: str | None = None) -> SpecialisedArticulatedInertia:
+        """The function for one choice of options: it takes arrays only, and is called faster."""
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options."""
+    @property
+    def jvp(self) -> JvpOfArticulatedInertia:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> VjpOfArticulatedInertia:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfArticulatedInertia:
+        """All first derivatives."""
+
+class JacobianOfArticulatedBias(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        *,
+        frame: str | None = None,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQVTauFExt:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class SpecialisedJacobianOfArticulatedBias(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQVTauFExt:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class JvpOfArticulatedBias(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        tangents: Arrays = (),
+        parameters: Mapping[str, ArrayLike | None] | None = None,
+        *,
+        frame: str | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Rates of the results when the arguments move with tangents."""
+
+class VjpOfArticulatedBias(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        cotangent: Arrays,
+        parameters: Names | None = None,
+        *,
+        frame: str | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQVTauFExt:
+        """Gradients of a weighted sum of the results."""
+
+class SpecialisedArticulatedBias(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Bias force of the articulated body of one body or of all bodies."""
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQVTauFExt]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> SpecialisedJacobianOfArticulatedBias:
+        """All first derivatives."""
+
+class ArticulatedBias(Protocol):
+    __name__: str
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        frame: str | None = None,
+        *,
+        f_ext: ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Bias force of the articulated body of one body or of all bodies.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        tau : array_like, shape (..., nv)
+            Joint forces (N m, N).
+        frame : str, optional
+            Name of a frame or body; without it the result has an axis of all bodies, in the order of `names.bodies`.
+        f_ext : array_like, shape (..., n_bodies, 6), optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        p_A : ndarray, shape (..., 6) or (..., n_bodies, 6)
+            Wrench [moment; force] (N m, N) at the origin of the frame and in its axes.
+
+        See Also
+        --------
+        articulated_inertia : I_A in F = I_A A + p_A.
+        acceleration : A, with ``expressed_in="frame"``.
+
+        Notes
+        -----
+        B̂ of Kim's Table 3. A is the component-wise rate of the twist less gravity, ``acceleration(q, v, a, frame,
+        expressed_in="frame")`` minus (0, g) in the axes of the frame, since gravity acts as an acceleration of the ground.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.articulated_bias([0.1, 0.2], [0.0, 0.0], [0.0, 1.0]).round(3) + 0.0
+        array([[ 0.   ,  2.838,  0.   , -3.675,  0.   ,  0.745],
+               [ 0.   ,  0.   ,  0.   ,  0.   ,  0.   ,  0.   ]])
+        """
+    def specialise(self, frame: str | None = None) -> SpecialisedArticulatedBias:
+        """The function for one choice of options: it takes arrays only, and is called faster."""
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options."""
+    @property
+    def jvp(self) -> JvpOfArticulatedBias:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> VjpOfArticulatedBias:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfArticulatedBias:
+        """All first derivatives."""
+
 class BlocksOfConstrainedForwardDynamics(Protocol):
     @property
     def a(self) -> ByQVTauFExtRowAcceleration: ...
@@ -7838,4 +8110,88 @@ class RobotMethods:
         >>> robot = fb.robots.four_bar()
         >>> robot.loop_jacobian_bias(robot.neutral(), [1.0]).shape
         (6,)
+        """
+    @property
+    def articulated_inertia(self) -> ArticulatedInertia:
+        """Articulated inertia of one body or of all bodies.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        frame : str, optional
+            Name of a frame or body; without it the result has an axis of all bodies, in the order of `names.bodies`.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        I_A : ndarray, shape (..., 6, 6) or (..., n_bodies, 6, 6)
+            Symmetric matrix [[kg m², kg m], [kg m, kg]] for twists [angular; linear] at the origin of the frame and in its
+            axes.
+
+        See Also
+        --------
+        articulated_bias : The wrench at acceleration zero.
+        osim : The inertia of a frame while it hangs on the joints that carry it.
+
+        Notes
+        -----
+        The wrench F = I_A A + p_A accelerates a body by A, cut from the joint that carries it, while all joints that it
+        carries move freely: Î of Kim's Table 3. Bodies joined by fixed joints are one body; those fixed to the ground are
+        one with all that stands on it. Links that loops tie together form a cluster: a body among them has its block of
+        Chignoli's 𝖨ᴬ, the body with what it carries outside the cluster; forces of the loops are part of F.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.articulated_inertia([0.1, 0.2], "upper").shape, robot.articulated_inertia([0.1, 0.2]).shape
+        ((6, 6), (2, 6, 6))
+        """
+    @property
+    def articulated_bias(self) -> ArticulatedBias:
+        """Bias force of the articulated body of one body or of all bodies.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        tau : array_like, shape (..., nv)
+            Joint forces (N m, N).
+        frame : str, optional
+            Name of a frame or body; without it the result has an axis of all bodies, in the order of `names.bodies`.
+        f_ext : array_like, shape (..., n_bodies, 6), optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        p_A : ndarray, shape (..., 6) or (..., n_bodies, 6)
+            Wrench [moment; force] (N m, N) at the origin of the frame and in its axes.
+
+        See Also
+        --------
+        articulated_inertia : I_A in F = I_A A + p_A.
+        acceleration : A, with ``expressed_in="frame"``.
+
+        Notes
+        -----
+        B̂ of Kim's Table 3. A is the component-wise rate of the twist less gravity, ``acceleration(q, v, a, frame,
+        expressed_in="frame")`` minus (0, g) in the axes of the frame, since gravity acts as an acceleration of the ground.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.articulated_bias([0.1, 0.2], [0.0, 0.0], [0.0, 1.0]).round(3) + 0.0
+        array([[ 0.   ,  2.838,  0.   , -3.675,  0.   ,  0.745],
+               [ 0.   ,  0.   ,  0.   ,  0.   ,  0.   ,  0.   ]])
         """

@@ -4934,7 +4934,7 @@ class JacobianOfArticulatedBias(Derivative, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         frame: str | None = None,
         parameters: Names | None = None,
@@ -4949,7 +4949,7 @@ class SpecialisedJacobianOfArticulatedBias(Derivative, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         parameters: Names | None = None,
         out: Any = None,
@@ -4989,7 +4989,7 @@ class SpecialisedArticulatedBias(Function, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         *,
         out: Array | None = None,
         threads: int | None = None,
@@ -5014,7 +5014,7 @@ class ArticulatedBias(Protocol):
         tau: ArrayLike,
         frame: str | None = None,
         *,
-        f_ext: ArrayLike | None = None,
+        f_ext: Wrenches | None = None,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
@@ -5030,8 +5030,9 @@ class ArticulatedBias(Protocol):
             Joint forces (N m, N).
         frame : str, optional
             Name of a frame or body; without it the result has an axis of all bodies, in the order of `names.bodies`.
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -8165,8 +8166,9 @@ class RobotMethods:
             Joint forces (N m, N).
         frame : str, optional
             Name of a frame or body; without it the result has an axis of all bodies, in the order of `names.bodies`.
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional

@@ -113,8 +113,9 @@ def articulated_bias(c: Context, frame: Location | None) -> Outputs:
         Joint forces (N m, N).
     frame : str, optional
         Name of a frame or body; without it the result has an axis of all bodies, in the order of `names.bodies`.
-    f_ext : array_like, shape (..., n_bodies, 6), optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
     out : ndarray, optional
         Array that receives the result.
     threads : int, optional

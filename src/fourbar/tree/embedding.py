@@ -79,12 +79,6 @@ class LoopEmbedding:
         other.p = tuple(p)
         return other
 
-    def replaced(self, traced: LoopTrace, p: Sequence[Scalar]) -> LoopEmbedding:
-        """The embedding of loops whose trace depends on changes of parameters, with these changed by p of any size."""
-        other = object.__new__(Replaced)
-        other.__dict__.update(self.along(traced).__dict__, p=tuple(p))
-        return other
-
     def _known(self, q: Sequence[Scalar], unchanged: bool = False) -> dict[Expr, Scalar]:
         """The point at which the trace is evaluated, apart from velocities."""
         p = (0.0,) * len(self.p) if unchanged else self.p
@@ -105,7 +99,7 @@ class LoopEmbedding:
         roots = t.roots
         code, number = linear_code(roots, lambda node: (node.op, *node.args))
         ends = tuple(number[r.id] if r.__class__ is Expr else r for r in roots)
-        return self.joints, self.independent, self.rows, tuple(code), ends, t.entries
+        return type(self), self.joints, self.independent, self.rows, tuple(code), ends, t.entries
 
     @cached_property
     def _squares(self) -> tuple[list[float], list[float]]:
@@ -478,16 +472,6 @@ class LoopEmbedding:
         K = np.tile(self.constants, (*q.shape[:-1], 1, 1))
         K[..., rows, columns] = self._stacked(self._runs[1], q, len(rows))
         return K
-
-
-class Replaced(LoopEmbedding):
-    """Links connected by loops, with other parameters: symbols, for instance."""
-
-    def _known(self, q: Sequence[Scalar], unchanged: bool = False) -> dict[Expr, Scalar]:
-        return super()._known(q)
-
-    def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
-        return self._coordinates(q)
 
 
 def expand(embedding: LoopEmbedding, q: Vec, v: Vec | None) -> EmbeddedState:

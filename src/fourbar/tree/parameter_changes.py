@@ -17,7 +17,7 @@ from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 from ..tolerances import RANK
-from .bound_embedding import Bound
+from .bound_embedding import Bound, WithGivenNumbers
 from .cluster_tree import ClusterTree, arrange, every_body
 from .clusters import Cluster, loop_residual
 from .embedding import LoopEmbedding
@@ -131,7 +131,8 @@ def _bound(
     if not _depends(traced):
         return cluster
     kept = [place for x, own in zip(which, places, strict=True) for place in (own,) * x.size]
-    return replace(cluster, embedding=Bound(tie.along(traced), Vec([y for y, own in zip(p, kept, strict=True) if own])))
+    other = WithGivenNumbers.of(tie, traced) if given else tie.along(traced)
+    return replace(cluster, embedding=Bound(other, Vec([y for y, own in zip(p, kept, strict=True) if own])))
 
 
 def affects_loops(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, which: Which) -> list[bool]:

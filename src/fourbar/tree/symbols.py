@@ -17,6 +17,7 @@ from ..mechanism.mechanism import Body, Mechanism, PlacedJoint
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
+from .bound_embedding import WithOtherNumbers
 from .cluster_tree import GROUND, ClusterTree
 from .clusters import Cluster
 from .embedding import LoopEmbedding
@@ -110,6 +111,6 @@ def _clusters(p: Parameters, mechanism: Mechanism, cluster_tree: ClusterTree) ->
         which = tuple(x for x, kept in zip(every, own, strict=True) if kept)
         if isinstance(tie, LoopEmbedding) and which:
             by = [change for x in which for change in changes[x]]
-            cluster = replace(cluster, embedding=tie.replaced(retraced(mechanism, cluster, which), by))
+            cluster = replace(cluster, embedding=WithOtherNumbers.of(tie, retraced(mechanism, cluster, which), by))
         found.append(cluster)
     return tuple(found)

@@ -91,7 +91,7 @@ def test_segments_make_no_difference(mass: Rollout, monkeypatch: pytest.MonkeyPa
     whole = run(mass, given)
     for at_once, fewest in ((1, 1), (1, 7), (1, 13)):
         monkeypatch.setattr("fourbar.functions.rollout._AT_ONCE", at_once)
-        monkeypatch.setattr("fourbar.functions.rollout._FEWEST", fewest)
+        monkeypatch.setattr("fourbar.functions.rollout.FEWEST", fewest)
         told: list[int] = []
         parts = run(mass, given, on_progress=told.append)
         assert told[-1] == STEPS and len(told) == -(-STEPS // fewest)
@@ -237,7 +237,9 @@ def test_ctrl_c_returns_what_was_computed(mass: Rollout) -> None:
         if len(told) == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    found = run(mass, given, steps=2_000_000_000, hold=ALWAYS, every=100_000_000, records=["x"], on_progress=press)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        run(mass, given, steps=2_000_000_000, hold=ALWAYS, every=100_000_000, records=["x"], on_progress=press)
+    found = caught.value.run  # type: ignore[attr-defined]
     assert told[2] <= found.steps <= 4 * told[0] and (found.made == found.steps).all()
     assert found.records["x"].shape[1] == found.steps // 100_000_000
     assert len(np.unique(found.state["x"])) == 1

@@ -112,7 +112,7 @@ def test_an_error_of_a_control_has_the_states_so_far() -> None:
 
     with pytest.raises(ZeroDivisionError, match="mine") as caught:
         ball().simulate(START, duration=0.1, control=control, period=0.02)
-    run = caught.value.trajectory  # type: ignore[attr-defined]
+    run = caught.value.run  # type: ignore[attr-defined]
     assert np.isclose(run.t[-1], 0.04) and run.converged.all() and "at t = 0.04 s" in caught.value.__notes__[-1]
 
 

@@ -245,8 +245,9 @@ def test_progress_and_an_interrupt() -> None:
                 os.kill(os.getpid(), signal.SIGINT)
             yield i
 
-    with pytest.warns(fb.SimulationWarning, match="interrupted at t = "):
-        motion = fb.simulate(robot, [0.1, 0.2], duration=1e6, dt=1e-3, every=1000, progress=progress)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        fb.simulate(robot, [0.1, 0.2], duration=1e6, dt=1e-3, every=1000, progress=progress)
+    motion: Any = caught.value.run  # type: ignore[attr-defined]
     steps = round(motion.t[-1] / 1e-3)
     assert seen[:5001] == list(range(5001)) and steps >= 5000 and np.isfinite(motion.q).all()
     whole = fb.simulate(robot, [0.1, 0.2], duration=steps * 1e-3, dt=1e-3, every=1000)
@@ -329,8 +330,10 @@ def test_an_interrupted_rollout_has_what_was_computed(every: int) -> None:
             raise KeyboardInterrupt
         return np.zeros_like(v)
 
-    with pytest.warns(fb.SimulationWarning, match="interrupted at t = 0.01 s"):
-        runs = fb.rollout(robot, np.full((3, 2), 0.2), control=control, dt=1e-3, steps=20, every=every)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        fb.rollout(robot, np.full((3, 2), 0.2), control=control, dt=1e-3, steps=20, every=every)
+    runs: Any = caught.value.run  # type: ignore[attr-defined]
+    assert "at t = 0.01 s" in caught.value.__notes__[0]
     whole = fb.rollout(robot, np.full((3, 2), 0.2), dt=1e-3, steps=20, every=every)
     assert runs.q.shape == whole.q.shape and not runs.diverged.any() and (runs.steps == 10).all()
     done = 10 // every
@@ -376,8 +379,13 @@ def test_controls_of_python_are_known_wherever_a_motion_ends(how: str, period: i
                 return np.array([np.nan])
             return np.array([np.sin(100 * t)])
 
-        with pytest.warns(fb.SimulationWarning, match=how):
-            run = fb.simulate(robot, [0.3], u=ends, every=7, **given)
+        if how == "interrupted":
+            with pytest.raises(KeyboardInterrupt) as caught:
+                fb.simulate(robot, [0.3], u=ends, every=7, **given)
+            run: Any = caught.value.run  # type: ignore[attr-defined]
+        else:
+            with pytest.warns(fb.SimulationWarning, match=how):
+                run = fb.simulate(robot, [0.3], u=ends, every=7, **given)
         steps = np.round(run.t / 1e-3).astype(int)
         assert steps[-1] == -(-end // period) * period
         assert np.array_equal(run.q, whole.q[steps]) and np.array_equal(run.u[1:], whole.u[steps[1:]])

@@ -13,6 +13,7 @@ from ..spatial.transform import Transform
 from ..tree.parameters import Parameter
 
 APART = 1e30  # the gap of a point that is not there: two boxes may touch at eight, or at one
+_CLOSER, _CLOSE = 1e-2, 1e-10  # where the solver stops: at so much of the tolerance, or at so many m/s
 
 
 class Touch(NamedTuple):
@@ -138,9 +139,16 @@ class Spec(NamedTuple):
     candidates: tuple[Candidate, ...]
     joints: tuple[JointRow, ...]
     bounce_above: float = 0.01
-    tolerance: float = 1e-10
+    tolerance: float = 1e-8
     sweeps: int = 3
     rounds: int = 200
     soft: bool = False
     kept: tuple[Any, ...] = ()
     numbers: tuple[Parameter, ...] = ()
+
+    @property
+    def aim(self) -> float:
+        """The residual (m/s) at which the solver stops: a hundredth of the tolerance, within which a step counts as
+        solved, but no less than is reached in most steps, unless the tolerance itself is less.
+        """
+        return min(self.tolerance, max(_CLOSER * self.tolerance, _CLOSE))

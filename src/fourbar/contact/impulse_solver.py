@@ -25,10 +25,10 @@ _LOST = 1e6  # m/s: as good as not a number
 
 
 class Effort(Protocol):
-    """Settings of the solver: tolerance of the residual (m/s), sweeps at a time, most passes."""
+    """Settings of the solver: the residual (m/s) it aims at, sweeps at a time, most passes."""
 
     @property
-    def tolerance(self) -> float: ...
+    def aim(self) -> float: ...
 
     @property
     def sweeps(self) -> int: ...
@@ -148,7 +148,7 @@ def found(
     There are none where the sweep leaves less than `exact` times the tolerance. `inside`, if it is given, is tried once
     where the first smoothed steps do not end.
     """
-    call, tolerance = recorder.call, effort.tolerance
+    call, tolerance = recorder.call, effort.aim
     first = passes.measured(passes.swept(start))
 
     def leap(at: Solution) -> tuple[Solution, Any]:

@@ -292,11 +292,11 @@ class Many(NamedTuple):
             before, best = state
             x = self.recorder.repeat(lambda y: (self.swept(y), None), before, effort.sweeps)
             best = self.recorder.call(gauss_seidel.better, best, self.measured(x))
-            return (x, best), self.recorder.call(left_over, best.residual, effort.tolerance)
+            return (x, best), self.recorder.call(left_over, best.residual, effort.aim)
 
         x = self.swept(start)
         first = self.measured(x)
-        going = self.recorder.call(left_over, first.residual, effort.tolerance)
+        going = self.recorder.call(left_over, first.residual, effort.aim)
         return self.recorder.repeat(once_more, (x, first), effort.rounds, going)[1]
 
     def each(self, x: Any, measure: Any) -> list[Any]:

@@ -134,7 +134,7 @@ class SoftStepper(Stepper):
         def once_more(state: tuple[Vec, Solution]) -> tuple[tuple[Vec, Solution], Any]:
             x = step(problem, state[0])
             best = call(better, state[1], call(cones.measured, problem, blocks, x))
-            return (x, best), call(_left, best.residual, spec.tolerance)
+            return (x, best), call(_left, best.residual, spec.aim)
 
         return call(cones.ended, problem, blocks, self.c.recorder.repeat(once_more, (x, best), spec.rounds)[1])
 

@@ -47,13 +47,12 @@ class Force(NamedTuple):
 
 class Taken(NamedTuple):
     """Inputs and reports of a step besides state and time step: joint forces `tau` and controls `u` of actuators, each
-    GIVEN, NONE or a Force; the friction of every contact; parameters of the robot; observations by name; numbers of
-    terrain.
+    GIVEN, NONE or a Force; parameters of the robot; observations by name; numbers of terrain. The friction of every
+    contact is an input too.
     """
 
     tau: Any = GIVEN
     u: Any = NONE
-    friction: bool = False
     which: tuple[Parameter, ...] = ()
     observed: tuple[tuple[str, Observation], ...] = ()
     terrain: tuple[Parameter, ...] = ()
@@ -188,7 +187,7 @@ class ContactRollout:
         if self.period > 1:
             self.state |= {f"held_{name}": self._sizes[name] for name in self.forces} | {"phase": ()}
         self.controls = {name: size for name, size in self._sizes.items() if getattr(taken, name) == GIVEN}
-        self.numbers: dict[str, tuple[int, ...]] = {"dt": ()} | ({"friction": (n,)} if taken.friction else {})
+        self.numbers: dict[str, tuple[int, ...]] = {"dt": (), "friction": (n,)}
         for some in (taken.which, taken.terrain):
             self.numbers |= {name: x.shape for name, x in zip(argument_names(some), some, strict=True)}
         self.loops = len(self.followed.loops)

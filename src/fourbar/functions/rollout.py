@@ -28,8 +28,8 @@ mass on a spring, pushed by u, with a stiffness that may differ from sample to s
 Leading axes broadcast. A sample has the same bits in any batch and on any number of threads. One whose new state is not
 finite is `diverged`: it keeps its last finite state, and its records are NaN from there on; the others go on. If
 `stop` is set, the step returns a scalar "stop" too, and a sample where this is above zero moves no more after that
-step. Ctrl-C ends a run after the same number of steps for all samples. With FOURBAR_BACKEND=numpy steps are
-interpreted.
+step. Ctrl-C ends a run after the same number of steps of all samples; the KeyboardInterrupt has the outcome as `run`.
+With FOURBAR_BACKEND=numpy steps are interpreted.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ ALWAYS = 1 << 62  # hold=ALWAYS: one row of controls for a whole call
 _STOP = "stop"
 _AT_ONCE = 50_000_000  # operations between two looks at signals: some 5 to 30 ms
 _AROUND = 100  # operations that go with every step
-_FEWEST = 8  # steps between two looks, however large the batch is
+FEWEST = 8  # steps between two looks, however large the batch is
 _WORTH_SHARING = 3_000_000  # operations from which on several threads pay
 _FEW_NUMBERS = 1  # such as the length of steps, which decides hardly anything
 _WORTH_SEPARATING = 50  # what numbers alone decide is computed once if it is more than one in so many operations
@@ -121,8 +121,8 @@ class Now(NamedTuple):
 
 @dataclass(frozen=True)
 class Rolled:
-    """The outcome of a run. `steps`: how many were made, fewer than asked for if it was interrupted; `made` (...): in
-    how many of them each sample moved. `state` is the last finite one.
+    """The outcome of a run so far. `steps`: how many were made; `made` (...): in how many of them each sample moved.
+    `state` is the last finite one.
     """
 
     state: dict[str, np.ndarray]
@@ -172,8 +172,8 @@ class Rollout:
     def several(self, n: int) -> int:
         """Steps of n samples that take some milliseconds."""
         if backend() == "numpy":
-            return _FEWEST
-        return max(_FEWEST, _AT_ONCE // (self.work * max(1, n)))
+            return FEWEST
+        return max(FEWEST, _AT_ONCE // (self.work * max(1, n)))
 
     def start(
         self,
@@ -237,8 +237,9 @@ class Rollout:
                 motion.advance(count, driven, into, hold=hold, every=every, threads=threads)
                 if on_progress is not None:
                     on_progress(motion.now.steps)
-        except KeyboardInterrupt:
-            pass  # what was computed is consistent, and its length says how far it came
+        except KeyboardInterrupt as error:  # what was computed is consistent, and its length says how far it came
+            error.run = motion.rolled(into, every)  # type: ignore[attr-defined]
+            raise
         return motion.rolled(into, every)
 
     def threads_for(self, n: int, steps: int, asked: int | None) -> int:

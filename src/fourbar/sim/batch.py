@@ -13,7 +13,7 @@ from ..contact.candidates import OneOf, reported_gaps
 from ..contact.step_rollout import Taken
 from ..errors import ArgumentError, CoordinateError, unknown
 from ..functions.nan_reasons import wrong_coordinates
-from ..functions.rollout import GIVEN, NONE
+from ..functions.rollout import FEWEST, GIVEN, NONE
 from ..functions.step_end import OBSERVED
 from ..system.system import System
 from .given_numbers import nominal, read_numbers, read_values
@@ -73,6 +73,7 @@ class Batch:
         self._shapes = {name: vars(self)[name].shape for name in _ARRAYS}
         self._may_be_apart = any(isinstance(x.geometry, OneOf) for x in scene.spec.candidates)
         self._standing: dict[bool, InPlaceWorlds] = {}  # by whether actuators act
+        self._parts: dict[bool, int] = {}  # steps between two looks at signals, by the same
         self._looped: LoopedWorlds | None = None
         given = read_numbers(robot.mechanism, numbers, scene.grounds)
         self._parameters, self._terrain, self._called = given.which, given.terrain, tuple(given.of_robot)
@@ -111,14 +112,46 @@ class Batch:
     def step(
         self, tau: Any = None, ids: Any = None, *, u: Any = None, steps: int = 1, threads: int | None = None
     ) -> None:
-        """Some steps of all worlds, or of those named by number (or by a mask), in one call of machine code.
+        """Some steps of all worlds, or of those named by number (or by a mask), in machine code.
 
-        Joint forces tau (..., nv) and controls u (..., nu) of the actuators, which act if u is given, are held.
+        Joint forces tau (..., nv) and controls u (..., nu) of the actuators, which act if u is given, are held. Ctrl-C
+        ends long calls too: the worlds are where they have come to, and are the attribute `run` of the
+        KeyboardInterrupt.
         """
         if steps.__class__ is not int or steps < 1:
             if (count := to_count(steps)) is None:
                 raise ArgumentError(f"step: steps={steps!r}: expected a whole number, at least 1")
             steps = count
+        try:
+            if steps > FEWEST and steps > (most := self._several(u is not None)):
+                self._step_in_parts(tau, ids, u, (steps, most), threads)
+            else:
+                self._step_at_once(tau, ids, u, steps, threads)
+        except KeyboardInterrupt as error:
+            error.run = self  # type: ignore[attr-defined]
+            raise
+
+    def _several(self, driven: bool) -> int:
+        """Steps that take some milliseconds."""
+        if driven not in self._parts:
+            self._parts[driven] = self.scene.chart(self._taken(driven), self.scene.robot).rollout.several(self.n)
+        return self._parts[driven]
+
+    def _step_in_parts(self, tau: Any, ids: Any, u: Any, steps: tuple[int, int], threads: int | None) -> None:
+        """Steps of some worlds, in calls of machine code with so many of them at most, between which signals are
+        handled.
+        """
+        left, most = steps
+        which = self._which("step", ids)
+        worst = np.zeros_like(self.residual[which])
+        while left:
+            count = min(left, most)
+            self._step_at_once(tau, ids, u, count, threads)
+            worst = self.residual[which] = np.maximum(worst, self.residual[which])
+            left -= count
+
+    def _step_at_once(self, tau: Any, ids: Any, u: Any, steps: int, threads: int | None) -> None:
+        """Steps of some worlds in one call of machine code."""
         looped = self._looped
         if ids is not None or 1 in self.diverged.tobytes() or (looped is not None and looped.any_away):
             self._step_some(np.arange(self.n)[self._which("step", ids)], tau, u, steps, threads)
@@ -156,7 +189,7 @@ class Batch:
 
     def _taken(self, driven: bool) -> Taken:
         """What a step takes and reports, with actuators that act or not."""
-        return Taken(GIVEN, GIVEN if driven else NONE, True, self._parameters, self._observed, self._terrain)
+        return Taken(GIVEN, GIVEN if driven else NONE, self._parameters, self._observed, self._terrain)
 
     def _placed(self, driven: bool, arrays: Sequence[np.ndarray], now: System | None = None) -> InPlaceWorlds:
         """Worlds in given arrays, with actuators that act or not, in the velocities of `now` or the robot's own."""

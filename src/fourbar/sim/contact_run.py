@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,6 +31,7 @@ from .too_fast import too_fast
 if TYPE_CHECKING:
     from .scene import Scene
 
+_LITTLE = 100.0  # times the tolerance: a residual that most can live with
 RECORDS = ("q", "v", "residual", "residuals", "worst", "gap", "force")
 
 
@@ -92,8 +94,9 @@ class Residuals(NamedTuple):
 class ContactRun(Recorded, Plotted):
     """A motion with contacts: t (n), q (n, ..., nq), v (n, ..., nv) and `contacts`.
 
-    residual (n, ...): the largest velocity (m/s) by which a condition of contact was missed in the step before; worst
-    (n, ...) the same of all steps so far, and converged (n, ...) whether that was within the tolerance. diverged (...):
+    residual (n, ...): the largest velocity (m/s) by which a condition of contact was missed in the step before, and
+    converged (n, ...) whether that was within the tolerance; worst (n, ...): the largest of all steps so far, those
+    between two records too. diverged (...):
     which samples were not finite at some time; they are NaN from there on, and their last finite state is in `last`,
     that of all samples at the end (q, v). residuals: the laws one by one. scene: what it was simulated in, needed to
     show it. u (n, ..., nu): the controls of actuators in the step before (NaN at the start), None where there were
@@ -122,8 +125,10 @@ class ContactRun(Recorded, Plotted):
         span = f"from t = {self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "without times"
         if is_lazy(self.q):  # to look at values would compute them
             return f"<fourbar ContactRun, not computed: {counted(len(self.t), 'state')} {span}, q {self.q.shape}>"
-        solved = "all solved" if np.all(self.converged) else f"worst residual {np.nanmax(self.worst):.2g}"
-        return f"<fourbar ContactRun: {counted(len(self.t), 'state')} {span}, q {self.q.shape}, {solved}>"
+        worst = np.max(self.worst, initial=0.0, where=np.isfinite(self.worst))
+        solved = np.all(self.converged) and (self.scene is None or worst <= self.scene.spec.tolerance)
+        outcome = "all solved" if solved else f"worst residual {worst:.2g}"
+        return f"<fourbar ContactRun: {counted(len(self.t), 'state')} {span}, q {self.q.shape}, {outcome}>"
 
     @property
     def recording(self) -> RecordedMotion:
@@ -183,6 +188,7 @@ class RunningContacts:
         self._rows = motion.room(names, self.steps // self.every, time_first=True)
         self._whole = self.steps - self.steps % self.every  # the steps whose records go into rows
         self.not_finite = NotFinite()
+        self._is_driven = any(x is not None for x in wanted.controls.values())
 
     def repeated(self) -> RepeatedSteps | ChartedRepeats:
         """Its steps with controls that are asked for again and again."""
@@ -205,8 +211,8 @@ class RunningContacts:
         """The time that was reached."""
         return self.motion.now.steps * self.dt
 
-    def finished(self) -> ContactRun:
-        """The recorded motion; warnings say what went wrong."""
+    def result(self) -> ContactRun:
+        """The motion so far."""
         done = self.motion.now.steps
         rolled = self.motion.rolled(self._rows, self.every)
         batch = self.motion.batch
@@ -219,10 +225,9 @@ class RunningContacts:
             for x, y in last.items():
                 kept = np.where(moved.reshape((*batch, *[1] * (y.ndim - len(batch)))), y, np.nan)
                 records[x] = np.concatenate([records[x], kept[None]])
-        self._warn(rolled)
-        return self._result(np.array(times), records, rolled)
+        return self._run(np.array(times), records, rolled)
 
-    def _result(self, t: np.ndarray, records: dict[str, np.ndarray], rolled: Rolled) -> ContactRun:
+    def _run(self, t: np.ndarray, records: dict[str, np.ndarray], rolled: Rolled) -> ContactRun:
         n, batch = len(self.scene.contacts), self.motion.batch
         first = {
             "q": self._start["q"], "v": self._start["v"], "residual": np.zeros(batch), "worst": np.zeros(batch),
@@ -237,35 +242,58 @@ class RunningContacts:
         whole = {name: np.concatenate([x[None], records[name]]) for name, x in first.items()}
         gap, force = reported_gaps(whole["gap"]), whole["force"]
         contacts = Contacts(self.scene.contacts, gap, force, (force != 0.0).any(axis=-1))
-        good = (whole["worst"] <= self.scene.spec.tolerance) & ~self._stuck(t)
+        stuck = t.reshape(-1, *[1] * len(batch)) >= self._stuck_since() - 0.5 * self.dt
+        good = (whole["residual"] <= self.scene.spec.tolerance) & ~stuck
         last = (rolled.state["q"], rolled.state["v"])
         fast = too_fast(self.scene, whole["v"], self.dt)
-        when = np.broadcast_to(t[np.argmax(fast, axis=0)], batch)
-        what = "moved further in a step than is looked at, so that contacts may be missed"
-        warn_of(self.caller, fast.any(axis=0) & ~rolled.diverged, when, what,
-             "look at `too_fast` of the result; try a shorter step")  # fmt: skip
         by_law = Residuals(*np.moveaxis(whole["residuals"], -1, 0))
         return ContactRun(
             t, whole["q"], whole["v"], contacts, whole["residual"], whole["worst"], good, rolled.diverged, last, by_law,
             self.scene, whole.get("acting"), {x: whole[OBSERVED + x] for x in self._observed}, whole.get("kept"), fast,
         )  # fmt: skip
 
-    def _stuck(self, t: np.ndarray) -> np.ndarray:
-        """Whether samples (n, ...) are, or were, at a toggle position that they could not pass at times (n)."""
+    def _stuck_since(self) -> np.ndarray:
+        """When samples (...) came to a toggle position that they could not pass (s), infinite if never."""
         batch = self.motion.batch
         if not isinstance(self.motion, ChartedRun):
-            return np.zeros((len(t), *batch), bool)
-        since = (self.motion.now.stuck * self.dt).reshape(batch)
-        warn_of(self.caller, np.isfinite(since), since, "came to a toggle position of a loop",
-             _toggle_advice(self.scene.robot))  # fmt: skip
-        return t.reshape(-1, *[1] * len(batch)) >= since - 0.5 * self.dt
+            return np.full(batch, np.inf)
+        return (self.motion.now.stuck * self.dt).reshape(batch)
 
-    def _warn(self, rolled: Rolled) -> None:
-        name, late = self.caller, rolled.state["late"]
-        warn_of(name, rolled.diverged, rolled.made * self.dt, "diverged and stopped at the last finite state",
-             self.not_finite.reason() or "try a shorter step or smaller gains")  # fmt: skip
-        warn_of(name, late >= 0.0, late * self.dt, "had contacts that were not solved to the tolerance",
-             "look at `worst` and `converged` of the result; try a shorter step or more iterations")  # fmt: skip
+    def warn_of(self, run: ContactRun) -> None:
+        """Warn of what went wrong, and say what can be done about it."""
+        name, state = self.caller, self.motion.state
+        since = self._stuck_since()
+        made, late = (x.reshape(self.motion.batch) * self.dt for x in (self.motion.now.made, state["late"]))
+        gains = " or smaller gains" if self._is_driven else ""
+        warn_of(name, run.diverged, made, "diverged and stopped at the last finite state",
+                self.not_finite.reason() or f"try a shorter step than dt = {self.dt:g} s{gains}")  # fmt: skip
+        tolerance = f"{self.scene.spec.tolerance:g} m/s"
+        worst = float(np.max(state["worst"], initial=0.0))
+        warn_of(name, late >= 0.0, late, f"had contacts that were not solved to the tolerance of {tolerance}",
+                self._solver_advice(worst))  # fmt: skip
+        warn_of(name, np.isfinite(since), since, "came to a toggle position of a loop",
+                _toggle_advice(self.scene.robot))  # fmt: skip
+        fast = too_fast(self.scene, run.v, self.dt)
+        when = np.broadcast_to(run.t[np.argmax(fast, axis=0)], self.motion.batch)
+        what = "moved further in a step than is looked at, so that contacts may be missed"
+        warn_of(name, fast.any(axis=0) & ~run.diverged, when, what,
+                f"look at `too_fast` of the result; try a shorter step than dt = {self.dt:g} s")  # fmt: skip
+
+    def _solver_advice(self, worst: float) -> str:
+        """Advice on steps that missed the tolerance, by `worst` (m/s) at most."""
+        spec = self.scene.spec
+        says = f"by {worst:.2g} m/s at most; `converged` and `residual` of the result say in which states"
+        if worst <= _LITTLE * spec.tolerance:
+            return f"{says}. If that is good enough, build the scene with tolerance={_rounded_up(worst):g}"
+        return (
+            f"{says}. Try a shorter step than dt = {self.dt:g} s, or more passes of the solver: Scene(..., "
+            f"iterations={10 * spec.rounds})"
+        )
+
+
+def _rounded_up(x: float) -> float:
+    """The next power of ten."""
+    return float(f"1e{math.ceil(math.log10(x))}") if x > 0.0 else x
 
 
 def _toggle_advice(robot: System) -> str:
@@ -288,8 +316,8 @@ def warn_of(name: str, which: np.ndarray, when: np.ndarray, what: str, advice: s
     warn(f"{name}: {of} {what}, first at t = {float(np.min(when[which])):.6g} s; {advice}", SimulationWarning)
 
 
-def asked(progress: Callable[[Iterable[int]], Iterable[int]] | None, steps: int) -> Iterator[int]:
-    """The steps, wrapped by whoever wants to show them."""
+def wrap_steps(progress: Callable[[Iterable[int]], Iterable[int]] | None, steps: int) -> Iterator[int]:
+    """The numbers of the steps, wrapped by `progress` if it is given."""
     check_progress(progress)
     return iter(range(steps) if progress is None else progress(range(steps)))
 
@@ -311,30 +339,22 @@ class Driver:
         else:
             for name, x in self._given.items():
                 run.not_finite.look_at_rows("control" if name == "tau" else name, x, period * run.dt)
-            self._rows = run.motion.rows(self._given, -(-run.steps // period)) if self._given else []
+            count = -(-run.steps // period) if self._given else 1
+            still = {name: np.broadcast_to(0.0, (count, *x)) for name, x in run.motion.control_shapes.items()}
+            self._rows = run.motion.rows(still | self._given, count)
 
     def _ask(self, held: dict[str, np.ndarray]) -> None:
         """Ask for the controls of the next period."""
         run = self.run
         row = run.motion.now.steps // self.period
         q, v = run.motion.part("q"), run.motion.part("v")
-        for name, target in held.items():
-            called = "control" if name == "tau" else name
+        for name in (*self._given, *self._asks):
+            called, target = "control" if name == "tau" else name, held[name]
             if name in self._given:
-                found = self._given[name][..., row, :]
+                x = self._given[name][..., row, :]
             else:
-                found = self._answer(called, self._asks[name], q, v, target.shape)
-            target[...] = run.not_finite.look(called, run.t, found, q, v)
-
-    def _ask_or_attach(self, held: dict[str, np.ndarray]) -> None:
-        """The same; an error of the user's function has the states so far."""
-        try:
-            self._ask(held)
-        except Exception as error:
-            error.trajectory = self.run.finished()  # type: ignore[attr-defined]
-            what = "the states so far are in the error's attribute 'trajectory'"
-            error.add_note(f"{self.run.caller}: at t = {self.run.t:.6g} s; {what}")
-            raise
+                x = self._answer(called, self._asks[name], q, v, target.shape)
+            target[...] = run.not_finite.look(called, run.t, x, q, v)
 
     def _answer(self, called: str, function: Any, q: np.ndarray, v: np.ndarray, wanted: tuple[int, ...]) -> np.ndarray:
         """The result of a user's function at a state, checked."""
@@ -354,7 +374,7 @@ class Driver:
             if self._repeated is not None:
                 count = min(count, self.period - run.motion.now.steps % self.period)
                 if run.motion.now.steps % self.period == 0:
-                    self._ask_or_attach(self._repeated.controls)
+                    self._ask(self._repeated.controls)
             run.advance(count, self._rows, hold, self._repeated)
             for _ in range(count):
                 next(steps, None)

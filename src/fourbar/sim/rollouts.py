@@ -10,18 +10,19 @@ import numpy as np
 
 from ..arrays import is_lazy
 from ..chunks.apply import Result
-from ..errors import ArgumentError, warn
+from ..errors import ArgumentError
 from ..functions.step_end import OBSERVED
 from ..representation import counted
 from ..system.system import System
 from ..viewer.recorded_motion import RecordedMotion
-from .applied_forces import SimulationWarning, warn_of_contacts
+from .applied_forces import warn_of_contacts
 from .in_chunks import Lazy, any_lazy, rolled_lazily
 from .read_arguments import read_counts, read_period, read_steps
 from .results import Recorded
 from .run_plots import Plotted
 from .runge_kutta import Trajectory
-from .simulated_robot import Simulation, SimulationRequest, reached
+from .simulated_robot import Simulation, SimulationRequest
+from .states_so_far import states_attached
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,9 @@ def rollout(
     ------
     ArgumentError
         If an argument is not what it should be, or a loop is open at the start.
+    KeyboardInterrupt
+        On Ctrl-C. As with all errors that end a motion, the states so far are in the error's attribute `run`; later
+        ones are NaN.
 
     See Also
     --------
@@ -154,9 +158,8 @@ def rollout(
 
     Notes
     -----
-    Nothing is said of limits and divergence: see `diverged` of the result. Ctrl-C ends the motions: what follows is
-    NaN, and a warning says so. Where q, v, control, u or
-    numbers are dask arrays, so are the results, in the same chunks along their leading axes: nothing is computed yet.
+    Nothing is said of limits and divergence: see `diverged` of the result. Where q, v, control, u or numbers are dask
+    arrays, so are the results, in the same chunks along their leading axes: nothing is computed yet.
     Controls that are functions are then copied for each chunk, so that they may keep state.
 
     Examples
@@ -179,20 +182,22 @@ def rollout(
         threads, "rollout",
     ))  # fmt: skip
     warn_of_contacts(asked.robot, "rollout")
-    run, wanted = asked.run(), steps
-    try:
-        run = reached(asked, (wanted - 1,), run)
-    except KeyboardInterrupt:
-        wanted = round(run.t / asked.dt)
-        warn(f"rollout: interrupted at t = {run.t:.6g} s; what follows is NaN", SimulationWarning)
-    return _shaped(asked, run, asked.observed_trajectory(run, run.trajectory), wanted)
+
+    def so_far(error: BaseException) -> Rollouts:
+        return _rollouts(asked, asked.states_so_far(error), round(asked.motion.t / asked.dt))
+
+    with states_attached("rollout", lambda: asked.motion.t, so_far):
+        asked.reach((steps - 1,))
+    return _rollouts(asked, asked.trajectory(), steps)
 
 
-def _shaped(asked: Simulation, run: Any, found: Trajectory, wanted: int) -> Rollouts:
-    """A trajectory as arrays with the samples first, without its start; with less than `wanted` steps, one diverged."""
+def _rollouts(asked: Simulation, motion: Trajectory, wanted: int) -> Rollouts:
+    """A trajectory as arrays with the samples first, without its start, and NaN after its end; samples with less than
+    `wanted` steps have diverged.
+    """
     count, axis = asked.steps // asked.every, asked.start.q.ndim - 1
-    rows = slice(1, 1 + round(found.t[-1] / asked.dt) // asked.every)  # without a last state between two records
-    missing = count - len(found.t[rows])
+    rows = slice(1, 1 + round(motion.t[-1] / asked.dt) // asked.every)  # without a last state between two records
+    missing = count - len(motion.t[rows])
 
     def shaped(x: np.ndarray) -> np.ndarray:
         moved = np.moveaxis(x[rows], 0, axis)
@@ -201,10 +206,10 @@ def _shaped(asked: Simulation, run: Any, found: Trajectory, wanted: int) -> Roll
         end = np.full((*moved.shape[:axis], missing, *moved.shape[axis + 1 :]), np.nan)  # all have ended before
         return np.concatenate([moved, end], axis=axis)
 
-    made, times = run.made, np.arange(1, count + 1) * (asked.every * asked.dt)
-    q, v, lost = (shaped(x) for x in (found.q, found.v, found.lost))
-    observed = {name: shaped(x) for name, x in found.observations.items()}
-    u = None if found.u is None else shaped(found.u)
+    made, times = asked.motion.made, np.arange(1, count + 1) * (asked.every * asked.dt)
+    q, v, lost = (shaped(x) for x in (motion.q, motion.v, motion.lost))
+    observed = {name: shaped(x) for name, x in motion.observations.items()}
+    u = None if motion.u is None else shaped(motion.u)
     return Rollouts(times, q, v, lost, made, made < wanted, asked.robot, u, observed)
 
 

@@ -15,26 +15,23 @@ from ..contact.candidates import Spec
 from ..contact.contact_model import ContactModel, compiled_step, rows
 from ..contact.contact_points import compiled_points
 from ..contact.laws import Law, Rigid
-from ..contact.step_rollout import Force, Taken, contact_rollout, first_state
+from ..contact.step_rollout import Taken, contact_rollout
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, CoordinateError, unknown, warn
 from ..functions.followed import FollowedTree
 from ..functions.nan_reasons import wrong_coordinates
-from ..functions.rollout import GIVEN, NONE, RolloutRun
 from ..io.mesh_hulls import hull_of
 from ..once import cached_property, recently_made
 from ..system.system import System
 from .applied_forces import SimulationWarning
 from .batch import Batch
 from .chart_table import Chart
-from .charted_run import ChartedRun
 from .constrained import Kept
-from .contact_run import ContactRun, Driver, MotionRequest, RunningContacts, Stepped, asked
+from .contact_run import ContactRun, MotionRequest, Stepped
 from .given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, check_friction, read_numbers
 from .in_chunks import any_lazy
-from .observe import check_driven, read_observations
 from .read_arguments import check_actuators, check_step, check_times, read_control, read_counts, read_period, read_steps
-from .runge_kutta_step import Commands, Traced
+from .scene_motion import run_motion
 from .scene_representation import SceneRepresentation
 from .scene_start import added, check_parts, home, home_poses, lifted, read_points, warn_of_selection
 from .scenes_in_chunks import rollout_lazily
@@ -72,8 +69,9 @@ class Scene(Staged, SceneRepresentation):
         Let the dry friction of joints act.
     bounce_above : float, default 0.01
         Velocity (m/s) below which nothing bounces.
-    tolerance : float, default 1e-10
-        Largest velocity (m/s, rad/s) by which a condition of contact may be missed.
+    tolerance : float, default 1e-8
+        Velocity (m/s, rad/s) by which a condition of contact may be missed in a step that counts as solved. The solver
+        stops at a hundredth of it, if that is above 1e-10.
     iterations : int, default 200
         Passes of the solver at most.
 
@@ -110,7 +108,7 @@ class Scene(Staged, SceneRepresentation):
         limits: bool = True,
         joint_friction: bool = True,
         bounce_above: float = 0.01,
-        tolerance: float = 1e-10,
+        tolerance: float = 1e-8,
         iterations: int = 200,
     ) -> None:
         asked = Rigid() if law is None else law
@@ -218,7 +216,7 @@ class Scene(Staged, SceneRepresentation):
             self.kept.check(*(np.asarray(x, float) for x in (q, v)))
         check_step(dt)
         check_friction("step", friction)
-        given = NOTHING if numbers is None else self._numbers(numbers, friction)
+        given = NOTHING if numbers is None else self.read_numbers(numbers, friction)
         tau = np.zeros(self.robot.nv) if tau is None else tau
         impulse = np.zeros(self.n_impulses) if impulse is None else impulse
         if u is not None:
@@ -233,7 +231,8 @@ class Scene(Staged, SceneRepresentation):
         self._stepped = q
         return Stepped.of(q, v, impulse, report, len(self.spec.candidates))
 
-    def _numbers(self, numbers: Any, friction: Any) -> GivenNumbers:
+    def read_numbers(self, numbers: Any, friction: Any) -> GivenNumbers:
+        """Numbers by name as the user gives them; `friction` is that of all contacts, if it is given."""
         return read_numbers(self.robot.mechanism, numbers, self.grounds, friction, self._named)
 
     def start(self, q: Any = None) -> np.ndarray:
@@ -300,45 +299,6 @@ class Scene(Staged, SceneRepresentation):
         rollout = recently_made(self._rollouts, (taken, now), make, lambda x: x[0].is_traced)
         return Chart(now, rollout, FollowedTree(self.robot.model.cluster_tree, now.model.cluster_tree).loops)
 
-    def _started(
-        self, name: str, q: Any, v: Any, dt: float, taken: Taken, friction: Any, numbers: GivenNumbers, batch: Any
-    ) -> RolloutRun | ChartedRun:
-        """A motion at its beginning."""
-        home = self.chart(taken, self.robot)
-        q, v = self.read_state(name, q, v)
-        state = first_state(home.rollout.step.state, q, v)
-        given = {"dt": dt, **({} if friction is None else {"friction": friction}), **numbers.values}
-        charted = partial(ChartedRun, self.robot, partial(self.chart, taken))
-        return (charted if home.loops else home.rollout.start)(state, given, batch)
-
-    def _made(self, name: str, q: Any, v: Any, wanted: MotionRequest) -> ContactRun:
-        """A motion, made in one go."""
-        check_friction(name, wanted.friction)
-        acting = {x: y for x, y in wanted.controls.items() if y is not None}
-        inside = {x: y for x, y in acting.items() if isinstance(y, Traced)}
-        outside = {x: y for x, y in acting.items() if x not in inside}
-        sizes = {"tau": self.robot.nv, "u": self.robot.nu}
-        forces: dict[str, Any] = {
-            x: Force(Commands(y, "control" if x == "tau" else x, sizes[x]), wanted.period) for x, y in inside.items()
-        }
-        forces |= dict.fromkeys(outside, GIVEN)
-        numbers = self._numbers(wanted.numbers, wanted.friction)
-        observed = read_observations(wanted.observe, self.model)
-        if "u" not in acting:
-            check_driven(observed, self.robot.mechanism)
-        tau, u = (forces.get(x, NONE) for x in ("tau", "u"))
-        taken = Taken(tau, u, wanted.friction is not None, numbers.which, observed, numbers.terrain)
-        shapes = [x.shape[:-2] for x in outside.values() if isinstance(x, np.ndarray)]
-        batch = np.broadcast_shapes(*shapes) if shapes else ()
-        motion = self._started(name, q, v, wanted.dt, taken, wanted.friction, numbers, batch)
-        first = self.observer(numbers.which, observed).observe(motion.part("q"), motion.part("v"), numbers.of_robot)
-        run = RunningContacts(name, self, motion, wanted, first)
-        try:
-            Driver(run, outside, wanted.period).reach(asked(wanted.progress, wanted.steps))
-        except KeyboardInterrupt:
-            warn(f"{name}: interrupted at t = {run.t:.6g} s; the states so far are returned", SimulationWarning)
-        return run.finished()
-
     def simulate(
         self,
         q: Any,
@@ -404,6 +364,8 @@ class Scene(Staged, SceneRepresentation):
         ------
         ArgumentError
             If an argument is not what it should be.
+        KeyboardInterrupt
+            On Ctrl-C. As with all errors that end a motion, the states so far are in the error's attribute `run`.
 
         Warns
         -----
@@ -425,7 +387,7 @@ class Scene(Staged, SceneRepresentation):
         every = read_counts(every, True, threads)
         held, steps = read_period(period, dt), max(1, round(duration / dt))
         controls = self._read(control, u, -(-steps // held))
-        return self._made("simulate", q, v, MotionRequest(
+        return run_motion("simulate", self, q, v, MotionRequest(
             controls, steps, float(dt), held, every, friction, numbers, observe, progress, threads
         ))  # fmt: skip
 
@@ -491,7 +453,7 @@ class Scene(Staged, SceneRepresentation):
             return rollout_lazily(self, given, observe, dt=float(dt), steps=steps, period=period, every=every,
                                   threads=threads)  # fmt: skip
         controls = self._read(control, u, -(-steps // held))
-        return self._made("rollout", q, v, MotionRequest(
+        return run_motion("rollout", self, q, v, MotionRequest(
             controls, steps, float(dt), held, every, friction, numbers, observe, None, threads
         ))  # fmt: skip
 

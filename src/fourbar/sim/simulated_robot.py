@@ -185,6 +185,7 @@ class Simulation:
         self.acting = acting_on(robot, wanted.passive, wanted.caller)
         if wanted.passive and are_passive(self.numbers.which):
             self.acting = with_passive
+        self.motion = self.run()
 
     def _read_numbers(self, robot: System, numbers: Any) -> GivenNumbers:
         found = read_numbers(robot.mechanism, numbers)
@@ -216,8 +217,19 @@ class Simulation:
         period = self.period if inside else 1
         return ForceLaw(self.acting is with_passive, self.torque, tau, u, period, self.numbers.which)
 
+    def reach(self, numbers: Iterable[int]) -> None:
+        """Make the steps of these numbers, unless no sample moves any more."""
+        for i in numbers:
+            try:
+                is_moving = self.motion.reach(i + 1, self.steps)
+            except PartlyIndependent:
+                self.motion = self.python_run()
+                is_moving = self.motion.reach(i + 1, self.steps)
+            if not is_moving:
+                break
+
     def run(self) -> Any:
-        """The compiled stepper."""
+        """The motion at its beginning."""
         if not self.is_compiled:
             return self.python_run()
         given = self.start, self.dt, self.steps, self.every, self.acting
@@ -262,8 +274,13 @@ class Simulation:
 
     # What is reported of the motion besides its states.
 
-    def observed_trajectory(self, run: Any, motion: Trajectory) -> Trajectory:
-        """A trajectory with the controls of actuators, and with what was observed."""
+    def states_so_far(self, error: BaseException) -> Trajectory:
+        """The states before an error; without observations where a function of the user's may have failed."""
+        return self.trajectory() if isinstance(error, KeyboardInterrupt) else self.motion.trajectory
+
+    def trajectory(self) -> Trajectory:
+        """The states so far, with the controls of actuators, and with what was observed."""
+        run, motion = self.motion, self.motion.trajectory
         numbers = np.round(motion.t / self.dt).astype(int)
         reported = [name for name in self.controls.every if name == "u" or self.observed]
         acted = {name: self._acted(name, numbers, run) for name in reported}
@@ -313,17 +330,3 @@ class Simulation:
         for k, number in enumerate(numbers[1:], 1):
             found[k] = self.controls.at(name, int(number) - 1)
         return found
-
-
-def reached(asked: Simulation, numbers: Iterable[int], run: Any = None) -> Any:
-    """The run of a simulation, `run` if there is one, after the steps of these numbers, or once no sample moves."""
-    run = asked.run() if run is None else run
-    for i in numbers:
-        try:
-            is_moving = run.reach(i + 1, asked.steps)
-        except PartlyIndependent:
-            run = asked.python_run()
-            is_moving = run.reach(i + 1, asked.steps)
-        if not is_moving:
-            break
-    return run

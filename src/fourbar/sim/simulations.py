@@ -6,22 +6,17 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..arrays import refuse_lazy
-from ..errors import ArgumentError, warn
+from ..errors import ArgumentError
 from ..system.system import System
-from .applied_forces import SimulationWarning, warn_of_contacts, warn_of_limits
+from .applied_forces import warn_of_contacts, warn_of_limits
 from .read_arguments import check_progress, check_times, read_counts
 from .runge_kutta import Torque, Trajectory
 from .runge_kutta_step import Traced
-from .simulated_robot import Simulation, SimulationRequest, reached
+from .simulated_robot import Simulation, SimulationRequest
+from .states_so_far import states_attached
 
 Progress = Callable[[Iterable[int]], Iterable[int]]
 USE_ROLLOUT = "use rollout, which works on dask arrays lazily, chunk by chunk, or "
-
-
-def _attach(run: Any, error: Exception) -> None:
-    """Attach the states so far to an error."""
-    error.trajectory = run.trajectory  # type: ignore[attr-defined]
-    error.add_note(f"simulate: at t = {run.t:.6g} s; the states so far are in the error's attribute 'trajectory'")
 
 
 class Staged:
@@ -107,13 +102,15 @@ def simulate(
     ArgumentError
         If an argument is not what it should be, or a loop is open at the start.
     SingularError
-        If the motion reaches a singular configuration; the states before it are in the error's attribute `trajectory`.
+        If the motion reaches a singular configuration.
+    KeyboardInterrupt
+        On Ctrl-C. As with all errors that end a motion, the states so far are in the error's attribute `run`.
 
     Warns
     -----
     SimulationWarning
         If friction or contacts of the model do not act, joints leave their limits, or the motion diverges: it then ends
-        at its last finite state, or in a batch the samples concerned are NaN from there on. Ctrl-C ends it likewise.
+        at its last finite state, or in a batch the samples concerned are NaN from there on.
 
     See Also
     --------
@@ -153,16 +150,10 @@ def simulate(
         robot, q, v, dt, steps, torque, control, u, period, every, bool(passive), numbers, observe, threads
     ))  # fmt: skip
     warn_of_contacts(asked.robot)
-    run = asked.run()
-    try:
-        run = reached(asked, progress(range(steps)) if progress is not None else (steps - 1,), run)
-        run.finish()
-    except KeyboardInterrupt:
-        warn(f"simulate: interrupted at t = {run.t:.6g} s; the states so far are returned", SimulationWarning)
-    except Exception as error:
-        _attach(run, error)
-        raise
-    found = asked.observed_trajectory(run, run.trajectory)
-    run.warn_of_divergence()
-    warn_of_limits(asked.robot, found.t, found.q)
-    return found
+    with states_attached("simulate", lambda: asked.motion.t, asked.states_so_far):
+        asked.reach(progress(range(steps)) if progress is not None else (steps - 1,))
+        asked.motion.finish()
+    motion = asked.trajectory()
+    asked.motion.warn_of_divergence()
+    warn_of_limits(asked.robot, motion.t, motion.q)
+    return motion

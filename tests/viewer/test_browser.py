@@ -17,9 +17,13 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.viewer.pictures import FLAGS, find_browser
 
 pytestmark = pytest.mark.slow
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
+FLAGS = (
+    "--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+    "--disable-background-networking", "--disable-component-update", "--no-first-run", "--hide-scrollbars",
+)  # fmt: skip
 _TIMEOUT = 180_000  # ms: software WebGL on a busy machine is slow
 _SIZE = {"width": 800, "height": 500}
 _SCENE = {"x": 0, "y": 160, "width": 470, "height": 340}  # of a served page: without its panel and its messages
@@ -32,7 +36,7 @@ _SHARP = (
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    command = find_browser()
+    command = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
     if command is None:
         pytest.skip("no browser is installed (Debian: apt-get install chromium)")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -16,7 +16,7 @@ from fourbar.mechanism.geometry import Geometry
 from fourbar.mechanism.placement import Placement
 from fourbar.sim.results import load_recording
 from fourbar.spatial.linear import Vec
-from fourbar.viewer import triangles
+from fourbar.viewer import recorded_motion, triangles
 from fourbar.viewer.draw_robot import draw
 from fourbar.viewer.gltf import glb
 from fourbar.viewer.overlays import half_axes
@@ -125,6 +125,8 @@ def shapely() -> fb.System:
 
 def test_all_kinds_of_shapes_and_a_missing_mesh() -> None:
     drawing = draw(shapely())
+    assert not any(item.layer == "collision" for item in drawing.items) and "collision" in drawing.layers
+    drawing = drawing.complete()  # only now are the meshes of collision shapes read
     assert sum(item.layer == "collision" for item in drawing.items) == 5
     assert sum(item.layer == "shapes" for item in drawing.items) == 6  # a box in place of the mesh
     (note,) = drawing.notes
@@ -171,7 +173,7 @@ def test_the_ground_is_where_the_terrain_is() -> None:
     field = fb.HeightField([[0.0, 0.1, 0.2], [0.0, 0.3, 0.1]], spacing=(0.5, 0.5), origin=(-0.5, -0.5))
     waves = fb.SignedDistance(lambda x, y, z: z - 0.1 * fb.sin(3.0 * x))
     for terrain in (slope, field, waves):
-        solid = surface_of(terrain, bounds)
+        solid = surface_of(terrain, bounds, 1.0)
         assert solid is not None
         gaps = [float(terrain.surface(Vec(p)).gap) for p in solid.vertices.astype(float).tolist()[::7]]
         assert np.abs(gaps).max() < 1e-5
@@ -245,7 +247,10 @@ def test_keyframes_are_the_poses_of_the_bodies(tmp_path: Path) -> None:
     for accessor in (a for a in file["accessors"] if "min" in a and a["type"] == "VEC3"):
         assert (np.array(accessor["max"]) >= np.array(accessor["min"])).all()
     assert sum(node.get("name", "").startswith("ghost") for node in file["nodes"]) == 3
-    assert np.isfinite(file["extras"]["camera"]).all() and len(file["extras"]["camera"]) == 4  # all that page.js reads
+    camera = file["extras"]["camera"]  # all that page.js reads
+    assert {*camera} == {"bounds", "start", "fit"} and all(
+        np.isfinite(x).all() and len(x) == 2 for x in camera.values()
+    )
 
 
 def test_glb_is_read_by_trimesh(tmp_path: Path) -> None:
@@ -306,3 +311,48 @@ def test_what_stands_in_the_world_of_a_file_is_drawn_once(tmp_path: Path) -> Non
     )
     drawn = recording_of(fb.load_scene(tmp_path / "scene.xml")).drawing()
     assert sum(x.layer == "ground" for x in drawn.items) == 1
+
+
+def test_a_floor_of_a_file_is_drawn_once() -> None:
+    """A plane of the world is terrain of a scene too; as a shape and as terrain it would fight for pixels."""
+    b = fb.Builder("ball").world(Geometry("plane", role="collision", name="floor"))
+    b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004, 0.004, 0.004))
+    robot = b.build()
+    scene = fb.Scene(robot, contacts=[fb.contact.Shape("ball", "sphere", 0.1)])
+    assert [type(x).__name__ for x in scene.terrains] == ["Plane"]
+    floors = [x for x in recording_of(scene).drawing().items if x.layer == "ground"]
+    assert len(floors) == 1 and floors[0].tile > 0.0
+    other = draw(robot, terrains=[fb.Plane(point=(0.0, 0.0, 0.3))])
+    assert sum(x.layer == "ground" for x in other.items) == 2, "a plane at another height is drawn"
+
+
+def test_the_ground_and_the_camera_reach_as_far_as_all_worlds() -> None:
+    b = fb.Builder("brick")
+    b.body("brick", joint=fb.joints.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    t, q = np.linspace(0.0, 1.0, 5), np.zeros((5, 64, 7))
+    q[..., 2], q[..., 3] = 0.1, 1.0
+    q[..., 0] = 3.0 * t[:, None]
+    shape = fb.contact.Shape("brick", "sphere", 0.5)
+    recording = RecordedMotion.of(b.build(), t, q, terrains=(fb.Plane(),), touching=(shape,), spread=4.0)
+    drawing = recording.drawing()
+    floor = next(x.solid for x in drawing.items if x.layer == "ground").bounds
+    places = recording.places(drawing)[..., 0, :3, 3].reshape(-1, 3)
+    low, high = recording.bounds(drawing)
+    for box in (floor[:, :2], np.array([low, high])[:, :2]):
+        assert (box[0] <= places[:, :2].min(axis=0)).all() and (box[1] >= places[:, :2].max(axis=0)).all()
+    assert not recording.follows(None) and recording.follows(True)
+    q[..., 0] *= 100.0
+    assert RecordedMotion.of(recording.robot, t, q).follows(None), "too far to be shown whole"
+
+
+def test_clusters_have_colours_of_their_own() -> None:
+    robot = fb.robots.tello()
+    tree = robot.model.cluster_tree
+    items = draw(robot, colour="clusters").items
+    of = {x.name.removesuffix("/stick"): x.colour for x in items if x.name.endswith("/stick")}
+    for cluster in tree.clusters:
+        own = {of[name] for name in of if name in tree.bodies and tree.bodies[name].link in cluster.links}
+        assert len(own) <= 1
+    assert len({of[name] for name in of if name in tree.bodies}) > 4
+    with pytest.raises(fb.ArgumentError, match="clusters"):
+        recorded_motion.coloured(recording_of(robot), "rainbow")

@@ -136,10 +136,8 @@ def test_options_of_files_are_checked(run: fb.Trajectory, tmp_path: Path) -> Non
         replace(run, robot=None).save(tmp_path / "run.html")
 
 
-def test_pictures_without_a_browser(run: fb.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib")
+def test_pictures_and_films(run: fb.Trajectory, tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image")
-    monkeypatch.setattr(pictures, "find_browser", lambda: None)
     run.save(tmp_path / "run.png", size=(320, 200))
     with image.open(tmp_path / "run.png") as shot:
         assert shot.size == (320, 200)
@@ -148,6 +146,23 @@ def test_pictures_without_a_browser(run: fb.Trajectory, tmp_path: Path, monkeypa
     run.save(tmp_path / "run.gif", size=(160, 100), rate=10.0)
     with image.open(tmp_path / "run.gif") as film:
         assert film.n_frames == 3
+
+
+def test_a_film_says_how_far_it_is_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    made = [np.zeros((2, 2, 3), np.uint8)] * 3
+    assert len([*pictures._with_progress(made, 3, "run.gif")]) == 3 and not capsys.readouterr().err
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert len([*pictures._with_progress(made, 3, "run.gif")]) == 3
+    assert "run.gif: picture 2 of 3" in capsys.readouterr().err
+
+
+def test_mp4_without_ffmpeg_is_refused_before_anything_is_drawn(
+    run: fb.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(fb.FourbarError, match=r"ffmpeg.*film"):
+        run.save(tmp_path / "run.mp4")
 
 
 def test_the_command_writes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str], run: fb.Trajectory) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import WORLD, Mechanism
 from . import triangles
+from .look import FLOOR
 from .mesh_files import Colour, MeshPart, read_mesh
 from .triangles import TriangleSurface
 
@@ -22,7 +23,7 @@ LAYERS = ("shapes", "collision", "frames", "axes", "mass", "inertia", "ground")
 GREY: Colour = (0.72, 0.74, 0.78, 1.0)
 LOST: Colour = (0.90, 0.25, 0.55, 0.6)  # in place of a mesh that is missing
 COLLISION: Colour = (0.95, 0.55, 0.15, 0.45)
-GROUND: Colour = (0.62, 0.66, 0.60, 1.0)
+GROUND: Colour = (*FLOOR, 1.0)
 _LOST_SIZE = 0.05  # of the robot's size, of the box in place of a missing mesh
 _SHOWN_WITHOUT = 0.5  # of the bodies with mass: if so many have collision shapes, these stand for what they look like
 
@@ -47,7 +48,10 @@ class Rod(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """A surface of one colour: the number of the place that it is fixed to, and its pose there."""
+    """A surface of one colour: the number of the place that it is fixed to, and its pose there.
+
+    `tile` is the edge (m) of the tiles of a floor, zero for other surfaces.
+    """
 
     name: str
     layer: str
@@ -55,6 +59,7 @@ class Item:
     solid: TriangleSurface
     colour: Colour
     placement: np.ndarray = field(default_factory=lambda: np.eye(4))
+    tile: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +67,8 @@ class Drawing:
     """The drawing of a robot.
 
     Places are numbered: the bodies in order, then the centre of mass of the whole robot, then rods, last the world.
-    `notes` are lines about what could not be drawn.
+    `notes` are lines about what could not be drawn. `unread` makes items, and notes, of collision shapes, whose meshes
+    are read when they are asked for; None if there are none or they are among the items.
     """
 
     robot: Any
@@ -70,6 +76,16 @@ class Drawing:
     rods: tuple[Rod, ...]
     bounds: np.ndarray
     notes: tuple[str, ...]
+    unread: Callable[[], tuple[tuple[Item, ...], tuple[str, ...]]] | None = None
+
+    def complete(self) -> Drawing:
+        """The drawing with its collision shapes."""
+        if self.unread is None:
+            return self
+        items, notes = self.unread()
+        return replace(
+            self, items=(*items, *self.items), notes=tuple(dict.fromkeys((*self.notes, *notes))), unread=None
+        )
 
     @property
     def size(self) -> float:
@@ -89,7 +105,7 @@ class Drawing:
     @property
     def layers(self) -> tuple[str, ...]:
         """The layers in which there is something."""
-        used = {item.layer for item in self.items}
+        used = {item.layer for item in self.items} | ({"collision"} if self.unread is not None else set())
         return tuple(layer for layer in LAYERS if layer in used)
 
     def reduced(self, most: int) -> Drawing:
@@ -201,9 +217,7 @@ def _scaled(solid: TriangleSurface, scale: np.ndarray) -> TriangleSurface:
 def primitive(shape: Geometry, size: float) -> TriangleSurface | None:
     """A simple shape as triangles; a plane as large as a robot of such a size needs."""
     if shape.kind == "plane":
-        edge = 2.0 * size
-        side = np.linspace(-edge, edge, 2)
-        return triangles.sheet(side, side, np.zeros((2, 2)))
+        return triangles.square(2.0 * size)
     if shape.kind == "hfield":
         heights = np.array(shape.heights)
         x, y = (np.linspace(-s / 2.0, s / 2.0, n) for s, n in zip(shape.size[:2], heights.shape, strict=True))

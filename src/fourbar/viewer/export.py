@@ -13,13 +13,16 @@ from ..errors import ArgumentError
 from .drawing import LAYERS
 from .gltf import glb
 from .pictures import film, picture
-from .recorded_motion import RecordedMotion, apart, warn_of_missing
+from .recorded_motion import RecordedMotion, apart, coloured, warn_of_missing
 from .standalone_page import page
 
 ENDINGS = {".html": "a page", ".glb": "glTF", ".png": "a picture", ".gif": "a film", ".mp4": "a film"}
-_DRAWN = ("ghosts", "layers", "rate", "spread")
-_OPTIONS = {".html": (*_DRAWN, "title"), ".glb": _DRAWN, ".png": (*_DRAWN, "size", "time"), ".gif": (*_DRAWN, "size"),
-            ".mp4": (*_DRAWN, "size")}  # fmt: skip
+_DRAWN = ("ghosts", "layers", "spread", "colour")
+_OPTIONS = {
+    ".html": (*_DRAWN, "rate", "follow", "title"), ".glb": (*_DRAWN, "rate"),
+    ".png": (*_DRAWN, "follow", "size", "time"), ".gif": (*_DRAWN, "rate", "follow", "size"),
+    ".mp4": (*_DRAWN, "rate", "follow", "size"),
+}  # fmt: skip
 
 
 def write(recording: RecordedMotion, path: Path, **options: Any) -> None:
@@ -29,6 +32,7 @@ def write(recording: RecordedMotion, path: Path, **options: Any) -> None:
         raise ArgumentError(f"save: {path.name!r} has an unknown ending; expected .npz, {', '.join(ENDINGS)}")
     _check(ending, options)
     recording = apart(recording, options.pop("spread", recording.spread))
+    recording = coloured(recording, options.pop("colour", recording.colour))
     warn_of_missing(recording.drawing().notes)
     if ending == ".html":
         path.write_text(page(recording, **options), encoding="utf-8")

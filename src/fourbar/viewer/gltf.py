@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from .camera import AWAY, FIELD, direction
+from . import look
+from .camera import FIELD, FILLED, direction
 from .drawing import Drawing, Item
+from .legend import legend
 from .mesh_files import Colour, linear
 from .quaternions import continuous, quaternions
-from .recorded_motion import RecordedMotion
+from .recorded_motion import GHOST, RecordedMotion
 from .triangles import TriangleSurface, arrow
 
 _FLOAT, _INT = 5126, 5125
 _ARRAY, _ELEMENTS = 34962, 34963
 _KINDS = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
 _STILL = 1e-6  # changes (m, of a quaternion) below which nothing is animated
-_GHOST = 0.18  # opacity
 _UPRIGHT = [-(0.5**0.5), 0.0, 0.0, 0.5**0.5]  # glTF has y upwards
 
 
@@ -134,6 +135,7 @@ class GltfWriter:
         self.recording, self.drawing, self.document = recording, drawing, GltfDocument()
         self.items = [x for x in drawing.items if x.layer not in hidden]
         self.top: list[int] = []
+        self.base: int | None = None  # the node that a camera may follow
         self.moves = len(recording.t) > 1
         self._times = self.document.accessor(recording.t - recording.t[0], extremes=True) if self.moves else -1
 
@@ -150,7 +152,8 @@ class GltfWriter:
 
     def _item(self, item: Item, colour: Colour) -> int:
         entry = {"name": item.name, "mesh": self.document.mesh(item.solid, colour), **_placed(item.placement)}
-        return self.document.add("nodes", entry | {"extras": {"layer": item.layer}})
+        more = {"tile": item.tile} if item.tile else {}
+        return self.document.add("nodes", entry | {"extras": {"layer": item.layer, **more}})
 
     def worlds(self) -> None:
         """All worlds with what moves in them, then what does not."""
@@ -168,6 +171,8 @@ class GltfWriter:
             if own:
                 name = names[place] if place < len(names) else f"place {place}"
                 found.append(self._followed(name, places[:, place], own))
+                if place == self.recording.base and self.base is None:
+                    self.base = found[-1]
         return found
 
     def ghosts(self, count: int) -> None:
@@ -177,7 +182,7 @@ class GltfWriter:
             nodes = []
             for item in self.items:
                 if item.layer == "shapes" and item.place != self.drawing.world:
-                    pale = (*item.colour[:3], _GHOST)
+                    pale = (*item.colour[:3], GHOST)
                     T = places[item.place] @ item.placement
                     mesh = self.document.mesh(item.solid, pale)
                     nodes.append(
@@ -207,28 +212,47 @@ class GltfWriter:
 
 
 def glb(
-    recording: RecordedMotion, *, ghosts: int = 0, layers: Any = None, rate: float = 60.0, most: int | None = None
+    recording: RecordedMotion,
+    *,
+    ghosts: int = 0,
+    layers: Any = None,
+    rate: float = 60.0,
+    most: int | None = None,
+    follow: bool | None = None,
 ) -> bytes:
     """A recording as a binary glTF file.
 
     layers: which are written, "shapes" and "ground" if None. rate: keyframes per second at most. ghosts: pale copies
-    at so many times. most: triangles of the whole robot at most, about.
+    at so many times. most: triangles of the whole robot at most, about. follow: whether the camera of a page follows
+    the base.
     """
     recording = recording.sampled(rate)
-    drawing = recording.drawing()
+    shown = {"shapes", "ground"} if layers is None else set(layers)
+    drawing = recording.drawing().complete() if "collision" in shown else recording.drawing()
     if most is not None:
         drawing = drawing.reduced(most)
-    shown = {"shapes", "ground"} if layers is None else set(layers)
     writer = GltfWriter(recording, drawing, frozenset({x.layer for x in drawing.items} - shown))
     writer.worlds()
     writer.ghosts(ghosts)
     writer.forces()
     root = writer.document.add("nodes", {"name": "z up", "rotation": _UPRIGHT, "children": writer.top})
+    return writer.document.binary({"nodes": [root]}, _page_data(recording, drawing, follow, writer))
+
+
+def _page_data(recording: RecordedMotion, drawing: Drawing, follow: bool | None, writer: GltfWriter) -> dict[str, Any]:
+    """What a page needs besides: the camera, the floor, the look, the legend."""
     bounds = recording.bounds(drawing)
-    extras = {
+    middle, radius = recording.floor(drawing)
+    return {
         "bounds": bounds.round(6).tolist(),
-        "camera": [*direction(bounds), AWAY, FIELD],
+        "start": drawing.bounds.round(6).tolist(),
+        "camera": {"bounds": direction(bounds), "start": direction(drawing.bounds), "fit": (FILLED, FIELD)},
+        "follow": {"node": writer.base, "on": recording.follows(follow)},
+        "floor": {"middle": middle.round(6).tolist(), "radius": radius, "below": look.below(bounds),
+                  "tile": look.tile(drawing.size)},
+        "look": look.numbers(),
+        "size": drawing.size,
         "duration": recording.duration,
+        "legend": [x._asdict() for x in legend(recording, drawing)],
         "notes": list(drawing.notes),
-    }
-    return writer.document.binary({"nodes": [root]}, extras)
+    }  # fmt: skip

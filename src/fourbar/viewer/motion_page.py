@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .mesh_files import Colour
-from .recorded_motion import RecordedMotion
+from .recorded_motion import GHOST, RecordedMotion
 from .served_page import ServedPage, put
 from .triangles import arrow
 
 _FRAME = 1.0 / 30.0  # s between what is sent
 _SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
-_GHOST: Colour = (0.45, 0.55, 0.75, 0.18)
 _MOST_GHOSTS = 10
 
 
@@ -76,7 +74,7 @@ class MotionPage:
         with self._lock:
             r = self.recording
             self.t = float(np.clip(t, 0.0, r.duration))
-            k = int(np.abs(r.t - r.t[0] - self.t).argmin())
+            k = r.at(self.t)
             self.window.place(r.places(self.window.drawing, slice(k, k + 1))[0])
             if self._forces is not None:
                 poses, length = r.arrows(self.window.drawing.size, slice(k, k + 1))
@@ -103,7 +101,7 @@ class MotionPage:
             places = r.places(drawing, which).reshape(-1, drawing.world + 1, 4, 4)
             for n, group in enumerate(g for g in self.window.groups if g.layer == "shapes"):
                 T = np.concatenate([places[:, x.place] @ x.placement for x in group.items])
-                colours = [(*x.colour[:3], _GHOST[3]) for x in group.items for _ in range(len(places))]
+                colours = [(*x.colour[:3], GHOST) for x in group.items for _ in range(len(places))]
                 handle = self.window.add(f"/ghosts/{n}", group.items[0].solid, colours, True)
                 put(handle, T)
                 self._ghosts.append(handle)

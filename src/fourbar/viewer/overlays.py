@@ -18,6 +18,11 @@ _MASS: Colour = (0.93, 0.70, 0.10, 1.0)
 _WHOLE: Colour = (0.85, 0.12, 0.12, 1.0)
 _INERTIA: Colour = (0.25, 0.60, 0.75, 0.35)
 _LARGE: Colour = (0.86, 0.20, 0.18, 0.06)
+MEANINGS: tuple[tuple[str, Colour, str], ...] = (
+    ("frames", _RED, "x axis"), ("frames", _GREEN, "y axis"), ("frames", _BLUE, "z axis"),
+    ("axes", _AXIS, "axis of a joint"), ("mass", _MASS, "centre of mass of a body"),
+    ("mass", _WHOLE, "centre of mass of the robot"), ("inertia", _INERTIA, "ellipsoid of the same inertia"),
+)  # fmt: skip
 _HALF = 0.5  # of the robot's size: ellipsoids with a longer half axis are doubtful
 _FRAME = 0.05  # length of the axes of a frame, of the robot's size
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,19 @@ from ..arrays import refuse_lazy
 from ..contact.shapes import Shape
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, warn
+from ..mechanism.mechanism import WORLD
 from . import triangles
-from .draw_robot import draw
+from .cluster_colours import coloured_clusters
+from .draw_robot import CLUSTERS, COLOURS, OWN, draw
 from .drawing import Drawing
 from .mesh_files import Colour
-from .terrain_surfaces import surface_of
+from .terrain_surfaces import FAR, TERRAIN, floor_radius, motion_box
 from .triangles import TriangleSurface
 
 _MOST_WORLDS = 64  # that are drawn
 _WEIGHT, _LONGEST_FORCE = 0.8, 1.6  # lengths of arrows, in sizes of the robot: of its weight, and at most
+_LOOKS = 60  # times at which is looked where a motion goes
+GHOST = 0.18  # opacity of copies at other times
 _FORCE: Colour = (0.95, 0.35, 0.05, 1.0)
 
 
@@ -29,8 +34,8 @@ class RecordedMotion:
     """Configurations q (n, worlds, nq) at times t (n), and contacts at `points` with `forces` (n, worlds, k, 3).
 
     `terrains` is what it stands on, `ground` more of that as surfaces; `touching` are shapes that its scene gave it.
-    `spread` is the distance (m) of worlds that
-    are drawn side by side; zero draws them in one place.
+    `spread` is the distance (m) of worlds that are drawn side by side; zero draws them in one place. `colour` says
+    whose colours are drawn: those of the shapes, or of the clusters.
     """
 
     robot: Any
@@ -42,6 +47,7 @@ class RecordedMotion:
     spread: float = 0.0
     ground: tuple[TriangleSurface, ...] = ()
     touching: tuple[Shape, ...] = ()
+    colour: str = OWN
 
     def __post_init__(self) -> None:
         if self.q.ndim != 3 or self.q.shape[0] != len(self.t) or self.q.shape[2] != self.robot.nq:
@@ -73,20 +79,76 @@ class RecordedMotion:
         """The time (s) from the first state to the last."""
         return float(self.t[-1] - self.t[0])
 
+    def at(self, time: float) -> int:
+        """The number of the state nearest to a time (s) after the start."""
+        return int(np.abs(self.t - self.t[0] - time).argmin())
+
     @property
     def worlds(self) -> int:
         """Number of worlds that are drawn."""
         return self.q.shape[1]
 
+    @cached_property
+    def _drawing(self) -> Drawing:
+        return draw(
+            self.robot, self.q[0, 0], self.terrains, self.ground, self.touching, self._motion_boxes, self.colour
+        )
+
     def drawing(self) -> Drawing:
         """The drawing of the robot."""
-        return draw(self.robot, self.q[0, 0], self.terrains, self.ground, self.touching)
+        return self._drawing
 
     def surfaces(self) -> tuple[TriangleSurface, ...]:
-        """The ground as surfaces."""
-        around = self.drawing().bounds
-        made = (surface_of(terrain, around) for terrain in self.terrains)
-        return (*(x for x in made if x is not None), *self.ground)
+        """The ground as surfaces, but for shapes of the world, which the robot has."""
+        return (*(x.solid for x in self._drawing.items if x.name.startswith(TERRAIN)), *self.ground)
+
+    @cached_property
+    def _origins(self) -> np.ndarray:
+        """Where the bodies' origins are (n, worlds, bodies, 3), at some times from the first to the last."""
+        which = np.unique(np.linspace(0, len(self.t) - 1, _LOOKS).round().astype(int))
+        return np.asarray(self.robot.poses(self.q[which]), float)[..., :3, 3]
+
+    @cached_property
+    def _motion_boxes(self) -> np.ndarray:
+        """The boxes around the bodies' origins in all worlds at the start, and at all times: (2, 2, 3)."""
+        where = self._origins + self.offsets()[:, None]
+        if not where.size:
+            return np.zeros((2, 2, 3))
+        return np.array([[x.reshape(-1, 3).min(axis=0), x.reshape(-1, 3).max(axis=0)] for x in (where[0], where)])
+
+    def floor(self, drawing: Drawing) -> tuple[np.ndarray, float]:
+        """The middle of the floor, and the radius (m) within which it is seen."""
+        box = motion_box(drawing.bounds, self._motion_boxes, drawing.size)
+        return box.mean(axis=0), floor_radius(box, drawing.size)
+
+    @cached_property
+    def _base(self) -> int | None:
+        """The number of the body with which the robot moves as a whole, if it is free."""
+        number = {b.name: k for k, b in enumerate(self.robot.mechanism.bodies)}
+        free = [number[j.child] for j in self.robot.mechanism.joints if j.parent == WORLD and j.joint.nv == 6]
+        return free[0] if free and len(self.t) > 1 else None
+
+    def follows(self, wanted: bool | None) -> bool:
+        """Whether the camera follows the base: as wanted, or (None) if it goes too far to show the whole motion."""
+        if wanted is not None and not isinstance(wanted, bool | np.bool_):
+            raise ArgumentError(f"follow={wanted!r}: expected True, False or None")
+        if self._base is None:
+            return False
+        path = self._origins[:, :, self._base]
+        far = float(np.linalg.norm(path - path[0], axis=-1).max())
+        return far > FAR * self.drawing().size if wanted is None else bool(wanted)
+
+    @property
+    def base(self) -> int | None:
+        """The number of the body that a camera may follow; None where nothing moves freely."""
+        return self._base
+
+    def base_shift(self, k: int) -> np.ndarray:
+        """How far (3) the base of the first world has moved at state k since the start."""
+        if self._base is None:
+            return np.zeros(3)
+        where = np.asarray(self.robot.poses(self.q[[0, k], 0]), float)[:, self._base, :3, 3]
+        return where[1] - where[0]
 
     def offsets(self) -> np.ndarray:
         """Where the worlds are drawn (worlds, 3): side by side in a square, or all in one place."""
@@ -113,13 +175,9 @@ class RecordedMotion:
         return found
 
     def bounds(self, drawing: Drawing) -> np.ndarray:
-        """The box (2, 3) to look at: the robot at the start, and where it goes if that is not far away."""
-        which = np.unique(np.linspace(0, len(self.t) - 1, 60).round().astype(int))
-        where = self.places(drawing, which)[..., :-1, :3, 3].reshape(-1, 3)
+        """The box (2, 3) to look at: the robot at the start, and where all worlds go, but for what goes very far."""
         low, high = drawing.bounds + np.array([self.offsets().min(axis=0), self.offsets().max(axis=0)])
-        reach = drawing.size
-        where = np.clip(where, low - reach, high + reach)
-        return np.array([np.minimum(low, where.min(axis=0)), np.maximum(high, where.max(axis=0))])
+        return motion_box(np.array([low, high]), self._motion_boxes, drawing.size)
 
     def arrows(self, size: float, which: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
         """Contact forces as arrows: poses (n, worlds, k, 4, 4) with z along the force, and lengths (n, worlds, k).
@@ -128,11 +186,20 @@ class RecordedMotion:
         comes out of the body on which it acts; none is longer than twice that.
         """
         points, forces = np.nan_to_num(self.points[which]), np.nan_to_num(self.forces[which])
+        poses = triangles.pointing(forces, points + self.offsets()[:, None])
+        length = np.linalg.norm(forces, axis=-1) * self.force_length(size)
+        return poses, np.minimum(length, _LONGEST_FORCE * size)
+
+    def force_length(self, size: float) -> float:
+        """The length (m) of the arrow of a force of 1 N, at a robot of such a size."""
         mechanism = self.robot.mechanism
         weight = sum(b.mass for b in mechanism.bodies) * float(np.linalg.norm(mechanism.gravity))
         unit = weight or float(np.nanmax(np.linalg.norm(self.forces, axis=-1), initial=0.0)) or 1.0
-        poses = triangles.pointing(forces, points + self.offsets()[:, None])
-        return poses, np.minimum(np.linalg.norm(forces, axis=-1) * (_WEIGHT * size / unit), _LONGEST_FORCE * size)
+        return _WEIGHT * size / unit
+
+    def colours_used(self) -> list[tuple[str, Colour]]:
+        """Titles and colours of clusters, where these are drawn."""
+        return [(x.title, x.colour) for x in coloured_clusters(self.robot)] if self.colour == CLUSTERS else []
 
     @property
     def force_colour(self) -> Colour:
@@ -145,6 +212,13 @@ def apart(recording: RecordedMotion, distance: Any) -> RecordedMotion:
     if not isinstance(distance, int | float | np.number) or not 0.0 <= distance < np.inf:
         raise ArgumentError(f"spread={distance!r}: expected a distance (m) of worlds, zero or more")
     return replace(recording, spread=float(distance))
+
+
+def coloured(recording: RecordedMotion, colour: Any) -> RecordedMotion:
+    """The recording in the colours of its shapes or of its clusters."""
+    if colour not in COLOURS:
+        raise ArgumentError(f"colour={colour!r}: expected {' or '.join(map(repr, COLOURS))}")
+    return replace(recording, colour=colour)
 
 
 def held(q: np.ndarray, start: np.ndarray) -> np.ndarray:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from typing import Any, NamedTuple
 
@@ -102,7 +103,7 @@ class ServedPage:
         self._light()
         self._aim(bounds)
         self.shown: set[str] = set(_SHOWN)
-        self.groups = self._added()
+        self.groups = self._added(drawing.items)
         self._last: np.ndarray | None = None
         if "ground" not in drawing.layers:
             self._grid(bounds)
@@ -137,22 +138,23 @@ class ServedPage:
             section_thickness=0.9,
         )  # fmt: skip
 
-    def _added(self) -> list[DrawnGroup]:
+    def _added(self, items: Sequence[Item], prefix: str = "") -> list[DrawnGroup]:
+        """Items as groups that are drawn together."""
         sets: dict[tuple[int, str, float], list[Item]] = {}
-        for item in self.drawing.items:
+        for item in items:
             sets.setdefault((id(item.solid), item.layer, item.colour[3]), []).append(item)
         return [
             DrawnGroup(
                 self.add(
-                    f"/{layer}/{n}",
-                    items[0].solid,
-                    [x.colour for x in items for _ in range(self._count(x))],
+                    f"{prefix}/{layer}/{n}",
+                    own[0].solid,
+                    [x.colour for x in own for _ in range(self._count(x))],
                     layer in self.shown,
                 ),
                 layer,
-                tuple(items),
+                tuple(own),
             )
-            for n, ((_, layer, _), items) in enumerate(sets.items())
+            for n, ((_, layer, _), own) in enumerate(sets.items())
         ]
 
     def _count(self, item: Item) -> int:
@@ -186,6 +188,10 @@ class ServedPage:
     def show(self, layer: str, on: bool) -> None:
         """Show a layer, or hide it."""
         (self.shown.add if on else self.shown.discard)(layer)
+        if on and layer == "collision" and self.drawing.unread is not None:  # their meshes are read now
+            items, _ = self.drawing.unread()
+            self.drawing = replace(self.drawing, items=(*self.drawing.items, *items), unread=None)
+            self.groups += self._added(items, f"/{layer}/late")
         for group in self.groups:
             if group.layer == layer:
                 if on and self._last is not None:

@@ -23,12 +23,17 @@ html {{ font: 13px/1.5 system-ui, sans-serif }}
 #scene {{ width: 100%; height: 100%; display: block; touch-action: none; cursor: grab }}
 #head {{ position: absolute; left: 12px; top: 10px; pointer-events: none }}
 #head b {{ font-size: 15px }} #notes {{ color: #a33 }}
-#layers {{ position: absolute; right: 12px; top: 10px; text-align: left }} #layers label {{ display: block }}
+#side {{ position: absolute; right: 12px; top: 10px; text-align: left; padding: 6px 10px; border-radius: 6px;
+  background: rgba(255, 255, 255, 0.6) }} #side label {{ display: block }} #reset {{ margin: 4px 0; width: 100% }}
+#legend {{ position: absolute; left: 12px; bottom: 44px; pointer-events: none; text-shadow: 0 0 3px #fff }}
+#legend i {{ display: inline-block; width: 10px; height: 10px; border-radius: 3px; margin-right: 6px }}
 #bar {{ position: absolute; left: 12px; right: 12px; bottom: 10px; display: flex; gap: 10px; align-items: center }}
 #time {{ flex: 1 }} #clock {{ min-width: 4.5em; text-align: right }} #play {{ width: 2.6em }}
-.still #layers, .still #bar, .still #head {{ display: none !important }}
+.still #side, .still #bar, .still #head, .still #legend {{ display: none !important }}
 </style></head><body><canvas id="scene"></canvas>
-<div id="head"><b>{title}</b><br><span id="notes"></span></div><div id="layers"></div>
+<div id="head"><b>{title}</b><br><span id="notes"></span></div><div id="side"><div id="layers"></div>
+<label><input type="checkbox" id="follow"> follow the base</label><button id="reset">reset view</button></div>
+<div id="legend"></div>
 <div id="bar"><button id="play"></button><input id="time" type="range" min="0" max="1" step="any" value="0">
 <span id="clock"></span><select id="speed" title="speed"><option value="0.1">0.1 ×</option>
 <option value="0.25">0.25 ×</option><option value="0.5">0.5 ×</option><option value="1" selected>1 ×</option>

@@ -180,6 +180,12 @@ def sheet(x: np.ndarray, y: np.ndarray, heights: np.ndarray) -> TriangleSurface:
     return shaded(grid.reshape(-1, 3), np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)]))
 
 
+def square(half: float) -> TriangleSurface:
+    """A square in the plane z = 0 about the origin, of two triangles; `half` is half its edge."""
+    side = np.array([-half, half])
+    return sheet(side, side, np.zeros((2, 2)))
+
+
 def rod(start: np.ndarray, end: np.ndarray, radius: float) -> TriangleSurface:
     """A cylinder from one point to another."""
     start, end = np.asarray(start, float), np.asarray(end, float)

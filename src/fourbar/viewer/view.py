@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from .motion_page import MotionPage
-from .recorded_motion import RecordedMotion, apart, still, warn_of_missing
+from .recorded_motion import RecordedMotion, apart, coloured, still, warn_of_missing
 from .robot_page import RobotPage
 from .served_page import LOCAL, ServedPage
 
@@ -165,6 +165,7 @@ def view(
     browser: bool = True,
     spread: float = 0.0,
     allow: Sequence[str] = (),
+    colour: str = "shapes",
 ) -> View:
     """Show a robot, a scene or a motion in the browser.
 
@@ -187,6 +188,8 @@ def view(
     allow : sequence of str, optional
         Names (``"robot.example.org"``) or addresses (``"https://robot.example.org"``) under which the page may be
         opened, besides those of this machine; for forwarded and shared pages. Scripts of other sites are refused.
+    colour : {'shapes', 'clusters'}, default 'shapes'
+        Colours of the shapes, or one colour for all links of a cluster, which loops tie together; other links grey.
 
     Returns
     -------
@@ -213,6 +216,7 @@ def view(
     """
     recording = recording_of(what, q)
     recording = apart(recording, spread) if spread != 0.0 else recording
+    recording = coloured(recording, colour)
     drawing = recording.drawing()
     warn_of_missing(drawing.notes)
     name = recording.robot.name

@@ -1,0 +1,52 @@
+"""The look of pages and pictures: sky, sun, floor. Colours are those of files and screens, from 0 to 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Shade = tuple[float, float, float]
+SKY: Shade = (0.80, 0.86, 0.93)  # at the top of the picture
+HORIZON: Shade = (0.965, 0.972, 0.982)  # from its middle downwards, where the floor ends
+FLOOR: Shade = (0.86, 0.88, 0.90)
+LINE: Shade = (0.62, 0.66, 0.71)  # of the grid on the floor
+SUN = (-0.22, -0.68, 1.1)  # the direction from which it shines
+AMBIENT, UPWARDS, DIRECT, BESIDE, GLOSS = (
+    0.36,
+    0.14,
+    0.55,
+    0.18,
+    0.10,
+)  # light: everywhere, from the sky, the sun's, ...
+SHARP = 40.0  # exponent of the gloss
+STRONG = 5  # tiles from one strong line to the next
+FINE, BOLD = 0.45, 0.8  # opacity of fine and of strong lines
+SHADE = 0.32  # opacity of a shadow where there is no floor
+SOFT = 0.012  # width of the edge of a shadow, of the robot's size
+RISE = 2.2  # of the sine of an elevation, above which the sky has the colour of its top: 1 / RISE
+FADE = 0.35  # of the floor's radius: from where it fades
+
+
+def tile(size: float) -> float:
+    """The edge (m) of the tiles of a floor under a robot of such a size: 1, 2 or 5 times a power of ten."""
+    wanted = size / 6.0
+    power = 10.0 ** np.floor(np.log10(wanted))
+    return float(next(k * power for k in (1.0, 2.0, 5.0, 10.0) if k * power >= wanted))
+
+
+def below(bounds: np.ndarray) -> float:
+    """The height (m) of the floor under a box (2, 3) that stands on nothing; a flat box floats a little above it."""
+    edges = bounds[1] - bounds[0]
+    size = float(np.linalg.norm(edges))
+    return float(bounds[0, 2]) - (0.02 * size if edges[2] < 0.1 * size else 0.0)
+
+
+def numbers() -> dict[str, Any]:
+    """All of it, for a page."""
+    return {
+        "sky": SKY, "horizon": HORIZON, "floor": FLOOR, "line": LINE, "sun": SUN, "strong": STRONG, "fade": FADE,
+        "light": (AMBIENT, UPWARDS, DIRECT, BESIDE), "gloss": (GLOSS, SHARP), "lines": (FINE, BOLD), "shade": SHADE,
+        "soft": SOFT,
+        "rise": RISE,
+    }  # fmt: skip

@@ -159,7 +159,7 @@ def make_once(kept: dict[K, T], key: K, make: Callable[[], T]) -> T:
     """The value of a key of a dictionary: the one that is there, or else the one that `make` returns. Other threads
     that need it meanwhile wait for it.
     """
-    value = kept.get(key, _MISSING)
+    value: Any = kept.get(key, _MISSING)
     if value is _MISSING:
         with _turns[(id(kept) >> 4) % len(_turns)].taken():
             value = kept.get(key, _MISSING)

@@ -20,7 +20,7 @@ from .given_numbers import nominal, read_numbers, read_values
 from .in_place_worlds import InPlaceWorlds
 from .looped_worlds import LoopedWorlds
 from .observe import check_driven, read_observations
-from .read_arguments import check_actuators, is_positive
+from .read_arguments import check_actuators, is_positive, unit_quaternions
 from .too_fast import too_fast
 
 if TYPE_CHECKING:
@@ -292,6 +292,7 @@ class Batch:
         new_q[...] = self.scene.robot.neutral() if q is None else self._finite("q", q, new_q)
         if q is not None and (why := wrong_coordinates(self.scene.robot.model.cluster_tree, "q", new_q)):
             raise CoordinateError(f"reset: {why}")
+        new_q = unit_quaternions("reset", self.scene.robot, new_q)
         if v is not None:
             new_v[...] = self._finite("v", v, new_v)
         self.scene.kept.check(new_q, new_v)

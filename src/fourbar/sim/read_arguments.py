@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Argument, batch_shape, to_array, to_count
-from ..errors import ArgumentError
+from ..errors import ArgumentError, warn
+from ..functions.angles import stored_joints
 from ..functions.nan_reasons import without_wrong_coordinates
 from ..representation import counted
 from ..system.system import System
 from ..tree.closed_positions import are_closed
+from .applied_forces import SimulationWarning
 from .runge_kutta_step import Traced
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 _LONGEST = 1 << 62  # steps that machine code can count
+_NOT_UNIT = 1e-6  # a difference of a quaternion's length from 1 that is no rounding of written coordinates
 _OPEN = 1e-6  # a loop gap too large to be rounding of written coordinates, in units of its rows
 
 
@@ -72,7 +75,25 @@ def read_state(caller: str, robot: Any, q: Any, v: Any) -> tuple[np.ndarray, np.
     q = to_array(caller, arguments[0], q)
     v = np.zeros(robot.nv) if v is None else to_array(caller, arguments[1], v)
     batch = batch_shape(caller, arguments, [q, v])
-    return np.broadcast_to(q, (*batch, robot.nq)).copy(), np.broadcast_to(v, (*batch, robot.nv)).copy()
+    q = unit_quaternions(caller, robot, np.broadcast_to(q, (*batch, robot.nq)).copy())
+    return q, np.broadcast_to(v, (*batch, robot.nv)).copy()
+
+
+def unit_quaternions(caller: str, robot: System, q: np.ndarray) -> np.ndarray:
+    """Configurations (..., nq) at which motions begin, changed in place: quaternions of another length than one are
+    normalised, with a warning. Those that are zero or not finite are left as they are.
+    """
+    for name, joint, first in stored_joints(robot.model.cluster_tree):
+        for k in joint.quaternions:
+            own = q[..., first + k : first + k + 4]
+            size = np.linalg.norm(own, axis=-1, keepdims=True)
+            off = (np.abs(size - 1.0) > _NOT_UNIT) & (size > 0.0) & np.isfinite(size)
+            if off.any():
+                own[...] = np.where(off, own / np.where(off, size, 1.0), own)
+                warn(f"{caller}: the quaternion of joint {name!r}, q[{first + k}:{first + k + 4}], has the length "
+                     f"{size[off][0]:.6g} at the start, not 1; it is normalised. The order is (w, x, y, z)",
+                     SimulationWarning)  # fmt: skip
+    return q
 
 
 def read_counts(every: Any, passive: Any, threads: Any = None) -> int:
@@ -136,7 +157,9 @@ def on_copies(function: Any) -> Any:
 
 
 def read_control(robot: System, control: Any, rows: int, name: str = "control") -> Any:
-    """A function, or an array (..., rows or more, nv, of controls u: nu); None where there is none."""
+    """A function, or an array (..., rows or more, nv, of controls u: nu), of which one row (nv) stands for all; None
+    where there is none.
+    """
     if name == "u" and control is not None:
         check_actuators(robot)
     if control is None or callable(control):
@@ -150,16 +173,20 @@ def read_control(robot: System, control: Any, rows: int, name: str = "control") 
         if isinstance(error, ArgumentError):
             raise
         array = np.array(np.nan)
-    check_control(name, control, array.shape, rows, robot.nu if name == "u" else robot.nv)
-    return array
+    size = robot.nu if name == "u" else robot.nv
+    check_control(name, control, array.shape, rows, size)
+    return np.broadcast_to(array, (rows, size)) if array.ndim == 1 else array
 
 
 def check_control(name: str, control: Any, shape: tuple[int, ...], rows: int, size: int) -> None:
-    """Refuse a control of a shape that is not (..., rows or more, size)."""
+    """Refuse a control of a shape that is neither (..., rows or more, size) nor (size,), which is constant."""
+    if shape == (size,):
+        return
     if len(shape) < 2 or shape[-1] != size:
         what = "controls of actuators" if name == "u" else "forces"
         raise ArgumentError(
-            f"{name}: expected an array (..., rows, {size}) of {what}, or a function {name}(t, q, v), got "
+            f"{name}: expected an array (..., rows, {size}) of {what}, or ({size},) if they are constant, or a "
+            f"function {name}(t, q, v), got "
             f"{f'an array of shape {shape}' if shape else repr(control)}"
         )
     if shape[-2] < rows:

@@ -119,7 +119,7 @@ def rollout(
     v : array_like, shape (..., nv), optional
         Velocities at the start (rad/s, m/s); zero if None.
     control : array_like or callable, optional
-        Joint forces, shape (..., rows, nv), a row for each period; or a function, as in `simulate`.
+        Joint forces, shape (..., rows, nv), a row for each period, or (nv,); or a function, as in `simulate`.
     u : array_like or callable, optional
         Controls of the actuators, shape (..., rows, nu), in the same way.
     dt : float

@@ -30,7 +30,16 @@ from .constrained import Kept
 from .contact_run import ContactRun, MotionRequest, Stepped
 from .given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, check_friction, read_numbers
 from .in_chunks import any_lazy
-from .read_arguments import check_actuators, check_step, check_times, read_control, read_counts, read_period, read_steps
+from .read_arguments import (
+    check_actuators,
+    check_step,
+    check_times,
+    read_control,
+    read_counts,
+    read_period,
+    read_steps,
+    unit_quaternions,
+)
 from .scene_motion import run_motion
 from .scene_representation import SceneRepresentation
 from .scene_start import added, check_parts, home, home_poses, lifted, read_points, warn_of_selection
@@ -277,6 +286,7 @@ class Scene(Staged, SceneRepresentation):
             raise CoordinateError(why)
         batch = batch_shape(caller, arguments, [q, v])
         q, v = (np.broadcast_to(x, (*batch, x.shape[-1])).copy() for x in (q, v))
+        q = unit_quaternions(caller, self.robot, q)
         self.kept.check(q, v)
         return q, v
 
@@ -329,8 +339,8 @@ class Scene(Staged, SceneRepresentation):
         dt : float, default 0.002
             Length of a step (s).
         control : array_like or callable, optional
-            Joint forces that are held for a period: an array, shape (..., rows, nv), with a row for each period; a
-            function ``control(t, q, v)`` of arrays that is called once per period and may keep state; or
+            Joint forces that are held for a period: an array, shape (..., rows, nv), with a row for each period, or
+            (nv,); a function ``control(t, q, v)`` of arrays that is called once per period and may keep state; or
             ``fb.traced(function)``, which is compiled into the steps.
         u : array_like or callable, optional
             Controls of the actuators, shape (..., rows, nu), or a function, in the same way; joint forces of `control`
@@ -420,7 +430,7 @@ class Scene(Staged, SceneRepresentation):
         v : array_like, shape (..., nv), optional
             Velocities at the start (rad/s, m/s); zero if None.
         control : array_like or callable, optional
-            Joint forces, shape (..., rows, nv), a row for each period; or a function, as in `simulate`.
+            Joint forces, shape (..., rows, nv), a row for each period, or (nv,); or a function, as in `simulate`.
         u : array_like or callable, optional
             Controls of the actuators, shape (..., rows, nu), in the same way.
         dt : float, default 0.002

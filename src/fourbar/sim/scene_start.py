@@ -81,9 +81,10 @@ def warn_of_selection(found: ContactSelection, unkept: Sequence[str]) -> None:
         warn(f"Scene: these shapes are not simulated and touch nothing: {_listed(found.left, '; ')}. Replace them "
              "by simple shapes with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
     if found.skipped:
-        warn(f"Scene: more than {ENOUGH} points may touch; {len(found.candidates)} are simulated, those of the "
-             f"lowest shapes at the start first. Left out, at least in part: {_listed(found.skipped, ', ')}. Name the "
-             "shapes that should touch in contacts=[...]", SimulationWarning)  # fmt: skip
+        warn(f"Scene: more than {ENOUGH} points may touch; {len(found.candidates)} are simulated, of {ENOUGH} at most, "
+             "those of the lowest shapes at the start first, and of shapes at one height all or none. Left out, at "
+             f"least in part: {_listed(found.skipped, ', ')}. Name the shapes that should touch in contacts=[...]",
+             SimulationWarning)  # fmt: skip
     if found.beyond:
         count = len(found.beyond)
         worst = max(found.beyond, key=lambda name: found.beyond[name])

@@ -70,8 +70,8 @@ def simulate(
         With `traced` it is compiled into the steps.
     control : array_like or callable, optional
         Joint forces that are held for a period, instead of `torque`: an array, shape (..., rows, nv), with a row for
-        each period; a function ``control(t, q, v)`` that is called once per period and may keep state; or such a
-        function of scalars with `traced`.
+        each period, or (nv,); a function ``control(t, q, v)`` that is called once per period and may keep state; or
+        such a function of scalars with `traced`.
     u : array_like or callable, optional
         Controls of the actuators (`System.control_force`) that are held for a period, shape (..., rows, nu), or a
         function, in the same way; forces of `torque` or `control` act besides. Actuators do not act if None.

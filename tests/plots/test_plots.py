@@ -13,6 +13,7 @@ import pytest
 import fourbar as fb
 from fourbar.errors import ArgumentError, UnknownNameError
 from fourbar.joints import Free, Revolute
+from fourbar.plots.motion_pictures import PlottedMotion, plot_motion
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -397,3 +398,18 @@ def test_notebooks_show_figures() -> None:
 
 def test_no_panel_without_lines() -> None:
     assert panels("angles", []) == []
+
+
+def test_a_joint_keeps_its_colour_in_all_panels() -> None:
+    """Also where a panel leaves joints out: here the force of the first is zero."""
+    robot = fb.robots.double_pendulum()
+    run = fb.simulate(robot, [0.3, 0.0], [0.0, 5.0], duration=0.2, dt=0.01)
+    torque = np.zeros((len(run.t), 2))
+    torque[:, 1] = 1.0
+    figure = plot_motion(PlottedMotion(robot, run.t, run.q, run.v, torque), ["coordinates", "torques"], None, "")
+    colours: dict[str, set[str]] = {}
+    for line in (line for axes in figure.axes for line in axes.get_lines()):
+        if not line.get_label().startswith("_"):
+            colours.setdefault(line.get_label(), set()).add(line.get_color())
+    assert len(colours) == 2 and all(len(own) == 1 for own in colours.values())
+    assert len(set().union(*colours.values())) == 2

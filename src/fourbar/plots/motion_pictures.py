@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ArgumentError, unknown
 from .motion_lines import Line, Panel, coordinate_lines, largest, panels, velocity_lines
-from .style import EDGE, PALE, colour, drawing, labels, too_long
+from .style import COLOURS, EDGE, PALE, colour, drawing, labels, too_long
 
 COORDINATES, VELOCITIES, TORQUES, ENERGY, CONTACTS = "coordinates", "velocities", "torques", "energy", "contacts"
 PARTS = (COORDINATES, VELOCITIES, TORQUES, ENERGY, CONTACTS)
@@ -47,12 +47,13 @@ def plot_motion(motion: PlottedMotion, what: Sequence[str] | None, joints: Seque
     columns = 1 if len(listed) <= 3 else 2 if len(listed) <= 10 else 3
     rows = -(-len(listed) // columns)
     short = too_long(line.name for panel in listed for line in panel.lines)
+    tints = _tints(listed)
     with drawing(_WIDE * columns + 1.2, _HIGH * rows + 0.8, title) as figure:
         grid = figure.subplots(rows, columns, sharex=True, squeeze=False)
         for axes in grid.ravel()[len(listed) :]:
             axes.set_visible(False)
         for number, (axes, panel) in enumerate(zip(grid.ravel(), listed, strict=False)):
-            draw_panel(axes, motion.t, panel, short)
+            draw_panel(axes, motion.t, panel, short, tints)
             if number + columns >= len(listed):
                 axes.set_xlabel("time [s]")
                 axes.tick_params(labelbottom=True)
@@ -179,19 +180,33 @@ _PANELS: dict[str, Callable[[PlottedMotion, Sequence[str] | None], list[Panel]]]
 }
 
 
-def draw_panel(axes: Any, t: np.ndarray, panel: Panel, short: bool) -> None:
-    """Lines with their names, cut short or not, and bands beyond their limits."""
+def _tints(listed: Sequence[Panel]) -> dict[str, int]:
+    """Numbers of colours by the names of lines: a joint keeps its colour in all panels, and no two lines of a panel
+    share one where the colours suffice."""
+    found: dict[str, int] = {}
+    for panel in listed:
+        taken = {found[line.name] % len(COLOURS) for line in panel.lines if line.name in found}
+        for line in panel.lines:
+            if line.name not in found:
+                free = [k for k in range(len(COLOURS)) if k not in taken]
+                found[line.name] = free[0] if free else len(found)
+                taken.add(found[line.name] % len(COLOURS))
+    return found
+
+
+def draw_panel(axes: Any, t: np.ndarray, panel: Panel, short: bool, tints: Mapping[str, int]) -> None:
+    """Lines with their names, cut short or not, in their colours, and bands beyond their limits."""
     named = labels([line.name for line in panel.lines], short)
     for k, line in enumerate(panel.lines):
         total = line.name == "sum" and panel.unit == "J"
-        axes.plot(t, line.values, color=EDGE if total else colour(k), lw=1.3, ls="--" if total else "-",
+        axes.plot(t, line.values, color=EDGE if total else colour(tints[line.name]), lw=1.3, ls="--" if total else "-",
                   label=named[k])  # fmt: skip
     axes.set_title(panel.title)
     axes.set_ylabel(panel.unit)
     if len(t) > 1:
         axes.set_xlim(t[0], t[-1])
     _calm_constants(axes)
-    _draw_limits(axes, panel.lines)
+    _draw_limits(axes, panel.lines, tints)
     if np.isfinite(panel.top):
         axes.set_ylim(-0.03 * panel.top, panel.top)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), borderaxespad=0.3, handlelength=1.2)
@@ -205,7 +220,7 @@ def _calm_constants(axes: Any) -> None:
         axes.set_ylim(low - _ROOM * size, high + _ROOM * size)
 
 
-def _draw_limits(axes: Any, lines: Sequence[Line]) -> None:
+def _draw_limits(axes: Any, lines: Sequence[Line], tints: Mapping[str, int]) -> None:
     """Bands beyond limits: all that lies there if the lines share them, else a strip in the colour of each line.
 
     Of many lines only those have strips that come near their limits; limits far away are not shown.
@@ -213,7 +228,7 @@ def _draw_limits(axes: Any, lines: Sequence[Line]) -> None:
     low, high = axes.get_ylim()
     reach, strips = 0.6 * (high - low), []
     shared = len({(line.lower, line.upper) for line in lines}) == 1
-    for k, line in enumerate(lines[:1] if shared else lines):
+    for line in lines[:1] if shared else lines:
         both = np.concatenate([x.values for x in lines]) if shared else line.values
         finite = both[np.isfinite(both)]
         width = line.upper - line.lower
@@ -221,7 +236,7 @@ def _draw_limits(axes: Any, lines: Sequence[Line]) -> None:
         for end, sign in ((line.lower, -1.0), (line.upper, 1.0)):
             near = finite.size and np.isfinite(end) and (sign * finite).max() + room >= sign * end
             if near or (np.isfinite(end) and (shared or len(lines) <= _CROWDED) and low - reach <= end <= high + reach):
-                strips.append((end, sign, PALE if shared else colour(k)))
+                strips.append((end, sign, PALE if shared else colour(tints[line.name])))
     low, high = min([low, *(x for x, _, _ in strips)]), max([high, *(x for x, _, _ in strips)])
     thick = 0.035 * (high - low)
     low, high = low - thick, high + thick

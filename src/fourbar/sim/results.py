@@ -173,13 +173,38 @@ def load_arrays(
     if robot is None:
         if _ROBOT not in held:
             raise ArgumentError(f"{path.name} has no robot; give robot=")
-        known = [*folders, *(x for x in json.loads(str(held[_FOLDERS])) if Path(x).is_dir())]
+        known = [*folders, *_mesh_folders(path, held)]
         robot = loads(str(held[_ROBOT]), format="json", name=path.name, folders=known)
     arrays = {k: x for k, x in held.items() if k not in (_ROBOT, _FOLDERS, _KIND, _VERSION)}
     if not {"t", "q"} <= arrays.keys() or arrays["q"].shape[-1:] != (robot.nq,):
         shape = arrays["q"].shape if "q" in arrays else None
         raise ArgumentError(f"{path.name}: expected arrays t and q (..., {robot.nq}) of {robot.name!r}, got q {shape}")
     return str(held.get(_KIND, np.array("Trajectory"))), arrays, robot
+
+
+def _mesh_folders(path: Path, held: Mapping[str, np.ndarray]) -> list[str]:
+    """The folders of meshes that a file names, of which those are left that exist."""
+    try:
+        names = json.loads(str(held.get(_FOLDERS, "[]")))
+    except ValueError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(x, str) for x in names):
+        raise ArgumentError(f"{path.name}: {_FOLDERS} is no list of folders; the file is damaged")
+    return [x for x in names if Path(x).is_dir()]
+
+
+def check_shapes(path: str | Path, arrays: Mapping[str, np.ndarray], cores: Mapping[str, tuple[int, ...]]) -> None:
+    """Refuse arrays of a file that are not numbers (n, ..., *core) at its n times, with leading axes as q has them."""
+    times, batch = arrays["t"].shape, arrays["q"].shape[1:-1]
+    for name, core in {"t": None, **cores}.items():
+        x = arrays[name]
+        expected = times if core is None else (*times, *batch, *core)
+        if len(times) != 1 or x.shape != expected or x.dtype.kind not in "fiu":
+            wanted = "(n,)" if core is None else str(expected)
+            raise ArgumentError(
+                f"{Path(path).name}: {name} must hold numbers of shape {wanted}, got {x.dtype} {x.shape}; the file is "
+                "damaged, or belongs to another robot"
+            )
 
 
 def loaded_observations(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -21,7 +21,7 @@ from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import Acting, SimulationWarning, with_passive
 from .charts import Charts, chart_rate
 from .not_finite import NotFinite
-from .results import Recorded, load_arrays, loaded_observations
+from .results import Recorded, check_shapes, load_arrays, loaded_observations
 from .run_plots import Plotted
 from .runge_kutta_step import Followed, ForceLaw, Traced
 from .stage_function import StageFunction
@@ -122,8 +122,13 @@ class Trajectory(Recorded, Plotted):
         ((11, 3), True)
         """
         kind, x, robot = load_arrays(path, robot, folders)
-        if kind != "Trajectory" or not {"v", "lost"} <= x.keys():
+        if kind != "Trajectory":
             raise ArgumentError(f"{path} holds a {kind}, not a Trajectory; fb.view and `fourbar view` can show it")
+        if missing := [name for name in ("v", "lost") if name not in x]:
+            raise ArgumentError(f"{path}: a Trajectory has an array {missing[0]!r}, which is missing; it is damaged")
+        check_shapes(
+            path, x, {"q": (robot.nq,), "v": (robot.nv,), "lost": ()} | ({"u": (robot.nu,)} if "u" in x else {})
+        )
         return Trajectory(x["t"], x["q"], x["v"], x["lost"], robot, x.get("u"), loaded_observations(x))
 
 

@@ -62,6 +62,12 @@ class Context:
         other.given = dict(given)
         return other
 
+    def with_clusters(self, clusters: tuple[Cluster, ...]) -> Context:
+        """The same recording with other embeddings of the links."""
+        other = self.with_values(self.given)
+        other.clusters = clusters
+        return other
+
     @cached_property
     def expanded(self) -> list[ClusterState]:
         """Each cluster at the given state."""

@@ -7,13 +7,16 @@ v = P E(q) w, τ_w = (P E)ᵀ τ, where P selects the robot's own velocities amo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
 
 from ..expr import maximum
 from ..spatial.linear import Vec
+from ..tree.bound_embedding import Bound
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import split
 from ..tree.embedding import LoopEmbedding
+from ..tree.fold_branch import FoldedLoops, branch_size
 from .context import Context
 from .registry import flat
 
@@ -22,6 +25,8 @@ GROWN = 1.5  # growth of a joint's velocity, since loops were last examined, at 
 
 def is_solved(tie: Any) -> bool:
     """Whether the loops of a cluster are solved while it moves."""
+    if isinstance(tie, FoldedLoops):
+        tie = tie.tie
     return isinstance(tie, LoopEmbedding) and not tie.explicit and bool(tie.nv) and bool(tie.rows)
 
 
@@ -60,6 +65,25 @@ class FollowedTree(NamedTuple):
             for k in range(self.now.moving[link].joint.nv)
         ]
 
+    @property
+    def watched(self) -> int:
+        """How many numbers say what is `usual` of loops: a velocity for each of `loops`, and then those of branches
+        near folds (`FoldedLoops`), by cluster.
+        """
+        ties: list[Any] = [cluster.embedding for cluster in self.now.clusters]
+        return len(self.loops) + sum(branch_size(tie) for tie in ties if is_solved(tie))
+
+    def watch(self, c: Context, usual: Sequence[Any]) -> Context:
+        """The recording with loops that follow branches near folds."""
+        clusters, at = list(c.clusters), len(self.loops)
+        ties: list[Any] = [cluster.embedding for cluster in self.now.clusters]
+        for k, tie in enumerate(ties):
+            if is_solved(tie):
+                end, plain = at + branch_size(tie), cast(LoopEmbedding | Bound, clusters[k].embedding)
+                clusters[k] = replace(clusters[k], embedding=FoldedLoops(plain, Vec(usual[at:end])))
+                at = end
+        return c.with_clusters(tuple(clusters))
+
     def forces(self, c: Context, tau: Any) -> list[Any]:
         """Forces on the robot's own velocities as those on the velocities that are followed, by cluster."""
         if self.is_home:
@@ -93,7 +117,7 @@ class FollowedTree(NamedTuple):
             for block in e.G
             for row in block
         ]
-        return c.recorder.call(_worst, before, Vec(sizes), usual) if sizes else before
+        return c.recorder.call(_worst, before, Vec(sizes), Vec(usual[: len(sizes)])) if sizes else before
 
 
 def _scaled(x: Any, factor: Any) -> Any:

@@ -14,6 +14,7 @@ from ..functions.rollout import Rollout
 from ..once import cached_property
 from ..system.system import System
 from .charts import POOR, Charts, noted
+from .folds import Folds
 
 _AT_TOGGLE = 0.03  # the conditioning of independent velocities, at most 1, below which steps cannot be trusted
 
@@ -25,11 +26,28 @@ class Chart(NamedTuple):
     rollout: Rollout
     loops: Sequence[int]
 
+    @property
+    def folds(self) -> Folds:
+        """The folds of its loops."""
+        return Folds.of(self.now)
+
+    @property
+    def watched(self) -> int:
+        """How many numbers say what is usual of its loops: a velocity for each, and those of folds, if taken."""
+        (count,) = self.rollout.step.numbers.get("usual", (0,))
+        return count
+
+    @property
+    def far_from_folds(self) -> np.ndarray:
+        """The numbers of folds where none is near."""
+        return self.folds.first if self.watched > len(self.loops) else np.zeros(0)
+
 
 class ChartedSamples(NamedTuple):
     """All samples: their `state` (n, ...) by name, v in the velocities of the chart of number `chart` (n); what is
-    `usual` of loops (n, loops); after how many steps a loop came so near to a toggle position that no other velocities
-    helped, infinite if never (`stuck`); what became of each, and how many steps it has made; the steps since the start.
+    `usual` of loops (n, watched), with the branches that are followed near folds; after how many steps a loop came so
+    near to a toggle position that no other velocities helped, infinite if never (`stuck`); what became of each, and how
+    many steps it has made; the steps since the start.
     """
 
     state: dict[str, np.ndarray]
@@ -41,11 +59,11 @@ class ChartedSamples(NamedTuple):
     steps: int
 
     @staticmethod
-    def at_start(state: dict[str, np.ndarray], status: np.ndarray, loops: int) -> ChartedSamples:
+    def at_start(state: dict[str, np.ndarray], status: np.ndarray, watched: int) -> ChartedSamples:
         """Samples that have made no step yet, in the robot's own velocities."""
         n = len(status)
         return ChartedSamples(
-            state, np.ones((n, loops)), np.zeros(n, int), np.full(n, np.inf), status, np.zeros(n), 0
+            state, np.ones((n, watched)), np.zeros(n, int), np.full(n, np.inf), status, np.zeros(n), 0
         )  # fmt: skip
 
     def copied(self) -> ChartedSamples:
@@ -101,7 +119,8 @@ class ChartTable:
         usual, is_good = self._neutral
         sizes = self.at(0).sizes(s.state["q"][ids])[:, self.home.loops]
         calm = (sizes <= GROWN * usual).all(axis=-1) & is_good
-        s.usual[ids[calm]] = usual
+        s.usual[ids[calm], : len(usual)] = usual
+        s.usual[ids, len(usual) :] = self.home.far_from_folds
         if not calm.all():
             self.examine(s, ids[~calm])
 
@@ -123,15 +142,33 @@ class ChartTable:
                 switched[i] = self._switch(s, int(i), poor)
         for k in np.unique(s.chart[ids]):
             own = ids[s.chart[ids] == k]
-            s.usual[own] = noted(self.at(k).sizes(s.state["q"][own]), None)[:, self.charts[k].loops]
+            loops = self.charts[k].loops
+            s.usual[own, : len(loops)] = noted(self.at(k).sizes(s.state["q"][own]), None)[:, loops]
+            s.usual[own[switched[own]], len(loops) :] = self.charts[k].far_from_folds
         return switched[ids]
+
+    def meet_folds(self, s: ChartedSamples, ids: np.ndarray) -> np.ndarray:
+        """Look for folds near samples whose step gave no state: which of them may make it now, along the branch that is
+        followed there, or as well as it goes, which is marked.
+        """
+        found = np.zeros(len(ids), bool)
+        for n, i in enumerate(ids if self.home.watched > len(self.home.loops) else ()):
+            chart = self.charts[s.chart[i]]
+            first = len(chart.loops)
+            changed = chart.folds.meet(s.usual[i, first:], s.state["q"][i], s.state["v"][i])
+            if changed is not None:
+                found[n], s.usual[i, first:] = True, changed[0]
+                if changed[1]:
+                    s.stuck[i] = min(s.stuck[i], s.made[i])
+        return found
 
     def look_again(self, s: ChartedSamples, ids: np.ndarray) -> None:
         """Examine samples that stopped: those that keep their velocities stop later next time."""
-        before = s.usual[ids].copy()
+        own = slice(len(self.home.loops))
+        before = s.usual[ids, own].copy()
         switched = self.examine(s, ids)
         kept = ids[~switched]
-        s.usual[kept] = np.fmax(s.usual[kept], before[~switched])
+        s.usual[kept, own] = np.fmax(s.usual[kept, own], before[~switched])
 
     def _switch(self, s: ChartedSamples, i: int, poor: float) -> bool:
         """Switch a sample to other velocities, if they are better."""

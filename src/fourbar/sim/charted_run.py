@@ -55,8 +55,9 @@ class ChartedRun:
         n = self.n = len(own["q"])
         self.lost_at_start = ~(np.isfinite(own["q"]).all(axis=-1) & np.isfinite(own["v"]).all(axis=-1))
         status = np.where(self.lost_at_start, float(DIVERGED), float(RUNNING))
-        self.now = ChartedSamples.at_start(own, status, len(loops))
-        self.retried = np.full(n, -1.0)
+        self.now = ChartedSamples.at_start(own, status, home.watched)
+        self.retried = np.full(n, -1.0)  # the step of each sample that was tried in other velocities
+        self.given_up = np.full(n, -1.0)  # and the one that has no state
         self._repeats: RepeatedSteps | None = None
         if loops:
             s = self.now.copied()
@@ -65,6 +66,12 @@ class ChartedRun:
         self._layout = home.rollout.start(*self._given(self.now, slice(None), home), (n,))
         self._layout.now = self._layout.now._replace(status=status)
         self._motion: RolloutRun | None = None if self.now.chart.any() else self._layout  # of all samples together
+
+    @property
+    def folds_are_met(self) -> bool:
+        """Whether steps follow branches near folds."""
+        home = self.table.home
+        return home.watched > len(home.loops)
 
     # As a `RolloutRun`.
 
@@ -209,16 +216,20 @@ class ChartedRun:
         """The samples after those that stopped, or diverged, have been given other velocities and caught up."""
         while True:
             stopped = s.status == STOPPED
-            failed = (s.status == DIVERGED) & ~self.lost_at_start & (self.retried != s.made)
+            failed = (s.status == DIVERGED) & ~self.lost_at_start & (self.given_up != s.made)
             if not (stopped | failed).any():
                 return s
             s = s.copied()
             self.start_anew()
             self.table.look_again(s, np.flatnonzero(stopped))
             s.status[stopped] = RUNNING
-            self.retried[failed] = s.made[failed]
             ids = np.flatnonzero(failed)
+            s.status[ids[self.table.meet_folds(s, ids)]] = RUNNING
+            ids = np.flatnonzero(failed & (s.status == DIVERGED) & (self.retried != s.made))
+            self.retried[ids] = s.made[ids]
             s.status[ids[self.table.examine(s, ids, 1.0)]] = RUNNING
+            lost = failed & (s.status == DIVERGED)
+            self.given_up[lost] = s.made[lost]
             late = (stopped | failed) & (s.status == RUNNING) & (s.made < asked.end)
             for k in np.unique(s.chart[late]):
                 self.catch_up(s, int(k), np.flatnonzero(late & (s.chart == k)), asked)

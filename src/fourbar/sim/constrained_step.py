@@ -132,4 +132,4 @@ def constrained_rollout(held: Constrained, law: ForceLaw) -> Rollout:
     """The steps of a robot with constraints, ready to run."""
     key = None if law.is_traced else ("held", held._recipe[1:], law)
     step = ConstrainedRungeKutta(ConstrainedStage(held, law))
-    return assembled(Followed(held.system, held.system), law, step, (), key)
+    return assembled(Followed(held.system, held.system), law, step, 0, key)

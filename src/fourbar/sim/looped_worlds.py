@@ -24,7 +24,7 @@ class LoopedWorlds:
         self.table = ChartTable(scene.robot, partial(scene.chart, taken))
         self.loops, n = self.table.home.loops, len(q)
         state = {"q": q.copy(), "v": v.copy()}
-        self.samples = ChartedSamples.at_start(state, np.full(n, float(RUNNING)), len(self.loops))
+        self.samples = ChartedSamples.at_start(state, np.full(n, float(RUNNING)), self.table.home.watched)
         self._shown = (q.copy(), v.copy())
         self.any_away = False
         if self.loops:
@@ -78,5 +78,7 @@ class LoopedWorlds:
         if stopped.any():
             self.table.look_again(s, worlds[stopped])
         if len(diverged):
+            stopped[diverged] = self.table.meet_folds(s, worlds[diverged])
+            diverged = diverged[~stopped[diverged]]
             stopped[diverged] = self.table.examine(s, worlds[diverged], 1.0)
         return stopped

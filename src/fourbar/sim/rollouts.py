@@ -188,6 +188,7 @@ def rollout(
 
     with states_attached("rollout", lambda: asked.motion.t, so_far):
         asked.reach((steps - 1,))
+    asked.motion.warn_of_folds("rollout")
     return _rollouts(asked, asked.trajectory(), steps)
 
 

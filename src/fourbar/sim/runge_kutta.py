@@ -20,6 +20,7 @@ from ..system.system import System
 from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import Acting, SimulationWarning, with_passive
 from .charts import Charts, chart_rate
+from .folds import Folds
 from .not_finite import NotFinite
 from .results import Recorded, check_shapes, load_arrays, loaded_observations
 from .run_plots import Plotted
@@ -186,9 +187,11 @@ class Follower:
         self.charts = Charts(robot, known=vars(robot).setdefault("_charts", {}))
         self.torque, self.acting = torque, acting
         self.not_finite = NotFinite()
+        self.stuck_at = np.inf  # when a loop came to a fold that no branch leads through
         self.all_finite = False  # whether the last state is known to be finite in all samples
         self._examines = self.charts.moving
         self._stages: dict[Any, tuple[System, StageFunction | None]] = vars(robot).setdefault("_stages", {})
+        self._folds: tuple[System, np.ndarray] | None = None  # the numbers (..., m) of branches near folds
 
     def step(self, t: float, now: SimulatedState, dt: float) -> SimulatedState:
         """The next state; velocities are those in use."""
@@ -205,14 +208,38 @@ class Follower:
     def _followed(self, t: float, now: SimulatedState, dt: float) -> SimulatedState:
         stage = self._stage()
         self.all_finite, self._examines = False, self.charts.moving
-        if stage is not None:
-            made = stage.step(t, now.q, now.v, dt, self._asked, self.charts.usual)
+        while stage is not None:
+            made = stage.step(t, now.q, now.v, dt, self._asked, self.charts.usual, self._branches(now))
             after = SimulatedState(made.q, made.v, now.lost + made.lost)
-            if made.finite or not (diverged(after) & ~diverged(now)).any():
+            lost = diverged(after) & ~diverged(now)
+            if made.finite or not lost.any():
                 self.all_finite = made.finite
                 self._examines = made.stop or (self.charts.moving and self.charts.usual is None)
                 return after
+            if not self._meet_folds(t, now, lost):
+                break
         return step(self.charts.now, t, now, dt, self._force, self.acting)
+
+    def _branches(self, now: SimulatedState) -> np.ndarray:
+        """The numbers (..., m) of branches near folds, in the velocities in use."""
+        robot = self.charts.now
+        if self._folds is None or self._folds[0] is not robot:
+            first = Folds.of(robot).first if self.charts.moving else np.zeros(0)
+            self._folds = robot, np.tile(first, (*now.q.shape[:-1], 1))
+        return self._folds[1]
+
+    def _meet_folds(self, t: float, now: SimulatedState, lost: np.ndarray) -> bool:
+        """Look for folds near samples (...) whose step gave no state; whether any of them may make it now."""
+        if not self.charts.moving:
+            return False
+        folds, numbers, met = Folds.of(self.charts.now), self._branches(now), False
+        for i in zip(*np.nonzero(np.atleast_1d(lost)), strict=True) if lost.ndim else [()]:
+            changed = folds.meet(numbers[i], now.q[i], now.v[i])
+            if changed is not None:
+                met, numbers[i] = True, changed[0]
+                if changed[1]:
+                    self.stuck_at = min(self.stuck_at, t)
+        return met
 
     def _stage(self) -> StageFunction | None:
         """The compiled stage in the velocities in use; None for joints that are independent in part."""
@@ -393,6 +420,10 @@ class PythonRun:
         """Warn when the motion diverged, and in how many samples."""
         warn_of_divergence(self._lost_at, self._dt, self._not_finite)
 
+    def warn_of_folds(self, caller: str) -> None:
+        """Warn where a loop came to a position in which its motion is not determined well."""
+        warn_of_folds(caller, self._follower.charts.robot, np.array(getattr(self._follower, "stuck_at", np.inf)))
+
 
 def warn_of_divergence(lost_at: np.ndarray, dt: float, not_finite: NotFinite) -> None:
     """Warn when samples (...) diverged, where the time is finite, how many did, and why if that is known."""
@@ -404,3 +435,20 @@ def warn_of_divergence(lost_at: np.ndarray, dt: float, not_finite: NotFinite) ->
             "for it"
         )
         warn(f"simulate: {which} at t = {lost_at.min():.6g} s. {not_finite.reason() or advice}", SimulationWarning)
+
+
+def warn_of_folds(caller: str, robot: System, since: np.ndarray) -> None:
+    """Warn of samples (...) whose loops came so near to a singular position, where the time is finite, that steps lose
+    most of their digits, and no smooth branch through it was found.
+    """
+    stuck = np.isfinite(since)
+    if not stuck.any():
+        return
+    names = ", ".join(repr(x.name) for x in robot.mechanism.loops)
+    which = f"{stuck.sum()} of {stuck.size} samples" if stuck.ndim else "the motion"
+    warn(
+        f"{caller}: {which} came to a singular position of loops ({names}), the first at t = {since.min():.6g} s: "
+        "velocities do not determine the motion well there, and what follows may gain or lose energy. Try a shorter "
+        "step, or other independent velocities (robot.with_independent(...))",
+        SimulationWarning,
+    )

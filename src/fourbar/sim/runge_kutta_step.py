@@ -152,6 +152,11 @@ class Followed(NamedTuple):
         """The velocities of all joints, by number, of the loops that are solved while moving."""
         return self.trees.loops
 
+    @property
+    def watched(self) -> int:
+        """How many numbers say what is usual of these loops."""
+        return self.trees.watched
+
 
 class Pass(NamedTuple):
     """Where a pass begins, and the sums so far: of the chart's rates, accelerations and the power lost."""
@@ -205,7 +210,8 @@ class RungeKuttaStage:
 
     def base(self, recorder: Any, given: Mapping[str, tuple[Any, ...]]) -> Context:
         """A recording with the parameters that are given, to be used at states (`with_values`)."""
-        return VariedContext.varied(self.model, recorder, given, self.law.which)
+        base = VariedContext.varied(self.model, recorder, given, self.law.which)
+        return self.followed.trees.watch(base, given["usual"]) if "usual" in given else base
 
     def write(self, base: Context, now: Pass, given: dict[str, Any]) -> Pass:
         """Record it. `given`: q0 and v0, where the step begins, `dt`, and what the law and the loops need."""
@@ -214,7 +220,7 @@ class RungeKuttaStage:
         c = base.with_values({"q": now.q, "v": now.v, **driven})
         a, power = self._accelerations(c, self._forces(c, now, given))
         v = split(self.clusters, now.v, "nv")
-        ties = [cluster.embedding for cluster in self.clusters]
+        ties = [cluster.embedding for cluster in c.clusters]
         charts = zip(ties, now.theta, v, strict=True)
         chart = flat([recorder.call(_chart_rate, tie, x, y) if x else y for tie, x, y in charts])
         rates = (Vec(chart), Vec(a), power)
@@ -323,12 +329,12 @@ def _passed(since: Any, period: Any) -> Any:
 def rollout_of(followed: Followed, law: ForceLaw) -> Rollout:
     """The steps of a robot, ready to run."""
     key = None if law.is_traced else ("runge_kutta", followed.now.mechanism, followed.robot.mechanism, law)
-    return assembled(followed, law, RungeKutta(RungeKuttaStage(followed, law)), followed.loops, key)
+    return assembled(followed, law, RungeKutta(RungeKuttaStage(followed, law)), followed.watched, key)
 
 
-def assembled(followed: Followed, law: ForceLaw, step: RungeKutta, loops: Sequence[int], key: Any) -> Rollout:
+def assembled(followed: Followed, law: ForceLaw, step: RungeKutta, watched: int, key: Any) -> Rollout:
     """Steps as a rollout: state q, v, lost (and n, held controls where functions are traced), controls tau and u where
-    they are given, numbers dt and what is `usual` of loops that are watched.
+    they are given, numbers dt and what is `usual` of loops, so many as are watched.
     """
     now, sizes = followed.now, {"tau": (followed.robot.nv,), "u": (followed.robot.nu,)}
     state: dict[str, tuple[int, ...]] = {"q": (now.nq,), "v": (now.nv,), "lost": ()}
@@ -336,8 +342,9 @@ def assembled(followed: Followed, law: ForceLaw, step: RungeKutta, loops: Sequen
         state["n"] = ()
     if law.asked:
         state |= {f"held_{name}": sizes[name] for name in law.asked} | {"since": ()}
-    numbers: dict[str, tuple[int, ...]] = {"dt": ()} | ({"usual": (len(loops),)} if loops else {})
+    numbers: dict[str, tuple[int, ...]] = {"dt": ()} | ({"usual": (watched,)} if watched else {})
     numbers |= {name: x.shape for name, x in zip(argument_names(law.which), law.which, strict=True)}
     controls = {name: sizes[name] for name in law.given}
-    watched = {"stop": bool(loops), "thresholds": ("usual",)}
-    return Rollout(Step("runge_kutta", step.write, state, controls, numbers, key=key, **watched))
+    return Rollout(
+        Step("runge_kutta", step.write, state, controls, numbers, key=key, stop=bool(watched), thresholds=("usual",))
+    )

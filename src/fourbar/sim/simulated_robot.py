@@ -30,6 +30,7 @@ from .runge_kutta import (
     Torque,
     Trajectory,
     warn_of_divergence,
+    warn_of_folds,
 )
 from .runge_kutta_step import ForceLaw, Traced
 from .state_observer import InstantObserver, Observer, kept_observer
@@ -120,6 +121,12 @@ class CompiledRun:
     def warn_of_divergence(self) -> None:
         """Warn when the motion diverged, and in how many samples."""
         warn_of_divergence(self.stepper.lost_at(), self.stepper.dt, self.controls.not_finite)
+
+    def warn_of_folds(self, caller: str) -> None:
+        """Warn where loops came to a position in which their motion is not determined well."""
+        stepper = self.stepper
+        if stepper.motion.folds_are_met:
+            warn_of_folds(caller, stepper.robot, (stepper.now.stuck * stepper.dt).reshape(stepper.batch))
 
 
 class SimulationRequest(NamedTuple):

@@ -155,5 +155,6 @@ def simulate(
         asked.motion.finish()
     motion = asked.trajectory()
     asked.motion.warn_of_divergence()
+    asked.motion.warn_of_folds("simulate")
     warn_of_limits(asked.robot, motion.t, motion.q)
     return motion

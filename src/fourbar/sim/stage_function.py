@@ -36,7 +36,7 @@ class StageRecording(Recording):
         now = followed.now
         self.model = now.model
         self._followed, self._law, self.packed = followed, law, packed
-        self._stage, self._nq, self.loops = RungeKuttaStage(followed, law), now.nq, len(followed.loops)
+        self._stage, self._nq, self.watched = RungeKuttaStage(followed, law), now.nq, followed.watched
         begin = self._stage.begin({"q0": Vec([0.0] * now.nq), "v0": Vec([0.0] * now.nv)})
         self._structure = flatten(begin)[1]
         sizes = {name: len(leaves(part)) for name, part in zip(Pass._fields, begin, strict=True)}
@@ -55,7 +55,7 @@ class StageRecording(Recording):
         robot, law = self._followed.robot, self._law
         sizes = {"tau": robot.nv, "u": robot.nu}
         found: Shapes = {name: (sizes[name],) for name in law.given}
-        found |= {"dt": ()} | ({"usual": (self.loops,)} if self.loops else {})
+        found |= {"dt": ()} | ({"usual": (self.watched,)} if self.watched else {})
         return found | {name: x.shape for name, x in zip(argument_names(law.which), law.which, strict=True)}
 
     def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
@@ -116,19 +116,27 @@ class StageFunction:
         self._call = make(recording)
 
     def step(
-        self, t: float, q: np.ndarray, v: np.ndarray, dt: float, force: Any, usual: np.ndarray | None
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        dt: float,
+        force: Any,
+        usual: np.ndarray | None,
+        folds: np.ndarray,
     ) -> StageResult:
         """The state after a step of length dt, with force(t, q, v) asked four times.
 
         `usual` (..., n): the velocities of all joints, for unit velocities, when loops were last examined; None if they
-        have not been.
+        have not been. `folds` (..., m): the numbers of branches near folds.
         """
         now, length = np.zeros((*v.shape[:-1], self._size)), np.array(dt)
         now[..., self._q], now[..., self._v], now[..., self._stop] = q, v, -1.0
         start = np.concatenate([q, v], axis=-1)
         more: tuple[Any, ...] = ()
         if self._loops:
-            more = (np.full(len(self._loops), np.inf) if usual is None else usual[..., self._loops],)
+            sizes = np.full((*v.shape[:-1], len(self._loops)), np.inf) if usual is None else usual[..., self._loops]
+            more = (np.concatenate([sizes, folds], axis=-1),)
         for time in (t, t + 0.5 * dt, t + 0.5 * dt, t + dt):
             now = self._call(now, start, force(time, now[..., self._q], now[..., self._v]), length, *more)
         stop = bool(self._loops) and bool((now[..., self._stop] > 0.0).any())

@@ -15,6 +15,7 @@ from ..errors import ArgumentError
 from ..functions.followed import GROWN, is_solved
 from ..functions.varying import argument_names
 from ..sim.applied_forces import acting_on, warn_of_contacts, with_passive
+from ..sim.folds import Folds
 from ..sim.given_numbers import are_passive, read_numbers, refuse_dry_friction, which_numbers
 from ..sim.in_chunks import control_core
 from ..sim.read_arguments import check_actuators, check_closed, read_counts, read_period, read_steps
@@ -207,7 +208,9 @@ class _Stage:
         """Reference velocities (..., loops) of joints of loops for samples that start at q."""
         every = self.expand_velocity(jax.lax.stop_gradient(q)[..., None, :], np.eye(self.robot.nv))
         sizes = abs(every).max(axis=-2)[..., np.array(self.loops)]
-        return jax.numpy.maximum(self.limits, _GROWTH * sizes) / GROWN
+        usual = jax.numpy.maximum(self.limits, _GROWTH * sizes) / GROWN
+        none = Folds.of(self.robot).none
+        return jax.numpy.concatenate([usual, np.broadcast_to(none, (*usual.shape[:-1], len(none)))], axis=-1)
 
 
 def _limits(robot: System) -> np.ndarray:

@@ -22,6 +22,7 @@ from ..spatial.vectors import Twist
 from ..tolerances import ASSEMBLED, CLOSED
 from .bound_embedding import Bound
 from .embedding import LoopEmbedding
+from .fold_branch import FoldedLoops
 from .followers import Followers, close_followers, find_followers
 from .grouping import GROUND, LinkClusters, between
 from .loop_closing import close, moved
@@ -42,7 +43,7 @@ class Cluster:
     links: tuple[int, ...]
     carrier: int
     inner: tuple[int, ...]
-    embedding: OwnJoint | LoopEmbedding | Bound
+    embedding: OwnJoint | LoopEmbedding | Bound | FoldedLoops
     loops: tuple[str, ...] = ()
     slack: tuple[tuple[str, float], ...] = ()  # loops with rows that are left out, and the gaps of these
 

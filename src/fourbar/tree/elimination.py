@@ -9,26 +9,45 @@ from ..expr import select
 from ..spatial.linear import Scalar, is_zero
 from ..tolerances import NO_PIVOT
 
-_TOGGLE = NO_PIVOT**2
+TOGGLE = NO_PIVOT**2  # the square of a pivot, in its units, that counts as none
 _UNLIKE = 4096.0  # ratio of squared row units above which pivots are compared in these units
 _Row = tuple[list[Scalar], list[Scalar], Scalar]
 
 
 def solve(
-    A: list[list[Scalar]], B: list[list[Scalar]], rows: Sequence[float], columns: Sequence[float]
+    A: list[list[Scalar]],
+    B: list[list[Scalar]],
+    rows: Sequence[float],
+    columns: Sequence[float],
+    least: Scalar = TOGGLE,
 ) -> list[list[Scalar]]:
     """A⁻¹ B, unrolled, with rows exchanged where another has the larger pivot; NaN where none is left.
 
     `rows`, `columns`: squared units in which the entries of a well-conditioned A are near one, A / (rows columns).
+    `least`: the square of a pivot in these units that counts as none.
     """
-    n = len(A)
+    return _eliminate(A, B, rows, columns, least)[0]
+
+
+def smallest_pivot(A: list[list[float]], rows: Sequence[float], columns: Sequence[float]) -> float:
+    """The square of the smallest pivot that `solve` would divide by, in the units of rows and columns."""
+    pivots = _eliminate(A, [[] for _ in A], rows, columns, 0.0)[1]
+    return min(x * x / (column * row) for x, column, row in pivots)
+
+
+def _eliminate(
+    A: list[list[Scalar]], B: list[list[Scalar]], rows: Sequence[float], columns: Sequence[float], least: Scalar
+) -> tuple[list[list[Scalar]], list[tuple[Scalar, float, Scalar]]]:
+    """A⁻¹ B, and the pivots with the squares of the units of their columns and rows."""
+    n, pivots = len(A), []
     unlike = max(rows, default=1.0) > _UNLIKE * min(rows, default=1.0)
     left: list[_Row] = [(list(a), list(b), size) for a, b, size in zip(A, B, rows, strict=True)]
     for j in range(n):
         for i in range(j + 1, n):
             left[j], left[i] = _larger_first(j, left[j], left[i], unlike)
         a, b, size = left[j]
-        inverse = _reciprocal(a[j], (_TOGGLE * columns[j]) * size)
+        pivots.append((a[j], columns[j], size))
+        inverse = _reciprocal(a[j], (least * columns[j]) * size)
         a, b = [x * inverse for x in a], [x * inverse for x in b]
         left[j] = a, b, size
         for i in range(n):
@@ -36,7 +55,7 @@ def solve(
             if i != j and not is_zero(factor):
                 rest = [x - factor * y if k > j else x for k, (x, y) in enumerate(zip(left[i][0], a, strict=True))]
                 left[i] = rest, [x - factor * y for x, y in zip(left[i][1], b, strict=True)], left[i][2]
-    return [b for _, b, _ in left]
+    return [b for _, b, _ in left], pivots
 
 
 def no_pivot(n: int) -> float:

@@ -23,7 +23,7 @@ from ..linalg import finite, smallest
 from ..once import cached_property
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.vectors import Wrench
-from ..tolerances import LOST
+from ..tolerances import LOST, NO_PIVOT
 from .elimination import SparseRow, Step, no_pivot, paired, reversed_steps, solve, solve_in_steps, steps_to_solve
 from .shared_joints import Bent, SharedJoint, find_shared
 from .states import Call, ClusterState, EmbeddedState
@@ -38,6 +38,8 @@ class LoopEmbedding:
 
     Two embeddings are equal if they compute the same.
     """
+
+    least: Scalar = NO_PIVOT**2  # the square of a pivot of K_d, in its units, that counts as none
 
     def __init__(
         self,
@@ -128,7 +130,7 @@ class LoopEmbedding:
         """K_d⁻¹ B."""
         at = self._position
         K_d = [{at[j]: x for j, x in row.items() if j in at} for row in K]
-        return self._solved(K_d, B, self._places, *self._squares)
+        return self._solved(K_d, B, self._places, *self._squares, self.least)
 
     @staticmethod
     def _solved(
@@ -137,10 +139,11 @@ class LoopEmbedding:
         steps: Sequence[Step] | None,
         rows: Sequence[float],
         columns: Sequence[float],
+        least: Scalar = NO_PIVOT**2,
     ) -> list[list[Scalar]]:
         if steps is not None:
             return solve_in_steps(A, B, steps, rows, columns)
-        return solve([[row.get(k, 0.0) for k in range(len(columns))] for row in A], B, rows, columns)
+        return solve([[row.get(k, 0.0) for k in range(len(columns))] for row in A], B, rows, columns, least)
 
     @cached_property
     def _places(self) -> list[Step] | None:
@@ -244,7 +247,7 @@ class LoopEmbedding:
             rate[j] = Vec(row)
         return tuple(Mat(part) for part in cut(rate, [j.nv for j in self.joints]))
 
-    def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+    def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar], G: Sequence[Mat] | None = None) -> Vec:
         """q ⊕ v: the independent joints move by v, the others follow by Newton's method until the loops are closed.
 
         Where only some velocities of a joint are independent, these entries of its own difference are v: `difference`
@@ -252,8 +255,7 @@ class LoopEmbedding:
         """
         if self.explicit:
             return Vec([a + b for a, b in zip(q, v, strict=True)])
-        e = self.expand(q, None)
-        step = [x for block in e.G for x in block @ v]
+        step = [x for block in (self.expand(q, None).G if G is None else G) for x in block @ v]
         full = list(self._moved(q, step))
         for _ in range(_NEWTON_STEPS):
             known = self._known(full)

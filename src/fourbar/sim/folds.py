@@ -1,0 +1,319 @@
+"""Folds of loops that move: where they are, and the branches through them (`tree/fold_branch.py`).
+
+A step whose loops come near a fold gives no state (`FoldedLoops`). The fold is then looked for along the closed
+configurations ahead and behind, the branch through it is fitted, and the step is made again. What is known of a fold
+does not depend on the state that led to it, so that a motion has the same bits in any company.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from ..functions.followed import is_solved
+from ..joints import Revolute
+from ..linalg import least_squares
+from ..system.system import System
+from ..tolerances import CLOSED
+from ..tree.elimination import TOGGLE, smallest_pivot
+from ..tree.embedding import LoopEmbedding
+from ..tree.fold_branch import ACTIVE, CENTRE, COEFFICIENTS, DEGREE, INVERSE, LEAST, branch_size, may_fold
+
+_NEAR = 0.02  # the smallest pivot of K_d, in its units, below which folds are looked for
+_LOST = 1e-4  # and below which a motion is marked where none was found: steps lose too many digits
+_REACH = 1.0  # and above which a loop is not why a step gave no state
+# Lengths along the independent coordinate, in its unit (rad):
+_RADII = (0.03, 0.015, 0.0075)  # of branches: the first that fits is taken
+_STEP, _STEPS, _BEYOND = 0.04, 16, 4  # of the search: its steps, how many, and how many beyond a fold
+_SIGHT = 0.15  # how far from its centre a branch that is known is recognised
+_UNDECIDED = 1e-6  # how near to a fold its branches cannot be told apart
+_GRID, _FINE = 2.0**-10, 2.0**-24  # to which centres, and the start of a fit, are rounded
+_NODES, _HOLE = 28, 0.3  # points of a fit, of which those within this fraction of the radius are left out
+_BENT = 0.25  # the correction, relative to the step, above which the search has left its branch
+_WINDOW = -0.8371  # where a turn of angles begins: no place where linkages are drawn
+
+
+class FoldBranch(NamedTuple):
+    """A branch through a fold: its centre and radius along the independent coordinate, the coefficients (m, DEGREE + 1)
+    of the dependent ones, and the square of the pivot of K_d that counts as none away from it.
+    """
+
+    centre: float
+    radius: float
+    coefficients: np.ndarray
+    least: float
+
+    def dependent(self, x: Any) -> np.ndarray:
+        """The dependent coordinates (m) at x."""
+        s = (x - self.centre) / self.radius
+        return self.coefficients @ s ** np.arange(DEGREE + 1)
+
+
+class LoopFolds:
+    """The folds of the loops of a cluster; its coordinates are those of all of its joints."""
+
+    def __init__(self, tie: LoopEmbedding) -> None:
+        self.tie, self.rows, self.d = tie, list(tie.rows), list(tie.dependent)
+        squares = tie.units.rows[self.rows] ** 2, tie.units.columns[self.d] ** -2.0
+        self._squares = tuple(x.tolist() for x in squares)
+        self.folds = may_fold(tie)
+        self.known: list[FoldBranch] = []
+        self.size = branch_size(tie)
+        if self.folds:
+            ((self.i, self.scale),) = tie.independent
+            self.unit, self.units = tie.units.steps[self.i], tie.units.steps[self.d]
+            self.periods = np.array([self._period(j) for j in range(len(tie.joints))])
+
+    def _period(self, j: int) -> float:
+        """A turn of a joint after which the loops are as before; infinite where there is none, as with gears."""
+        if not isinstance(self.tie.joints[j], Revolute):
+            return np.inf
+        assert self.tie.closed is not None
+        turned = self.tie.closed.copy()
+        turned[j] += 2.0 * np.pi
+        change = (self.tie.residual(turned) - self.tie.residual(self.tie.closed)) / self.tie.units.gaps
+        return 2.0 * np.pi if np.abs(change).max() < CLOSED else np.inf
+
+    @property
+    def first(self) -> np.ndarray:
+        """The numbers of a `FoldedLoops` where no fold is near."""
+        found = np.zeros(self.size)
+        found[LEAST] = (_NEAR if self.folds else _LOST) ** 2
+        return found
+
+    def _slopes(self, q: np.ndarray) -> np.ndarray:
+        return self.tie.slopes(q)[self.rows]
+
+    def pivot(self, q: np.ndarray) -> float:
+        """The square of the smallest pivot of K_d at q, in its units; zero where K is not finite."""
+        K = self._slopes(q)[:, self.d]
+        return smallest_pivot(K.tolist(), *self._squares) if np.isfinite(K).all() else 0.0
+
+    def meet(self, numbers: np.ndarray, q: np.ndarray, w: float) -> tuple[np.ndarray, bool] | None:
+        """Other numbers of `FoldedLoops` with which a step from q that gave no state may give one, and whether what
+        follows cannot be trusted; None if the loops are not the reason. w: the velocity, if there is one.
+        """
+        if not self.pivot(q) < _REACH**2:
+            return None
+        found = numbers.copy()
+        branch = self._near(q, w) if self.folds else None
+        if branch is not None:
+            turn = self._turn(q, branch)
+            found[[LEAST, CENTRE, INVERSE, ACTIVE]] = branch.least, branch.centre + turn[0], 1.0 / branch.radius, 1.0
+            coefficients = branch.coefficients.copy()
+            coefficients[:, 0] += turn[1]
+            found[COEFFICIENTS:] = coefficients.ravel()
+            if not np.array_equal(found, numbers):
+                return found, False
+        for lower in (_LOST**2, TOGGLE):
+            if numbers[LEAST] > lower:
+                found = numbers.copy()
+                found[LEAST] = lower
+                return found, lower == TOGGLE
+        return None
+
+    def _turns(self, q: np.ndarray) -> np.ndarray:
+        """Whole turns of each joint at q, as angles."""
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isfinite(self.periods), np.floor((q - _WINDOW) / self.periods) * self.periods, 0.0)
+
+    def _turn(self, q: np.ndarray, branch: FoldBranch) -> tuple[float, np.ndarray]:
+        """The whole turns, as angles, from a branch to q: of the independent and of the dependent joints."""
+
+        def whole(difference: np.ndarray, period: np.ndarray) -> np.ndarray:
+            turning = np.isfinite(period)
+            period = np.where(turning, period, 1.0)
+            return np.where(turning, np.round(difference / period) * period, 0.0)
+
+        x = whole(q[self.i] - branch.centre, self.periods[self.i])
+        return float(x), whole(q[self.d] - branch.dependent(q[self.i] - x), self.periods[self.d])
+
+    def _near(self, q: np.ndarray, w: float) -> FoldBranch | None:
+        """The branch through the fold near q, which is known or found now."""
+        branch = self._recognised(q)
+        if branch is not None:
+            return branch
+        q = q - self._turns(q)
+        for way in (1.0, -1.0) if w >= 0.0 else (-1.0, 1.0):
+            path = self._explored(q, way)
+            if path is not None:
+                return self._fitted(path)
+        return None
+
+    def _recognised(self, q: np.ndarray) -> FoldBranch | None:
+        """The nearest of the known branches on which q is."""
+        found: list[tuple[float, FoldBranch]] = []
+        for branch in self.known:
+            x, turned = self._turn(q, branch)
+            away = abs(q[self.i] - x - branch.centre) / self.unit
+            if away < _SIGHT:
+                off = np.abs((q[self.d] - turned - branch.dependent(q[self.i] - x)) / self.units).max()
+                if off < 0.02 * away + 1e-9:
+                    found.append((away, branch))
+        return min(found, key=lambda x: x[0])[1] if found else None
+
+    # Following closed configurations.
+
+    def _closed(self, q: np.ndarray) -> np.ndarray | None:
+        """q with dependent coordinates that close the loops, as well as rounding allows; None where they do not."""
+        tie, d = self.tie, self.d
+        best, least = None, np.inf
+        for _ in range(12):
+            phi, K = tie.numbers(q)
+            gap = np.abs(phi[self.rows] / tie.units.gaps[self.rows]).max()
+            if not gap < least:
+                break
+            best, least = q, gap
+            A = tie.units.of(K)[self.rows][:, d]
+            step = least_squares(A, -phi[self.rows] / tie.units.rows[self.rows])
+            q = q.copy()
+            q[d] += step * tie.units.columns[d]
+        return best if least < CLOSED else None
+
+    def _next(self, path: list[np.ndarray], x: float) -> np.ndarray | None:
+        """The closed configuration at x on the branch on which a path is, whose last point is the nearest."""
+        last = path[-1]
+        some = path[-5:] if len(path) > 1 else path
+        q = last.copy()
+        q[self.i] = x
+        if len(some) == 1:
+            K = self._slopes(last)
+            q[self.d] -= least_squares(K[:, self.d], K[:, self.i]) * (x - last[self.i])
+        else:
+            at = [p[self.i] for p in some]
+            weights = [np.prod([(x - b) / (a - b) for b in at if b != a]) for a in at]
+            q[self.d] = sum(weight * p[self.d] for weight, p in zip(weights, some, strict=True))
+        found = self._closed(q)
+        if found is None:
+            return None
+        bend = np.abs((found - q)[self.d] / self.units).max()
+        return found if bend <= _BENT * abs(x - last[self.i]) / self.unit else None
+
+    def _determinant(self, q: np.ndarray) -> float:
+        return float(np.linalg.det(self.tie.units.of(self.tie.slopes(q))[self.rows][:, self.d]))
+
+    def _explored(self, q: np.ndarray, way: float) -> list[np.ndarray] | None:
+        """Closed configurations from q past a fold, where the determinant of K_d changes its sign; None without one."""
+        step = way * _STEP * self.unit
+        path, sizes, beyond = [q], [self._determinant(q)], 0
+        if self.pivot(q) < _UNDECIDED**2:
+            return None
+        for _ in range(_STEPS):
+            x = path[-1][self.i] + step
+            if len(path) > 1 and not beyond:
+                slope = (sizes[-1] - sizes[-2]) / (path[-1][self.i] - path[-2][self.i])
+                ahead = -sizes[-1] / slope if slope else np.inf
+                if 0.0 < ahead / step < 1.5:  # not to end next to the fold
+                    x = path[-1][self.i] + 2.0 * ahead if ahead / step > 0.5 else path[-1][self.i] + ahead + step
+            found = self._next(path, x)
+            if found is None:
+                return path if beyond else None
+            path.append(found)
+            sizes.append(self._determinant(found))
+            beyond += bool(beyond) or sizes[-1] * sizes[-2] < 0.0
+            if beyond > _BEYOND:
+                return path
+        return None
+
+    def _fitted(self, path: list[np.ndarray]) -> FoldBranch | None:
+        """The branch of a path, which passes a fold; None where no smooth one is closed at the fold."""
+        x = np.array([p[self.i] for p in path])
+        sizes = np.array([self._determinant(p) for p in path])
+        k = int(np.flatnonzero(sizes[1:] * sizes[:-1] < 0.0)[0])
+        near = slice(max(0, k - 2), k + 4)
+        root = x[k] - sizes[k] * (x[k + 1] - x[k]) / (sizes[k + 1] - sizes[k])
+        for _ in range(8):
+            fit = np.polynomial.Polynomial.fit(x[near], sizes[near], len(x[near]) - 1)
+            root = root - fit(root) / fit.deriv()(root)
+        centre = np.round(root / (_GRID * self.unit)) * (_GRID * self.unit)
+        for radius in _RADII:
+            branch = self._fit(path, centre, radius * self.unit)
+            if branch is not None:
+                self.known.append(branch)
+                return branch
+        return None
+
+    def _fit(self, path: list[np.ndarray], centre: float, radius: float) -> FoldBranch | None:
+        """The branch of a path, of points that do not depend on the path."""
+        x = centre - 2.0 * radius
+        order = sorted(path, key=lambda p: -abs(p[self.i] - x))
+        start = self._next(order, x)
+        if start is None:
+            return None
+        start[self.d] = np.round(start[self.d] / (_FINE * self.units)) * (_FINE * self.units)
+        start -= self._turns(start) * (np.arange(len(start)) != self.i)
+        start = self._closed(start)
+        if start is None:
+            return None
+        u = np.sort(np.cos((2.0 * np.arange(_NODES) + 1.0) * (0.5 * np.pi / _NODES)))
+        u = u[np.abs(u) > 0.5 * _HOLE]
+        points = [start]
+        for at in centre + 2.0 * radius * u:
+            found = self._next(points, at)
+            if found is None:
+                return None
+            points.append(found)
+        values = np.array([p[self.d] for p in points[1:]])
+        fit = chebyshev.chebfit(u, values, DEGREE, w=np.abs(u))
+        off = np.abs((chebyshev.chebval(u, fit).T - values) / self.units).max()
+        powers = np.array(
+            [np.resize(np.append(chebyshev.cheb2poly(c), np.zeros(DEGREE + 1)), DEGREE + 1) for c in fit.T]
+        )
+        branch = FoldBranch(centre, radius, powers * 0.5 ** np.arange(DEGREE + 1), 0.0)
+        if off > CLOSED or not self._is_closed(branch):
+            return None
+        least = 0.25 * min(self.pivot(self._at(branch, centre + way * radius)) for way in (-1.0, 1.0))
+        return branch._replace(least=min(least, self.first[LEAST]))
+
+    def _at(self, branch: FoldBranch, x: float) -> np.ndarray:
+        q = np.empty(len(self.periods))
+        q[self.i], q[self.d] = x, branch.dependent(x)
+        return q
+
+    def _is_closed(self, branch: FoldBranch) -> bool:
+        """Whether the loops are closed along a branch, at the fold too."""
+        for x in branch.centre + branch.radius * np.linspace(-1.0, 1.0, 15):
+            phi = self.tie.residual(self._at(branch, x))[self.rows]
+            if not np.abs(phi / self.tie.units.gaps[self.rows]).max() < CLOSED:
+                return False
+        return True
+
+
+class Folds:
+    """The folds of a robot in some independent velocities. Numbers of samples (n, size) are those of `FoldedLoops`, by
+    cluster.
+    """
+
+    def __init__(self, now: System) -> None:
+        self.loops: list[tuple[LoopFolds, slice, int, slice]] = []  # with the places of q, of v, of the numbers
+        nq = nv = at = 0
+        for cluster in now.model.cluster_tree.clusters:
+            tie: Any = cluster.embedding
+            if is_solved(tie):
+                loop = LoopFolds(tie)
+                self.loops.append((loop, slice(nq, nq + tie.nq), nv, slice(at, at + loop.size)))
+                at += loop.size
+            nq, nv = nq + tie.nq, nv + tie.nv
+        self.first = np.concatenate([np.zeros(0), *(x[0].first for x in self.loops)])
+        self.none = np.where(self.first > 0.0, TOGGLE, 0.0)  # folds are not looked for
+
+    @staticmethod
+    def of(now: System) -> Folds:
+        """Those of a robot, which it keeps."""
+        kept = vars(now)
+        if "_folds" not in kept:
+            kept["_folds"] = Folds(now)
+        return kept["_folds"]
+
+    def meet(self, numbers: np.ndarray, q: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, bool] | None:
+        """Other numbers with which a step from q (nq) that gave no state may give one; see `LoopFolds.meet`."""
+        worst = sorted(self.loops, key=lambda x: x[0].pivot(q[x[1]]))
+        for loop, own, v, place in worst:
+            found = loop.meet(numbers[place], q[own], float(w[v]))
+            if found is not None:
+                changed = numbers.copy()
+                changed[place] = found[0]
+                return changed, found[1]
+        return None

@@ -1,0 +1,135 @@
+"""Loops of one degree of freedom that pass a fold, as functions of the independent coordinate there.
+
+At a fold (a parallelogram with all links in line) K = ∂φ/∂q loses rank, since two branches of closed configurations
+cross. Each of them is smooth, but at a distance d from the fold the loops determine its tangent only to ε/d² and its
+curvature to ε/d³, where ε is the gap that rounding leaves. Near a fold the branch is therefore a polynomial in the
+independent coordinate x, fitted where the loops determine it well: q_d = P(s), s = (x - centre) / radius, |s| < 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, NamedTuple
+
+from ..expr import select
+from ..joints.euclidean import FlatJoint
+from ..spatial.linear import Mat, Scalar, Vec
+from .bound_embedding import Bound
+from .embedding import LoopEmbedding, expand, map_rate
+from .states import Call, ClusterState, EmbeddedState
+
+DEGREE = 12  # of the polynomials
+LEAST, CENTRE, INVERSE, ACTIVE, COEFFICIENTS = range(5)  # places among the numbers of a branch
+
+
+def may_fold(tie: LoopEmbedding) -> bool:
+    """Whether the branches of the loops are curves, of joints with one additive coordinate each."""
+    return tie.nv == 1 and all(isinstance(joint, FlatJoint) and joint.nq == joint.nv == 1 for joint in tie.joints)
+
+
+def branch_size(tie: LoopEmbedding) -> int:
+    """How many numbers describe a branch near a fold."""
+    return COEFFICIENTS + len(tie.dependent) * (DEGREE + 1) if may_fold(tie) else 1
+
+
+class Powers(NamedTuple):
+    """Whether x is near the fold, and the dependent coordinates with their first and second derivatives by x."""
+
+    near: Any
+    value: list[Scalar]
+    slope: list[Scalar]
+    bend: list[Scalar]
+
+
+def _powers(numbers: Sequence[Scalar], x: Scalar) -> Powers:
+    inverse = numbers[INVERSE]
+    s = (x - numbers[CENTRE]) * inverse
+    found = Powers(s * s < numbers[ACTIVE], [], [], [])
+    for first in range(COEFFICIENTS, len(numbers), DEGREE + 1):
+        *lower, value = numbers[first : first + DEGREE + 1]
+        slope: Scalar = 0.0
+        bend: Scalar = 0.0
+        for c in reversed(lower):
+            bend = bend * s + slope
+            slope = slope * s + value
+            value = value * s + c
+        found.value.append(value)
+        found.slope.append(slope * inverse)
+        found.bend.append(bend * (2.0 * inverse * inverse))
+    return found
+
+
+class FoldedLoops(NamedTuple):
+    """Links connected by loops, which follow a branch near a fold: works as the embedding `tie` does elsewhere.
+
+    `numbers`: the square of a pivot of K_d that counts as none, so that results are NaN where no branch is known; then,
+    if the loops may have a fold, its centre, the inverse of its radius, 1 (0 where none is near), and the coefficients
+    (DEGREE + 1) of each dependent coordinate, the constant one first.
+    """
+
+    tie: LoopEmbedding | Bound
+    numbers: Vec
+
+    def state(self, call: Call, q: Vec, v: Vec | None) -> ClusterState:
+        """As for `LoopEmbedding`; what is recorded depends on the numbers too."""
+        return call(expand, self, q, v)
+
+    def map_rates(self, call: Call, e: ClusterState) -> tuple[Mat, ...]:
+        """As for `LoopEmbedding`."""
+        return call(map_rate, self, e, e.v)
+
+    @property
+    def _loops(self) -> LoopEmbedding:
+        """The loops as they are solved away from folds."""
+        other = copy(self.tie.tie.at(self.tie.p) if isinstance(self.tie, Bound) else self.tie)
+        other.least = self.numbers[LEAST]
+        return other
+
+    def _powers(self, x: Scalar) -> Powers | None:
+        """The branch at x; None if there are no folds."""
+        return _powers(self.numbers, x) if len(self.numbers) > 1 else None
+
+    def expand(self, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> EmbeddedState:
+        """As for `LoopEmbedding`."""
+        tie = self._loops
+        e = tie.expand(q, v)
+        ((place, scale),) = tie.independent if may_fold(tie) else ((0, 1.0),)
+        at = self._powers(q[place])
+        if at is None:
+            return e
+        rate = 0.0 if v is None else scale * v[0]
+        speeds, G, g = list(e.v), list(e.G), list(e.g)
+        for j, slope, bend in zip(tie.dependent, at.slope, at.bend, strict=True):
+            G[j] = Mat([Vec([select(at.near, slope * scale, e.G[j][0][0])])])
+            if v is not None:
+                speeds[j] = Vec([G[j][0][0] * v[0]])
+                g[j] = Vec([select(at.near, bend * (rate * rate), e.g[j][0])])
+        return EmbeddedState(e.q, tuple(speeds), tuple(G), tuple(g))
+
+    def map_rate(self, e: EmbeddedState, v: Sequence[Sequence[Scalar]]) -> tuple[Mat, ...]:
+        """As for `LoopEmbedding`."""
+        tie = self._loops
+        rates = list(tie.map_rate(e, v))
+        ((place, scale),) = tie.independent if may_fold(tie) else ((0, 1.0),)
+        at = self._powers(e.q[place][0])
+        if at is not None:
+            for j, bend in zip(tie.dependent, at.bend, strict=True):
+                rates[j] = Mat([Vec([select(at.near, bend * (scale * v[place][0]), rates[j][0][0])])])
+        return tuple(rates)
+
+    def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        """As for `LoopEmbedding`."""
+        tie = self._loops
+        moved = list(tie.integrate(q, v, self.expand(q, None).G))
+        if may_fold(tie):
+            ((place, scale),) = tie.independent
+            x = q[place] + scale * v[0]
+            at = _powers(self.numbers, x)
+            moved[place] = x
+            for j, value in zip(tie.dependent, at.value, strict=True):
+                moved[j] = select(at.near, value, moved[j])
+        return Vec(moved)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.tie, name)

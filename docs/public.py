@@ -19,11 +19,11 @@ from typing import Any, Literal
 from registered import actuated_methods, constrained_methods, methods, signature_of
 
 import fourbar as fb
-from fourbar import baselines, constraints, contact, convert, dask, errors, lagrange, loops, observe
+from fourbar import baselines, constraints, contact, convert, dask, errors, lagrange, loops, observe, spatial
 from fourbar.bridges import drake, mujoco, pinocchio
 from fourbar.functions.registry import METHODS, Method
 from fourbar.identification import BaseParameters, Excitation, Fourier
-from fourbar.joints import JOINT_TYPES, Joint
+from fourbar.joints import JOINT_TYPES, GroupJoint, Joint
 from fourbar.system.constrained.actuated import Actuated
 from fourbar.system.constrained.robot import Constrained
 from fourbar.system.equations import Equations
@@ -42,6 +42,9 @@ INTERNAL: dict[type, tuple[str, ...]] = {
     ),
     fb.Report: ("place_of", "lines"),
     BaseParameters: ("alone", "silent"),
+    spatial.Columns: ("free", "push", "accelerate"),
+    spatial.Selection: ("free", "push", "accelerate"),
+    spatial.Inertia: ("force",),
 }  # fmt: skip
 
 
@@ -95,16 +98,22 @@ def member_names(kind: type, only_own: bool = False) -> list[str]:
     return [name for name in names if not name.startswith("_") and name not in hidden]
 
 
-def members(kind: type, only_own: bool = False, title: str = "") -> Iterator[Entry]:
+def members(kind: type, only_own: bool = False, title: str = "", brief: bool = False) -> Iterator[Entry]:
     """Methods and properties of a class as entries."""
     for name in member_names(kind, only_own):
         member = inspect.getattr_static(kind, name)
         value = getattr(member, "fget", None) or getattr(member, "func", None)
         called = f"{title or kind.__name__}.{name}"
         if value is not None:
-            yield Entry(called, "property", _doc(value))
+            yield Entry(called, "property", _doc(value), None, brief)
         elif callable(member):
-            yield Entry(called, "method", _doc(member), _signature(member))
+            yield Entry(
+                called,
+                "method",
+                _doc(getattr(member, "__func__", member)),
+                _signature(getattr(member, "__func__", member)),
+                brief,
+            )
 
 
 def algorithms() -> Iterator[Entry]:
@@ -149,6 +158,19 @@ def _conversions() -> Iterator[Entry]:
     yield from (kind_of(thing, brief=True) for thing in named if inspect.isclass(thing))
     yield kind_of(convert.StateMap)
     yield from members(convert.StateMap)
+
+
+_ALGEBRA = ("Twist", "Wrench", "Transform", "Inertia", "Vec", "Mat", "Columns", "Selection", "Group", "Subgroup")
+_OTHER_GROUPS = ("SE2", "SE3", "SO2", "SO3", "SchoenfliesGroup", "Rn", "AbelianGroup")
+
+
+def _spatial() -> Iterator[Entry]:
+    """Functions, then the types with their members, which a summary explains, then the groups of the library."""
+    yield from (function(thing) for thing in _named(spatial) if inspect.isfunction(thing))
+    for kind in (getattr(spatial, name) for name in _ALGEBRA):
+        yield kind_of(kind)
+        yield from (entry for entry in members(kind, only_own=True, brief=True) if entry.doc)
+    yield from (kind_of(getattr(spatial, name), brief=True) for name in _OTHER_GROUPS)
 
 
 def _learning() -> Iterator[Entry]:
@@ -215,7 +237,7 @@ def _sections() -> Iterator[Section]:
     )
     yield Section("Robots", (*members(fb.System), kind_of(Names), kind_of(ClusterInfo)), fb.System)
     yield Section("Algorithms", tuple(algorithms()))
-    yield Section("Joints", _classes("joints.", JOINT_TYPES), Joint)
+    yield Section("Joints", _classes("joints.", (*JOINT_TYPES, GroupJoint)), Joint)
     yield Section("Loops", _classes("loops.", _named(loops, ["Loop"])), loops.Loop)
     held = [kind for kind in _named(constraints, ["Condition"]) if kind not in _named(loops)]
     yield Section("Constraints", _classes("constraints.", held), constraints.Condition)
@@ -231,6 +253,7 @@ def _sections() -> Iterator[Section]:
     yield Section("Observations: `fourbar.observe`", seen, observe)
     yield Section("Identification", tuple(_identification()))
     yield Section("Robots of the library", tuple(function(f, "robots.", True) for f in fb.robots.ROBOTS.values()))
+    yield Section("Spatial algebra: `fourbar.spatial`", tuple(_spatial()), spatial)
     yield Section("Functions of any scalar", tuple(function(getattr(fb, name), brief=True) for name in SCALARS))
     raised = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     warned = [fb.ParseError, fb.FileWarning, fb.SimulationWarning]

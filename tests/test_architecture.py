@@ -415,7 +415,8 @@ SAME_THING = {
         "actuators bodies closures contacts equalities joints links names shapes surfaces"
     ),
     "mathematics, and the methods for users": (
-        "actuators bodies coriolis derivatives dynamics energy hybrid inverse_kinematics kinematics passive"
+        "actuators bodies cluster_joints coriolis derivatives dynamics energy hybrid inverse_kinematics"
+        " kinematics passive"
     ),
     "the same idea, applied to what the package is about": (
         "base euler in_chunks lines mirror parameters registry rotations serialize sticks"

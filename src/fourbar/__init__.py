@@ -23,7 +23,7 @@ from .lazy import lazy
 if TYPE_CHECKING:
     from . import baselines as baselines
     from . import bridges as bridges
-    from . import constraints, contact, convert, robots
+    from . import constraints, contact, convert, robots, spatial
     from . import lagrange as lagrange
     from .contact import HeightField, Plane, SignedDistance
     from .expr import acos, asin, atan2, cos, exp, maximum, minimum, select, sin, sqrt, tan, tanh
@@ -59,7 +59,7 @@ __all__ = [
     "Trajectory", "UnknownNameError", "View", "acos", "asin", "atan2", "base_parameters", "constraints", "contact",
     "convert", "cos", "exciting_trajectory", "exp", "export_c", "export_wasm", "identify", "joints", "load",
     "load_scene", "loads", "loops", "maximum", "minimum", "observe", "robots", "rollout", "select", "simulate", "sin",
-    "sqrt", "tan", "tanh", "traced", "view",
+    "spatial", "sqrt", "tan", "tanh", "traced", "view",
 ]  # fmt: skip
 
 lazy(
@@ -76,6 +76,7 @@ lazy(
         "lagrange": "",
         "mechanism.actuators": "Actuator Drive",
         "robots": "",
+        "spatial": "",
         "sim": "Rollouts Scene SimulationWarning Trajectory load_scene observe rollout simulate traced",
         "system.inverse_kinematics": "InverseKinematics",
         "system.limits": "Limits",

@@ -49,6 +49,7 @@ def test_every_name_of_the_package_is_listed() -> None:
         "loops",
         "observe",
         "robots",
+        "spatial",
     }
     told = {name.partition("(")[0] for name in listed()} | {"System", "Constrained", "Actuated"}
     assert set(fb.__all__) - modules <= told

@@ -67,4 +67,7 @@ SUBJECTS: dict[str, str] = {
     "loop_jacobian_bias": "loop_conditions",
     "articulated_inertia": "articulated_inertias",
     "articulated_bias": "articulated_inertias",
+    "cluster_subspace": "cluster_joints",
+    "cluster_transform": "cluster_joints",
+    "cluster_force_subspaces": "cluster_joints",
 }

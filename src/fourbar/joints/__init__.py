@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from .euler import SphericalEuler
     from .examples import REGISTRY
     from .fixed import Fixed
-    from .lie import Free, Planar, Schoenflies, Spherical, Translation2, Translation3
+    from .lie import Free, GroupJoint, Planar, Schoenflies, Spherical, Translation2, Translation3
     from .one_axis import Cylindrical, Helical, Prismatic, Revolute
     from .registry import JOINT_TYPES, register
     from .rotation_vector import SphericalExponential
     from .universal import Universal
 
 __all__ = [
-    "JOINT_TYPES", "REGISTRY", "Composite", "CustomJoint", "Cylindrical", "Fixed", "Free", "Helical", "Joint", "Planar",
-    "Prismatic", "Revolute", "Schoenflies", "Spherical", "SphericalEuler", "SphericalExponential", "Translation2",
-    "Translation3", "Universal", "register",
+    "Composite", "CustomJoint", "Cylindrical", "Fixed", "Free", "GroupJoint", "Helical", "JOINT_TYPES", "Joint",
+    "Planar", "Prismatic", "REGISTRY", "Revolute", "Schoenflies", "Spherical", "SphericalEuler", "SphericalExponential",
+    "Translation2", "Translation3", "Universal", "register",
 ]  # fmt: skip
 
 lazy(
@@ -38,7 +38,7 @@ lazy(
         "examples": "REGISTRY",
         "rotation_vector": "SphericalExponential",
         "fixed": "Fixed",
-        "lie": "Free Planar Schoenflies Spherical Translation2 Translation3",
+        "lie": "Free GroupJoint Planar Schoenflies Spherical Translation2 Translation3",
         "registry": "JOINT_TYPES register",
         "one_axis": "Cylindrical Helical Prismatic Revolute",
         "universal": "Universal",

@@ -32,7 +32,23 @@ if TYPE_CHECKING:
 
 
 class GroupJoint(Joint):
-    """q is an element of `group`, v a velocity in the child's axes: q ⊕ v = q · exp(v)."""
+    """A joint on a Lie group: q is an element of `group`, v a velocity in the child's axes, and q ⊕ v = q · exp(v).
+
+    A subclass sets `group`, `nq`, `nv`, `q_names` and `v_names`.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from fourbar.joints import GroupJoint
+    >>> from fourbar.spatial import SE2
+    >>> @dataclass(frozen=True)
+    ... class Sledge(GroupJoint):
+    ...     group = SE2()
+    ...     nq, nv = 3, 3
+    ...     q_names, v_names = ("x", "y", "angle"), ("w", "vx", "vy")
+    >>> Sledge().integrate([0.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    (1.0, 0.0, 0.0)
+    """
 
     group: ClassVar[Group]
 
@@ -40,7 +56,7 @@ class GroupJoint(Joint):
         return Transform(self._factors(q), self.group.translation(q))
 
     def subspace(self, q: Sequence[Scalar]) -> Subspace:
-        return Selection(self.group.rows)
+        return self.group.subspace
 
     def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         return self.group.plus(self._element(q), v)
@@ -63,8 +79,8 @@ class GroupJoint(Joint):
         return uniform(rng, lower, upper, self._spread(), size)
 
     def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
-        """The rotation of q; none for pure translations."""
-        return ()
+        """The rotation of q as factors; none for pure translations."""
+        return self.group.placement(q).factors
 
     def _element(self, q: Sequence[Scalar]) -> Vec:
         """q as the group wants it: with a quaternion of unit length."""

@@ -38,7 +38,25 @@ def rotational(Sigma: Sym) -> Sym:
 class Inertia(NamedTuple):
     """Mass m, first moment h = m c, rotational inertia J about the frame's origin, and the same as Σ = ∫ r rᵀ dm.
 
-    J and Σ say the same; both are kept so that neither has to be computed at run time.
+    J and Σ hold the same numbers in two forms, so that neither has to be computed at run time.
+
+    Parameters
+    ----------
+    m : scalar
+        Mass (kg).
+    h : Vec
+        First moment m c (kg m), three scalars.
+    J : Sym
+        Rotational inertia about the origin (kg m²), six scalars.
+    Sigma : Sym
+        Second moments Σ (kg m²), six scalars, with J = tr(Σ) 1 - Σ.
+
+    Examples
+    --------
+    >>> from fourbar.spatial import Inertia, Twist, to_array
+    >>> I = Inertia.about_com(2.0, (0, 0, 0.5), [[0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.02]])
+    >>> to_array(I @ Twist.from_array([0, 1, 0, 0, 0, 0]))
+    array([0. , 0.6, 0. , 1. , 0. , 0. ])
     """
 
     m: Scalar
@@ -53,6 +71,7 @@ class Inertia(NamedTuple):
 
     @staticmethod
     def zero() -> Inertia:
+        """No inertia."""
         return Inertia.of(0.0, Vec((0.0, 0.0, 0.0)), Sym.diagonal(0.0))
 
     @staticmethod
@@ -73,8 +92,11 @@ class Inertia(NamedTuple):
         return Mat((*top, *bottom))
 
     def momentum(self, V: Twist) -> Wrench:
-        """I V."""
+        """Momentum I V of a twist."""
         return Wrench(self.J @ V.angular + self.h.cross(V.linear), self.m * V.linear - self.h.cross(V.angular))
+
+    def __matmul__(self, V: Twist) -> Wrench:
+        return self.momentum(V)
 
     def force(self, motion: Motion) -> Wrench:
         """Rate of momentum I A - ad_Vᵀ I V for a motion in classical form (Newton-Euler).

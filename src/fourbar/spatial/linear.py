@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 Scalar = Any
 
 
@@ -32,9 +34,29 @@ def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
 
 
 class Vec(tuple[Scalar, ...]):
-    """A column of scalars."""
+    """A column of scalars, with the arithmetic of vectors.
+
+    Parameters
+    ----------
+    iterable : iterable of scalars
+        Its entries.
+
+    Examples
+    --------
+    >>> from fourbar.spatial import Vec
+    >>> Vec((1.0, 0.0, 0.0)).cross(Vec((0.0, 1.0, 0.0))) * 2.0
+    (0.0, 0.0, 2.0)
+    """
 
     __slots__ = ()
+
+    @staticmethod
+    def from_array(array: Any) -> Vec:
+        """Entries along the last axis of an array (..., n), each a float or, for a batch, an array (...)."""
+        values = np.asarray(array, float)
+        if values.ndim < 1:
+            raise ValueError(f"a vector needs an axis for its entries: expected shape (..., n), got {values.shape}")
+        return Vec(values.tolist() if values.ndim == 1 else np.moveaxis(values, -1, 0))
 
     def __add__(self, other: Iterable[Scalar]) -> Vec:  # type: ignore[override]
         return Vec([a + b for a, b in zip(self, other, strict=True)])
@@ -52,20 +74,40 @@ class Vec(tuple[Scalar, ...]):
         return Vec([a * k for a in self])
 
     def dot(self, other: Sequence[Scalar]) -> Scalar:
-        """self · other."""
+        """Product self · other."""
         return dot(self, other)
 
     def cross(self, other: Sequence[Scalar]) -> Vec:
-        """self × other, for three-vectors."""
+        """Product self × other, of three-vectors."""
         ax, ay, az = self
         bx, by, bz = other
         return Vec((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx))
 
 
 class Mat(tuple[Vec, ...]):
-    """A matrix, by rows."""
+    """A matrix of scalars, by rows.
+
+    Parameters
+    ----------
+    iterable : iterable of Vec
+        Its rows.
+
+    Examples
+    --------
+    >>> from fourbar.spatial import Mat, Vec
+    >>> Mat.of([[1, 2], [3, 4]]) @ Vec((1.0, 1.0))
+    (3.0, 7.0)
+    """
 
     __slots__ = ()
+
+    @staticmethod
+    def from_array(array: Any) -> Mat:
+        """Entries along the last two axes of an array (..., m, n), each a float or, for a batch, an array (...)."""
+        values = np.asarray(array, float)
+        if values.ndim < 2:
+            raise ValueError(f"a matrix needs two axes for its entries: expected shape (..., m, n), got {values.shape}")
+        return Mat(map(Vec, values.tolist() if values.ndim == 2 else np.moveaxis(values, (-2, -1), (0, 1))))
 
     @staticmethod
     def of(rows: Iterable[Iterable[Scalar]]) -> Mat:
@@ -113,7 +155,7 @@ class Mat(tuple[Vec, ...]):
         return Vec([dot(row, other) for row in self])
 
     def transpose_times(self, x: Sequence[Scalar]) -> Vec:
-        """selfᵀ x."""
+        """Product selfᵀ x."""
         return Vec([dot(column, x) for column in zip(*self, strict=True)])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..expr import select, sqrt
 from .articulated_inertia import Articulated
 from .linear import Mat, Scalar, Vec, dot, is_zero, zeros
 from .solve import Factored, factor
@@ -30,32 +31,57 @@ class Hinge(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """A general subspace by its columns, each six numbers."""
+    """A general motion subspace S by its columns.
+
+    Parameters
+    ----------
+    columns : tuple of Vec
+        Twists [angular; linear] of unit velocities, six scalars each.
+
+    Examples
+    --------
+    >>> from fourbar.spatial import Columns, Vec, to_array
+    >>> screw = Columns((Vec((0.0, 0.0, 1.0, 0.0, 0.0, 0.1)),))
+    >>> to_array(screw.twist([2.0]))
+    array([0. , 0. , 2. , 0. , 0. , 0.2])
+    """
 
     columns: tuple[Vec, ...]
 
     @property
     def nv(self) -> int:
+        """Number of columns."""
         return len(self.columns)
 
     def twist(self, v: Sequence[Scalar]) -> Twist:
-        """S v."""
+        """Twist S v."""
         total = zeros(6)
         for column, x in zip(self.columns, v, strict=True):
             total = total + column * x
         return Twist.of(total)
 
     def project(self, F: Wrench) -> Vec:
-        """Sᵀ F."""
+        """Generalized force Sᵀ F."""
         six = F.six()
         return Vec([dot(column, six) for column in self.columns])
+
+    def complement(self) -> Columns:
+        """Orthonormal basis (6 x (6 - nv)) of the wrenches that do no work on S, by Householder reflections."""
+        mirrors: list[Vec] = []
+        for k, column in enumerate(self.columns):
+            below = Vec((*(0.0,) * k, *_reflect(mirrors, column)[k:]))
+            length = sqrt(dot(below, below))
+            away = below[k] + select(below[k] < 0.0, -length, length)  # of the same sign: nothing cancels
+            normal = Vec((*below[:k], away, *below[k + 1 :]))
+            mirrors.append(normal * sqrt(2.0 / dot(normal, normal)))
+        return Columns(tuple(_reflect(mirrors[::-1], e) for e in Mat.identity(6)[len(mirrors) :]))
 
     def twists(self) -> tuple[Twist, ...]:
         """The columns as twists."""
         return tuple(map(Twist.of, self.columns))
 
     def carried(self, X: Transform) -> Columns:
-        """X S: the same motions seen from the child frame."""
+        """Subspace X S: the same motions in the child frame."""
         return Columns(tuple(X.motion_to_child(t).six() for t in self.twists()))
 
     def free(self, IA: Articulated, armature: Sequence[Scalar]) -> tuple[Hinge, Articulated]:
@@ -82,12 +108,25 @@ class Columns(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """S = the columns `rows` of the 6 x 6 identity."""
+    """A motion subspace S of unit columns: the columns `rows` of the 6 x 6 identity.
+
+    Parameters
+    ----------
+    rows : tuple of int
+        Entries of the twist [angular; linear] that move.
+
+    Examples
+    --------
+    >>> from fourbar.spatial import Selection, to_array
+    >>> to_array(Selection((2,)).twist([3.0]))
+    array([0., 0., 3., 0., 0., 0.])
+    """
 
     rows: tuple[int, ...]
 
     @property
     def nv(self) -> int:
+        """Number of columns."""
         return len(self.rows)
 
     @property
@@ -96,20 +135,24 @@ class Selection(NamedTuple):
         return Columns(tuple(Vec([1.0 if i == row else 0.0 for i in range(6)]) for row in self.rows))
 
     def twist(self, v: Sequence[Scalar]) -> Twist:
-        """S v."""
+        """Twist S v."""
         return Twist.of(_scatter(self.rows, v))
 
     def project(self, F: Wrench) -> Vec:
-        """Sᵀ F."""
+        """Generalized force Sᵀ F."""
         six = F.six()
         return Vec([six[row] for row in self.rows])
+
+    def complement(self) -> Selection:
+        """Basis (6 x (6 - nv)) of the wrenches that do no work on S."""
+        return Selection(tuple(i for i in range(6) if i not in self.rows))
 
     def twists(self) -> tuple[Twist, ...]:
         """The columns as twists."""
         return self.dense.twists()
 
     def carried(self, X: Transform) -> Columns:
-        """X S: the same motions seen from the child frame."""
+        """Subspace X S: the same motions in the child frame."""
         return self.dense.carried(X)
 
     def free(self, IA: Articulated, armature: Sequence[Scalar]) -> tuple[Hinge, Articulated]:
@@ -146,6 +189,13 @@ class Selection(NamedTuple):
 
 
 Subspace = Selection | Columns
+
+
+def _reflect(normals: Sequence[Vec], six: Vec) -> Vec:
+    """Reflect six scalars in planes one after another; each normal has the length √2."""
+    for normal in normals:
+        six = six - normal * dot(normal, six)
+    return six
 
 
 def _scatter(rows: Sequence[int], values: Sequence[Scalar]) -> list[Scalar]:

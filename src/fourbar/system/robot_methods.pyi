@@ -5076,6 +5076,377 @@ class ArticulatedBias(Protocol):
     def jacobian(self) -> JacobianOfArticulatedBias:
         """All first derivatives."""
 
+class JacobianOfClusterSubspace(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        cluster: str,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class SpecialisedJacobianOfClusterSubspace(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class JvpOfClusterSubspace(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        tangents: Arrays = (),
+        parameters: Mapping[str, ArrayLike | None] | None = None,
+        *,
+        cluster: str,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Rates of the results when the arguments move with tangents."""
+
+class VjpOfClusterSubspace(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        cotangent: Arrays,
+        parameters: Names | None = None,
+        *,
+        cluster: str,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """Gradients of a weighted sum of the results."""
+
+class SpecialisedClusterSubspace(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Motion subspace of a cluster joint."""
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> SpecialisedJacobianOfClusterSubspace:
+        """All first derivatives."""
+
+class ClusterSubspace(Protocol):
+    __name__: str
+    def __call__(self, q: ArrayLike, cluster: str, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Motion subspace of a cluster joint.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        cluster : str
+            A body of the cluster.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        S : ndarray, shape (..., 6 n, k)
+            𝖲 of a cluster of n bodies with k independent velocities ẏ: 𝖲 ẏ are the twists of its bodies relative to their
+            output bodies, stacked in the order of ``clusters[...].bodies``, each in the axes of its body.
+
+        See Also
+        --------
+        cluster_transform : 𝖷, for the motion of the output bodies.
+        cluster_force_subspaces : 𝖳ᵃ and 𝖳ᶜ.
+        clusters : The clusters by name.
+
+        Notes
+        -----
+        𝖲 = X_Λλ block(S_i) G (Chignoli eq. 24). The output body of a body is the nearest one outside the cluster that
+        carries it. The twists of a cluster are 𝗏 = 𝖷 𝗏_parent + 𝖲 ẏ.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> robot.cluster_subspace(robot.neutral(), "link1").shape
+        (18, 1)
+        """
+    def specialise(self, cluster: str) -> SpecialisedClusterSubspace:
+        """The function for one choice of options: it takes arrays only, and is called faster."""
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options."""
+    @property
+    def jvp(self) -> JvpOfClusterSubspace:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> VjpOfClusterSubspace:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfClusterSubspace:
+        """All first derivatives."""
+
+class JacobianOfClusterTransform(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        cluster: str,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class SpecialisedJacobianOfClusterTransform(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class JvpOfClusterTransform(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        tangents: Arrays = (),
+        parameters: Mapping[str, ArrayLike | None] | None = None,
+        *,
+        cluster: str,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Rates of the results when the arguments move with tangents."""
+
+class VjpOfClusterTransform(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        cotangent: Arrays,
+        parameters: Names | None = None,
+        *,
+        cluster: str,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """Gradients of a weighted sum of the results."""
+
+class SpecialisedClusterTransform(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Transform of motions from the parent cluster to a cluster."""
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> SpecialisedJacobianOfClusterTransform:
+        """All first derivatives."""
+
+class ClusterTransform(Protocol):
+    __name__: str
+    def __call__(self, q: ArrayLike, cluster: str, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Transform of motions from the parent cluster to a cluster.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        cluster : str
+            A body of the cluster.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        X : ndarray, shape (..., 6 n, 6 m)
+            𝖷 from the m bodies of the parent cluster (the ground counts as one) to the n bodies of this one, both in the
+            order of ``clusters[...].bodies``: one 6 x 6 block per body, in the columns of its output body. Its transpose
+            carries wrenches to the parent cluster.
+
+        See Also
+        --------
+        cluster_subspace : 𝖲.
+
+        Notes
+        -----
+        The twists of a cluster are 𝗏 = 𝖷 𝗏_parent + 𝖲 ẏ (Chignoli §V-B).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> robot.cluster_transform(robot.neutral(), "link1").shape
+        (18, 6)
+        """
+    def specialise(self, cluster: str) -> SpecialisedClusterTransform:
+        """The function for one choice of options: it takes arrays only, and is called faster."""
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options."""
+    @property
+    def jvp(self) -> JvpOfClusterTransform:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> VjpOfClusterTransform:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfClusterTransform:
+        """All first derivatives."""
+
+class BlocksOfClusterForceSubspaces(Protocol):
+    @property
+    def Ta(self) -> ByQ: ...
+    @property
+    def Tc(self) -> ByQ: ...
+
+class JacobianOfClusterForceSubspaces(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        cluster: str,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> BlocksOfClusterForceSubspaces:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class SpecialisedJacobianOfClusterForceSubspaces(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> BlocksOfClusterForceSubspaces:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class JvpOfClusterForceSubspaces(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        tangents: Arrays = (),
+        parameters: Mapping[str, ArrayLike | None] | None = None,
+        *,
+        cluster: str,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> tuple[Array, Array]:
+        """Rates of the results when the arguments move with tangents."""
+
+class VjpOfClusterForceSubspaces(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        cotangent: Arrays,
+        parameters: Names | None = None,
+        *,
+        cluster: str,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """Gradients of a weighted sum of the results."""
+
+class SpecialisedClusterForceSubspaces(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        out: tuple[Array, ...] | None = None,
+        threads: int | None = None,
+    ) -> tuple[Array, Array]:
+        """Active and constraint force subspaces of a cluster joint."""
+    @property
+    def jvp(self) -> Jvp[tuple[Array, Array]]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> SpecialisedJacobianOfClusterForceSubspaces:
+        """All first derivatives."""
+
+class ClusterForceSubspaces(Protocol):
+    __name__: str
+    def __call__(
+        self,
+        q: ArrayLike,
+        cluster: str,
+        *,
+        out: tuple[Array, ...] | None = None,
+        threads: int | None = None,
+    ) -> tuple[Array, Array]:
+        """Active and constraint force subspaces of a cluster joint.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        cluster : str
+            A body of the cluster.
+        out : tuple of ndarray, optional
+            Arrays that receive the results.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        Ta : ndarray, shape (..., 6 n, k)
+            𝖳ᵃ: the wrenches on the n bodies of the cluster, stacked in the order of ``clusters[...].bodies``, of unit
+            forces on its k independent velocities, applied at the independent joints.
+        Tc : ndarray, shape (..., 6 n, 6 n - k)
+            𝖳ᶜ: a basis of the constraint wrenches: those of the joints, then those of the loops.
+
+        See Also
+        --------
+        cluster_subspace : 𝖲, with 𝖲ᵀ 𝖳ᵃ = 1 and 𝖲ᵀ 𝖳ᶜ = 0.
+
+        Notes
+        -----
+        𝖳ᵃ = X*_Λλ block(Tᵃ_i) 𝖯 with Gᵀ 𝖯 = 1, where 𝖯 selects the independent joints (Chignoli eq. 30). 𝖳ᶜ holds X*_Λλ
+        block(Tᶜ_i), which eq. 30 has, and X*_Λλ block(Tᵃ_i) Kᵀ, the forces of the loops, which it lacks. The wrenches
+        across the cluster joint are 𝖿 = 𝖳ᵃ τ + 𝖳ᶜ λ, with 𝖲ᵀ 𝖿 = τ (eq. 31).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> Ta, Tc = robot.cluster_force_subspaces(robot.neutral(), "link1")
+        >>> S = robot.cluster_subspace(robot.neutral(), "link1")
+        >>> (S.T @ Ta).round(12), bool(abs(S.T @ Tc).max() < 1e-12)
+        (array([[1.]]), True)
+        """
+    def specialise(self, cluster: str) -> SpecialisedClusterForceSubspaces:
+        """The function for one choice of options: it takes arrays only, and is called faster."""
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options."""
+    @property
+    def jvp(self) -> JvpOfClusterForceSubspaces:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> VjpOfClusterForceSubspaces:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfClusterForceSubspaces:
+        """All first derivatives."""
+
 class BlocksOfConstrainedForwardDynamics(Protocol):
     @property
     def a(self) -> ByQVTauFExtRowAcceleration: ...
@@ -8196,4 +8567,122 @@ class RobotMethods:
         >>> robot.articulated_bias([0.1, 0.2], [0.0, 0.0], [0.0, 1.0]).round(3) + 0.0
         array([[ 0.   ,  2.838,  0.   , -3.675,  0.   ,  0.745],
                [ 0.   ,  0.   ,  0.   ,  0.   ,  0.   ,  0.   ]])
+        """
+    @property
+    def cluster_subspace(self) -> ClusterSubspace:
+        """Motion subspace of a cluster joint.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        cluster : str
+            A body of the cluster.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        S : ndarray, shape (..., 6 n, k)
+            𝖲 of a cluster of n bodies with k independent velocities ẏ: 𝖲 ẏ are the twists of its bodies relative to their
+            output bodies, stacked in the order of ``clusters[...].bodies``, each in the axes of its body.
+
+        See Also
+        --------
+        cluster_transform : 𝖷, for the motion of the output bodies.
+        cluster_force_subspaces : 𝖳ᵃ and 𝖳ᶜ.
+        clusters : The clusters by name.
+
+        Notes
+        -----
+        𝖲 = X_Λλ block(S_i) G (Chignoli eq. 24). The output body of a body is the nearest one outside the cluster that
+        carries it. The twists of a cluster are 𝗏 = 𝖷 𝗏_parent + 𝖲 ẏ.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> robot.cluster_subspace(robot.neutral(), "link1").shape
+        (18, 1)
+        """
+    @property
+    def cluster_transform(self) -> ClusterTransform:
+        """Transform of motions from the parent cluster to a cluster.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        cluster : str
+            A body of the cluster.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        X : ndarray, shape (..., 6 n, 6 m)
+            𝖷 from the m bodies of the parent cluster (the ground counts as one) to the n bodies of this one, both in the
+            order of ``clusters[...].bodies``: one 6 x 6 block per body, in the columns of its output body. Its transpose
+            carries wrenches to the parent cluster.
+
+        See Also
+        --------
+        cluster_subspace : 𝖲.
+
+        Notes
+        -----
+        The twists of a cluster are 𝗏 = 𝖷 𝗏_parent + 𝖲 ẏ (Chignoli §V-B).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> robot.cluster_transform(robot.neutral(), "link1").shape
+        (18, 6)
+        """
+    @property
+    def cluster_force_subspaces(self) -> ClusterForceSubspaces:
+        """Active and constraint force subspaces of a cluster joint.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        cluster : str
+            A body of the cluster.
+        out : tuple of ndarray, optional
+            Arrays that receive the results.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        Ta : ndarray, shape (..., 6 n, k)
+            𝖳ᵃ: the wrenches on the n bodies of the cluster, stacked in the order of ``clusters[...].bodies``, of unit
+            forces on its k independent velocities, applied at the independent joints.
+        Tc : ndarray, shape (..., 6 n, 6 n - k)
+            𝖳ᶜ: a basis of the constraint wrenches: those of the joints, then those of the loops.
+
+        See Also
+        --------
+        cluster_subspace : 𝖲, with 𝖲ᵀ 𝖳ᵃ = 1 and 𝖲ᵀ 𝖳ᶜ = 0.
+
+        Notes
+        -----
+        𝖳ᵃ = X*_Λλ block(Tᵃ_i) 𝖯 with Gᵀ 𝖯 = 1, where 𝖯 selects the independent joints (Chignoli eq. 30). 𝖳ᶜ holds X*_Λλ
+        block(Tᶜ_i), which eq. 30 has, and X*_Λλ block(Tᵃ_i) Kᵀ, the forces of the loops, which it lacks. The wrenches
+        across the cluster joint are 𝖿 = 𝖳ᵃ τ + 𝖳ᶜ λ, with 𝖲ᵀ 𝖿 = τ (eq. 31).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> Ta, Tc = robot.cluster_force_subspaces(robot.neutral(), "link1")
+        >>> S = robot.cluster_subspace(robot.neutral(), "link1")
+        >>> (S.T @ Ta).round(12), bool(abs(S.T @ Tc).max() < 1e-12)
+        (array([[1.]]), True)
         """

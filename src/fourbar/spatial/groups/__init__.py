@@ -7,7 +7,8 @@ from .se2 import SE2
 from .se3 import SE3
 from .so2 import SO2
 from .so3 import SO3
+from .subgroup import Subgroup
 
 GROUPS: tuple[Group, ...] = (SO2(), SO3(), SE2(), SE3(), SchoenfliesGroup(), Rn(1), Rn(2), Rn(3))
 
-__all__ = ["GROUPS", "SE2", "SE3", "SO2", "SO3", "AbelianGroup", "Group", "Rn", "SchoenfliesGroup"]
+__all__ = ["GROUPS", "SE2", "SE3", "SO2", "SO3", "AbelianGroup", "Group", "Rn", "SchoenfliesGroup", "Subgroup"]

@@ -14,13 +14,31 @@ from collections.abc import Sequence
 from typing import Any
 
 from fourbar.spatial.linear import Mat, Vec
+from fourbar.spatial.subspace import Selection, Subspace
+from fourbar.spatial.transform import Transform
 
 Scalar = Any
 Scalars = Sequence[Any]
 
 
 class Group(ABC):
-    """A Lie group that is a configuration space of rigid bodies. Instances are stateless and hashable."""
+    """A Lie group that is a configuration space of rigid bodies. Instances are stateless and hashable.
+
+    An element is stored as nq scalars, a velocity has nv scalars in the body frame. A group of your own that moves
+    bodies in space is a `Subgroup`, which needs fewer methods.
+
+    Notes
+    -----
+    The matrices of the literature on configuration spaces: From's S(φ) of body velocity = S(φ) φ̇ is `right_dexp`, its
+    inverse `right_dexp_inv`, and his C(v) = ad~_(Mv) is `coadjoint_coriolis` of the momentum M v.
+
+    Examples
+    --------
+    >>> from fourbar.spatial import SO3
+    >>> group = SO3()
+    >>> group.log(group.compose(group.exp((0.1, 0.0, 0.0)), group.exp((0.2, 0.0, 0.0))))
+    (0.3, 0.0, 0.0)
+    """
 
     __slots__ = ()
     name: str
@@ -37,17 +55,26 @@ class Group(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
+    @property
+    def subspace(self) -> Subspace:
+        """From's H (6 x nv): the twist of the body in its own axes is H v."""
+        return Selection(self.rows)
+
+    def placement(self, a: Scalars) -> Transform:
+        """Placement (R, p) of 3-space that the element a (nq) stands for."""
+        return Transform.of(self.rotation(a), self.translation(a))
+
     @abstractmethod
     def identity(self) -> Vec:
         """The neutral element (nq)."""
 
     @abstractmethod
     def compose(self, a: Scalars, b: Scalars) -> Vec:
-        """a · b (nq): the placement b, given in the frame that a places."""
+        """Product a · b (nq): the placement b, given in the frame that a places."""
 
     @abstractmethod
     def inverse(self, a: Scalars) -> Vec:
-        """a⁻¹ (nq)."""
+        """Inverse a⁻¹ (nq)."""
 
     @abstractmethod
     def exp(self, v: Scalars) -> Vec:
@@ -59,11 +86,11 @@ class Group(ABC):
 
     @abstractmethod
     def rotation(self, a: Scalars) -> Mat:
-        """R (3 x 3) of the placement x -> R x + p of 3-space that the element stands for."""
+        """Rotation R (3 x 3) of the placement x -> R x + p of 3-space that the element stands for."""
 
     @abstractmethod
     def translation(self, a: Scalars) -> Vec:
-        """p (3) of the placement x -> R x + p of 3-space that the element stands for."""
+        """Translation p (3) of the placement x -> R x + p of 3-space that the element stands for."""
 
     @abstractmethod
     def Ad(self, a: Scalars) -> Mat:
@@ -75,7 +102,7 @@ class Group(ABC):
 
     @abstractmethod
     def dexp(self, v: Scalars) -> Mat:
-        """Σ ad(v)^k / (k+1)! (nv x nv) in closed form: d exp(v) · exp(-v) = dexp(v) dv, seen from the fixed frame.
+        """Series Σ ad(v)^k / (k+1)! (nv x nv) in closed form: d exp(v) · exp(-v) = dexp(v) dv, in the fixed frame.
 
         Singular where a rotation angle is a multiple of 2π other than 0.
         """
@@ -89,7 +116,7 @@ class Group(ABC):
         """The rate ȧ (nq) of an element that moves with velocity v (nv): of a ⊕ t v at t = 0."""
 
     def right_dexp(self, v: Scalars) -> Mat:
-        """dexp(-v) (nv x nv): exp(-v) · d exp(v) = right_dexp(v) dv, seen from the body.
+        """Matrix dexp(-v) (nv x nv): exp(-v) · d exp(v) = right_dexp(v) dv, seen from the body.
 
         This is From's S(φ) = 1 - ½ ad_φ + ⅙ ad_φ² - ... of body velocity = S(φ) φ̇ (eq. 28, 29 and 55).
         """
@@ -109,11 +136,11 @@ class Group(ABC):
         return Mat.from_columns([-self.ad(e).transpose_times(momentum) for e in basis])
 
     def plus(self, a: Scalars, v: Scalars) -> Vec:
-        """a ⊕ v = a · exp(v) (nq)."""
+        """Element a ⊕ v = a · exp(v) (nq)."""
         return self.compose(a, self.exp(v))
 
     def minus(self, b: Scalars, a: Scalars) -> Vec:
-        """b ⊖ a = log(a⁻¹ b) (nv): the shortest v with a ⊕ v = b."""
+        """Velocity b ⊖ a = log(a⁻¹ b) (nv): the shortest v with a ⊕ v = b."""
         return self.log(self.compose(self.inverse(a), b))
 
 

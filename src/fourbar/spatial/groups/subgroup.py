@@ -54,9 +54,11 @@ class Subgroup(Group):
     >>> class CylinderGroup(Subgroup):
     ...     name, nq, nv = "cylinder", 2, 2
     ...     basis = ((0, 0, 1, 0, 0, 0), (0, 0, 0, 0, 0, 1))
+    ...
     ...     def placement(self, a):
     ...         c, s = cos(a[0]), sin(a[0])
     ...         return Transform.of([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], (0.0, 0.0, a[1]))
+    ...
     ...     def coordinates(self, T):
     ...         return Vec((atan2(T.R[1][0], T.R[0][0]), T.p[2]))
     >>> CylinderGroup().compose((0.5, 1.0), (0.25, 2.0))

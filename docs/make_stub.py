@@ -147,7 +147,7 @@ def class_name(name: str) -> str:
 
 
 def _arrays(method: Method) -> list[Typed]:
-    return [Typed(name, taken_type(name)) for name in method.arguments]
+    return [Typed(name, taken_type(name), "" if x is None else str(x)) for name, x in method.defaults.items()]
 
 
 def _optional(method: Method) -> list[Typed]:

@@ -52,7 +52,7 @@ def options_of(method: Method) -> list[Parameter]:
 
 def signature_of(method: Method) -> inspect.Signature:
     """What a call takes: arrays, options, arrays that may be left out, and where and on how many threads to work."""
-    return true_signature(method.arguments, method.optional, method.options)
+    return true_signature(method.defaults, method.optional, method.options)
 
 
 def section(doc: str, title: str) -> str:

@@ -26,7 +26,7 @@ def build(rotor: float) -> fb.System:
         com=(0.3, 0, 0.05),
         inertia=(0.01, 0.06, 0.06),
     )
-    b.motor(
+    b.rotor(
         "rotor", drives="arm", ratio=50.0, parent="carriage", axis="y", mass=0.3, inertia=(rotor / 2, rotor, rotor / 2)
     )
     return b.build()

@@ -24,6 +24,8 @@ ROOT = TESTS.parent
 # A package may import itself, those listed here, and all that these may import.
 ARROWS = {
     "errors": (),
+    "hints": (),
+    "other_words": (),
     "tolerances": (),
     "linalg": (),
     "once": (),
@@ -86,7 +88,8 @@ HEAVY = (
     "PIL", "casadi", "clarabel", "dask", "gymnasium", "hypothesis", "jax", "llvmlite", "matplotlib", "mujoco", "pandas",
     "pinocchio", "pydrake", "pytest", "scipy", "sympy", "torch", "tqdm", "trimesh", "viser",
 )  # fmt: skip
-ANYWHERE = {"errors", "lazy", "linalg", "once", "representation", "tolerances"}  # what every package may import
+# What every package may import.
+ANYWHERE = {"errors", "hints", "lazy", "linalg", "once", "other_words", "representation", "tolerances"}
 
 
 def files(root: Path) -> list[Path]:

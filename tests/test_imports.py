@@ -76,7 +76,7 @@ def loaded(code, modules):
 def test_importing_fourbar_loads_names_only():
     """What builds robots and computes with them is imported when the first of its names is used."""
     found = output("import sys, fourbar\nprint(*sorted(m for m in sys.modules if m.startswith('fourbar.')))")
-    assert found == [f"fourbar.{name}" for name in ("errors", "joints", "lazy", "loops", "once", "sources")]
+    assert found == [f"fourbar.{name}" for name in ("errors", "hints", "joints", "lazy", "loops", "once", "sources")]
     assert loaded("import fourbar", "dataclasses llvmlite scipy matplotlib") == []
 
 
@@ -215,7 +215,6 @@ def test_parts_are_there_without_being_imported() -> None:
 
 @pytest.mark.parametrize(("code", "meant"), [("fb.Bilder", "Builder"), ("fb.joints.Revolut", "Revolute")])
 def test_misspelt_names_are_guessed(code, meant):
-    """Python looks for names that are alike where the error says what was asked of what."""
     run = subprocess.run(
         [sys.executable, "-c", f"import fourbar as fb\n{code}"],
         env={**os.environ, "PYTHONPATH": str(SOURCE.parent)},
@@ -224,7 +223,7 @@ def test_misspelt_names_are_guessed(code, meant):
         check=False,
         timeout=60,
     )
-    assert f"has no attribute {code.rpartition('.')[2]!r}. Did you mean: {meant!r}?" in run.stderr
+    assert f"has no attribute {code.rpartition('.')[2]!r}; did you mean {meant!r}?" in run.stderr
 
 
 def test_modules_for_other_libraries_are_there_when_named_and_not_before():

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .errors import ArgumentError, unknown
+from .hints import hint
 
 _FLOAT = np.dtype(float)
 _AT_HAND = (np.ndarray, list, tuple, float, int, np.float64)
@@ -20,7 +21,7 @@ class Argument(NamedTuple):
     """An array argument: its name, core shape, and whether it may be left out (None).
 
     `moves` is the shape of its tangent if it is a configuration. `rows` are the names of its rows, those of bodies, by
-    which some of them may be given.
+    which some of them may be given. Where none is given, an argument whose default is a number has that value.
     """
 
     name: str
@@ -28,6 +29,12 @@ class Argument(NamedTuple):
     optional: bool = False
     moves: tuple[int, ...] | None = None
     rows: tuple[str, ...] = ()
+    default: float | None = None
+
+    @property
+    def written(self) -> str:
+        """Its name as signatures show it, with its default."""
+        return f"{self.name}={self.default}" if self.optional or self.default is not None else self.name
 
     @property
     def is_configuration(self) -> bool:
@@ -74,7 +81,7 @@ def bind(function: str, arguments: Sequence[Argument], args: Sequence[Any], name
     complete = len(args) == len(arguments) or (len(args) < len(arguments) and arguments[len(args)].optional)
     if complete and not named and not any(x is None for x in args):
         return {a.name: x for a, x in zip(arguments, args, strict=False)}
-    listed = ", ".join(f"{a.name}=None" if a.optional else a.name for a in arguments)
+    listed = ", ".join(a.written for a in arguments)
     if len(args) > len(arguments):
         raise TypeError(f"{function}({listed}) takes {len(arguments)} arrays, {len(args)} were given")
     given = dict(zip((a.name for a in arguments), args, strict=False))
@@ -82,9 +89,13 @@ def bind(function: str, arguments: Sequence[Argument], args: Sequence[Any], name
         if name in given:
             raise TypeError(f"{function}({listed}) got {name!r} twice")
         if name not in {a.name for a in arguments}:
-            raise TypeError(f"{function}({listed}) has no argument {name!r}; besides these it takes out= and threads=")
+            near = hint(name, [*(a.name for a in arguments), "out", "threads"], "argument")
+            near = near or "besides these it takes out= and threads="
+            raise TypeError(f"{function}({listed}) has no argument {name!r}; {near}")
         given[name] = value
     for a in arguments:
+        if given.get(a.name) is None and a.default is not None:
+            given[a.name] = a.default
         if given.get(a.name) is None and not a.optional:
             raise TypeError(f"{function}({listed}) needs {a.name!r}, an array of shape {expected(a.shape)}")
     return {a.name: given[a.name] for a in arguments if given.get(a.name) is not None}

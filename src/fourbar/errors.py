@@ -6,7 +6,10 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable
+from contextvars import ContextVar
 from typing import Any
+
+from .hints import hint, shortened
 
 
 class FourbarError(Exception):
@@ -40,18 +43,11 @@ class UnknownNameError(FourbarError, KeyError):
         return str(self.args[0])
 
 
-_LONGEST = 60  # characters of a name in a message
-
-
-def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
-    """An error for an unknown name, with the closest known ones."""
-    import difflib
-
-    names = [x if len(x) <= _LONGEST else x[:_LONGEST] + "..." for x in known]
-    near = difflib.get_close_matches(str(name), names, n=3)
-    listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {listed or 'none'}"
-    return UnknownNameError(f"there is no {kind} {name!r}; {hint}")
+def unknown(kind: str, name: object, known: Iterable[str], scope: str = "") -> UnknownNameError:
+    """An error for an unknown name, with the closest known ones; `scope`: see `hints.hint`."""
+    names = list(known)
+    listed = ", ".join(map(shortened, names[:12])) + (", ..." if len(names) > 12 else "" if names else "none")
+    return UnknownNameError(f"there is no {kind} {name!r}; {hint(name, names, scope) or f'known: {listed}'}")
 
 
 def extra(name: str) -> str:
@@ -84,8 +80,36 @@ class SingularError(FourbarError, ArithmeticError):
     """The requested quantity is undefined here (a singular configuration or toggle position)."""
 
 
+_collected: ContextVar[list[tuple[str, type[Warning]]] | None] = ContextVar("warnings that become one", default=None)
+
+
+class OneWarning:
+    """A piece of work all of whose warnings become one, at its end, that lists them; `category` if theirs differ."""
+
+    def __init__(self, about: str, category: type[Warning]) -> None:
+        self._about, self._category = about, category
+        self._found: list[tuple[str, type[Warning]]] = []
+
+    def __enter__(self) -> None:
+        within = _collected.get()  # a larger piece of work lists them
+        self._token = _collected.set(self._found if within is None else within)
+
+    def __exit__(self, *_: object) -> None:
+        _collected.reset(self._token)
+        if len(self._found) == 1:
+            warn(*self._found[0])
+        elif self._found:
+            kinds = {kind for _, kind in self._found}
+            listed = "".join(f"\n- {message}" for message, _ in self._found)
+            category = kinds.pop() if len(kinds) == 1 else self._category
+            warn(f"{self._about}: {len(self._found)} warnings{listed}", category)
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """A warning that points at the user's line, however deep in the library it originates."""
+    if (collected := _collected.get()) is not None:
+        collected.append((message, category))
+        return
     level, frame, here = 1, sys._getframe(), os.path.dirname(__file__) + os.sep
     while frame is not None and frame.f_code.co_filename.startswith(here):
         level, frame = level + 1, frame.f_back

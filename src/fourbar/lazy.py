@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from .hints import MissingAttribute
+
 
 def lazy(module: str, parts: Mapping[str, str], within: str | None = None, optional: Sequence[str] = ()) -> None:
     """Give a module names that are imported on first use, and a `dir` that lists what it offers (`__all__`) and these.
@@ -23,7 +25,7 @@ def lazy(module: str, parts: Mapping[str, str], within: str | None = None, optio
 
     def find(name: str) -> Any:
         if name not in home and name not in whole:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=sys.modules[module])
+            raise MissingAttribute(f"module {module!r}", name, listed, module)
         part = import_module(f"{within or module}.{home.get(name, name)}")
         known[name] = getattr(part, name) if name in home else part
         return known[name]

@@ -40,6 +40,7 @@ OPTIONS = {
     "osim_inverse": {"frames": ["tip"], "points": ["base"]},
     "osim": {"frames": ["tip"]},
     **{name: {"frame": "tip"} for name in ("velocity", "acceleration", "jacobian", "jacobian_rate")},
+    **{name: {"cluster": "shank"} for name in ("cluster_subspace", "cluster_transform", "cluster_force_subspaces")},
     **{name: {"about": "com"} for name in ("momentum", "momentum_matrix")},
 }
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.functions.arguments import ConfigurationArgument, DeclaredArgument, Q, V
+from fourbar.functions.arguments import COORDINATES, ConfigurationArgument, DeclaredArgument, OpenCoordinates, Q, V
 from fourbar.functions.context import Context
 from fourbar.functions.function import make_method
 from fourbar.functions.methods import METHODS
@@ -29,8 +29,12 @@ def test_one_name_is_one_argument() -> None:
     for method in METHODS.values():
         for x in (*method.inputs, *method.extra):
             declared.setdefault(x.name, set()).add(x)
-    assert {name: found for name, found in declared.items() if len(found) > 1} == {}
-    assert {name for name, (x,) in declared.items() if isinstance(x, ConfigurationArgument)} == {"q", "q0", "q1"}
+    several = {name: arguments for name, arguments in declared.items() if len(arguments) > 1}
+    assert several == {"q": {Q, COORDINATES}}, "loops may be open only in coordinates of which residuals are taken"
+    configurations = {
+        name for name, (x, *_) in declared.items() if isinstance(x, ConfigurationArgument | OpenCoordinates)
+    }
+    assert configurations == {"q", "q0", "q1"}
 
 
 @pytest.mark.quick

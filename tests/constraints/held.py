@@ -32,7 +32,7 @@ def walker() -> System:
         shaped(b, f"{side}_shin", 2 + 4 * i, parent=f"{side}_hip", joint=Revolute("y"), position=(0, 0, -0.4))
         shaped(b, f"{side}_foot", 3 + 4 * i, parent=f"{side}_shin", joint=Revolute("x"), position=(0, 0, -0.4))
         b.frame(f"{side}_sole", f"{side}_foot", position=(0.05, 0, -0.08), rpy=(0.1, 0.2, 0.3))
-    b.motor("rotor", drives="left_shin", ratio=7.0, parent="left_hip", axis="y", mass=0.2, inertia=(1e-3, 2e-3, 1e-3))
+    b.rotor("rotor", drives="left_shin", ratio=7.0, parent="left_hip", axis="y", mass=0.2, inertia=(1e-3, 2e-3, 1e-3))
     b.loop(bars(b, "", (0.5, 0.2, 0.45, 0.35), carrier="trunk"), name="four_bar", independent=["crank"])
     shaped(b, "arm", 20, parent="coupler", joint=Revolute("x"), position=(0.2, 0, 0))
     shaped(b, "slide", 21, parent="arm", joint=Prismatic("z"), position=(0, 0, 0.3))

@@ -170,7 +170,7 @@ def small() -> Any:
     looped.shaped(b, "slide", 2, parent="arm", joint=Prismatic("z"), position=(0.1, 0.2, 0.3))
     looped.shaped(b, "left_foot", 3, joint=Universal("x", "y"), position=(0.2, 0.0, 0.1))
     looped.shaped(b, "right_foot", 4, parent="left_foot", joint=Revolute("z"), position=(0.2, 0.1, 0.1))
-    b.motor("rotor", drives="arm", ratio=7.0, parent="world", axis="x", mass=0.2, inertia=(1e-3, 2e-3, 1e-3))
+    b.rotor("rotor", drives="arm", ratio=7.0, parent="world", axis="x", mass=0.2, inertia=(1e-3, 2e-3, 1e-3))
     b.frame("tip", "slide", position=(0, 0.1, 0.2), rpy=(0.1, 0.2, 0.3))
     return b.build()
 

@@ -88,7 +88,7 @@ def test_loops(loop: Any, given: dict[str, Any], expected: Any) -> None:
 
 def test_a_gear_ratio_scales_the_reflected_inertia() -> None:
     b = fb.Builder().body("link", joint=Revolute("z"), mass=1, inertia=(1, 1, 1))
-    robot = b.motor("rotor", drives="link", ratio=10, mass=0.1, inertia=(1e-3, 1e-3, 2e-3)).build()
+    robot = b.rotor("rotor", drives="link", ratio=10, mass=0.1, inertia=(1e-3, 1e-3, 2e-3)).build()
     other = robot.with_parameters(
         loops={"rotor_gear": {"ratio": 20}}, bodies={"rotor": {"inertia": (1e-3, 1e-3, 2e-3)}}
     )

@@ -55,7 +55,7 @@ def test_to_frames() -> None:
     b.body("trunk", joint=Free(), mass=5, inertia=(1, 1, 1))
     for side in ("left", "right"):
         b.body(f"{side}_upper", parent="trunk", joint=Revolute("y"), mass=1, inertia=(0.1, 0.1, 0.1))
-        b.motor(f"{side}_rotor", parent="trunk", drives=f"{side}_upper", ratio=5, mass=0.1, inertia=(1e-3,) * 3)
+        b.rotor(f"{side}_rotor", parent="trunk", drives=f"{side}_upper", ratio=5, mass=0.1, inertia=(1e-3,) * 3)
         b.body(
             f"{side}_fore", parent=f"{side}_upper", joint=Revolute("y"), position=(0, 0, -0.3), mass=1, com=(0, 0, -0.1)
         )

@@ -77,7 +77,7 @@ def geared_arm() -> fb.System:
     """With motors and a mimicking finger."""
     b = fb.Builder("geared")
     b.body("upper", joint=Revolute("y"), joint_name="shoulder", mass=2.0, com=(0.2, 0, 0), inertia=(0.01, 0.05, 0.05))
-    b.motor("rotor", drives="shoulder", ratio=9.0, axis="y", mass=0.2, inertia=(1e-4, 2e-4, 1e-4))
+    b.rotor("rotor", drives="shoulder", ratio=9.0, axis="y", mass=0.2, inertia=(1e-4, 2e-4, 1e-4))
     for side, sign in (("left", 1.0), ("right", -1.0)):
         b.body(
             side, parent="upper", joint=Prismatic("y"), position=(0.4, 0.05 * sign, 0), mass=0.1, inertia=(1e-4,) * 3

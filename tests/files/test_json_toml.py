@@ -132,7 +132,7 @@ def full() -> fb.Builder:
     b.body("a.b", parent="base", mass=9.7976931348623157e49, joint_name="weld")
     b.body("slide", joint=fb.joints.Translation3(), mass=1, limits=([-1, -np.inf, 0], [np.inf, 2, 3]))
     b.frame("world mark", "world", position=(1, 2, third), rotation=place.rotation)
-    b.motor("rotor", drives="flat", ratio=third, parent="base", mass=0.1, inertia=(1e-3, 1e-3, 1e-3))
+    b.rotor("rotor", drives="flat", ratio=third, parent="base", mass=0.1, inertia=(1e-3, 1e-3, 1e-3))
     b.loop(Distance("flat", "slide", (1, 0, 0), (0, third, 0), 1.5), independent={"flat": third})
     b.configuration("up", {"hip": 0.25, "slide": (1.0, third, -0.0)})
     return b.configuration("a b", {})

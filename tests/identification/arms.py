@@ -39,7 +39,7 @@ def geared() -> System:
     b.body("elbow", parent="slide", joint=Revolute("y"), position=(0, 0, 0.2), **_shape(rng))
     b.body("drum", joint=Revolute("z"), position=(0.5, 0, 0), mass=0.4, inertia=(1e-3, 1e-3, 2e-3))
     b.loop(fb.loops.Gear("slide", "drum", 25.0))
-    b.motor("rotor", drives="elbow", ratio=50.0, parent="slide", axis="y", mass=0.2, inertia=(1e-4, 2e-4, 1e-4))
+    b.rotor("rotor", drives="elbow", ratio=50.0, parent="slide", axis="y", mass=0.2, inertia=(1e-4, 2e-4, 1e-4))
     return b.build()
 
 

@@ -80,7 +80,7 @@ def geared() -> Builder:
     b = Builder("geared", gravity=(0.3, -0.2, -9.7))
     shaped(b, "base", 0, joint=Free())
     shaped(b, "upper", 1, parent="base", joint=Revolute("y"), position=(0.1, 0, 0.2))
-    b.motor("upper_rotor", drives="upper", ratio=9.0, parent="base", axis="y", mass=0.3, inertia=(1e-3, 2e-3, 1e-3))
+    b.rotor("upper_rotor", drives="upper", ratio=9.0, parent="base", axis="y", mass=0.3, inertia=(1e-3, 2e-3, 1e-3))
     shaped(b, "lower", 2, parent="upper", joint=Revolute("y"), position=(0, 0, -0.4), armature=0.01)
     shaped(b, "wheel", 3, parent="upper", joint=Revolute((0.6, 0.0, 0.8)), position=(0, 0.05, 0))
     shaped(b, "pinion", 4, parent="wheel", joint=Revolute("x"), position=(0, 0.1, 0))
@@ -104,7 +104,7 @@ def differential() -> Builder:
     for i, side in enumerate(("left", "right")):
         shaped(b, side, 12 + i, joint=Revolute("y"), position=(0, 0.1 * (2 * i - 1), 0.5))
     b.loop(Differential(["left", "right"], ["tilt", "roll"], [[0.5, 0.5], [1.5, -1.5]]), name="bevels")
-    b.motor("motor", drives="left", ratio=6.0, axis="y", inertia=(2e-4, 3e-4, 2e-4), mass=0.2)
+    b.rotor("motor", drives="left", ratio=6.0, axis="y", inertia=(2e-4, 3e-4, 2e-4), mass=0.2)
     shaped(b, "hand", 14, parent="roll", joint=Spherical(), position=(0, 0, 0.2))
     shaped(b, "other", 15, joint=Planar("y"))
     return b

@@ -238,7 +238,7 @@ def test_fewer_declared_than_free() -> None:
     rod(b, "extra", 0.7, parent="coupler", position=(0.8, 0, 0))
     joint = Closure(Revolute("z"), "extra", "rocker", at_predecessor=(0.7, 0, 0), at_successor=(0.5, 0, 0))
     b.loop(joint, name="it")
-    b.motor("rotor", drives="extra", ratio=5.0, axis="z", parent="coupler", mass=0.1, inertia=(1e-4, 1e-4, 1e-4))
+    b.rotor("rotor", drives="extra", ratio=5.0, axis="z", parent="coupler", mass=0.1, inertia=(1e-4, 1e-4, 1e-4))
     robot = b.build()
     assert robot.nv == 2 and "extra" in robot.names.velocities and "rotor" not in robot.names.velocities
 

@@ -19,9 +19,9 @@ def _arm(carried: bool, symmetric: bool = True) -> System:
     shaped(b, "upper", 1, joint=Revolute("y"))
     shaped(b, "lower", 2, parent="upper", joint=Revolute("x"), position=(0, 0, -0.4))
     inertia = ROTOR if symmetric else (1e-4, 2e-4, 1.5e-4)
-    b.motor("motor1", drives="upper", ratio=10.0, axis="y", mass=0.1, inertia=inertia)
+    b.rotor("motor1", drives="upper", ratio=10.0, axis="y", mass=0.1, inertia=inertia)
     home = {"parent": "upper"} if carried else {}
-    b.motor("motor2", drives="lower", ratio=-20.0, axis="y", position=(0.1, 0, 0), mass=0.1, inertia=inertia, **home)
+    b.rotor("motor2", drives="lower", ratio=-20.0, axis="y", position=(0.1, 0, 0), mass=0.1, inertia=inertia, **home)
     return b.build()
 
 

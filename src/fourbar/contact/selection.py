@@ -169,6 +169,12 @@ def as_shape(x: Terrain) -> PlacedShape | None:
     return PlacedShape("", WORLD, GROUND, pose, x.kind, x.size, x.material)
 
 
+def _called(shape: Any) -> str:
+    """A shape in a message, by its kind and, if it has one, its name."""
+    kind = shape.kind.replace("_", " ")
+    return f"{kind} {shape.name!r}" if shape.name else f"unnamed {kind}"
+
+
 def floors(mechanism: Mechanism, cluster_tree: ClusterTree, hulls: Hulls, left: list[str]) -> list[Ground]:
     """The terrain of a model: its planes and height fields, and the solid shapes of the world itself."""
     found: list[Ground] = []
@@ -177,7 +183,7 @@ def floors(mechanism: Mechanism, cluster_tree: ClusterTree, hulls: Hulls, left: 
         if x.role == "collision":
             made = _terrain(x, np.eye(3), np.zeros(3))
             if made is None:
-                left.append(f"{x.kind} {x.name!r} of the world")
+                left.append(f"{_called(x)} of the world")
             else:
                 found.append(Ground(made, x.name or f"{x.kind}{k}", BodyShape(WORLD, k, x), solids.get(k)))
     for body in mechanism.bodies:
@@ -204,9 +210,7 @@ def _terrain(x: Geometry, R: np.ndarray, p: np.ndarray) -> Terrain | None:
     if x.kind != "hfield":
         return None
     if np.abs(rotation - np.eye(3)).max() > 1e-12:
-        raise ModelError(
-            f"height field {x.name!r} is rotated; only height fields along the axes of the world are simulated"
-        )
+        raise ModelError(f"{_called(x)} is rotated; only height fields along the axes of the world are simulated")
     heights = np.array(x.heights) + position[2]
     spacing = tuple(size / (n - 1) for size, n in zip(x.size[:2], heights.shape, strict=True))
     origin = (position[0] - x.size[0] / 2, position[1] - x.size[1] / 2)
@@ -353,10 +357,10 @@ def _every_pair(
         elif met is not None:
             for x in (a, b):
                 if x.link == GROUND and x.kind not in SOLIDS:
-                    deaf[f"{x.kind} {x.name!r}, which is fixed"] = None
+                    deaf[f"{_called(x)}, which is fixed"] = None
                 elif x.kind not in shape_pairs.KNOWN and GROUND not in (a.link, b.link):
                     others = "what moves, but balls and capsules" if x.kind == "cylinder" else "what moves"
-                    deaf[f"{x.kind} {x.name!r} against {others}"] = None
+                    deaf[f"{_called(x)} against {others}"] = None
     left += deaf
     return found
 

@@ -380,6 +380,13 @@ class HeightField(OfMaterial, Terrain):
         object.__setattr__(self, "heights", tuple([tuple(row) for row in rows]))
         self.material  # noqa: B018
 
+    def __repr__(self) -> str:
+        flat = [z for row in self.heights for z in row]
+        return (
+            f"<fourbar HeightField: {len(self.heights)} x {len(self.heights[0])} heights from {min(flat):.6g} to "
+            f"{max(flat):.6g} m, spacing {self.spacing}, origin {self.origin}, friction {self.friction}>"
+        )
+
     @cached_property
     def traced(self) -> TracedDistance:
         """z - height(x, y), and its gradient."""

@@ -75,11 +75,17 @@ class ActuatorForces(DeclaredArgument):
         return (len(model.mechanism.actuators),)
 
 
+@dataclass(frozen=True)
 class Scalar(DeclaredArgument):
-    """One number."""
+    """One number, with a default or without."""
+
+    default: float | None = None
 
     def shape(self, model: Model) -> tuple[int, ...]:
         return ()
+
+    def on(self, model: Model, optional: bool = False) -> Argument:
+        return Argument(self.name, self.shape(model), optional, default=self.default)
 
 
 Q, Q0, Q1 = map(ConfigurationArgument, ("q", "q0", "q1"))
@@ -90,3 +96,4 @@ THETA = Tangent("theta")  # in a chart: q = q0 ⊕ θ
 F_EXT = Wrenches("f_ext")
 U = ActuatorForces("u")
 DT = Scalar("dt")
+DT_OR_1 = Scalar("dt", 1.0)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, TypeVar
 
 from ..errors import MasslessError
+from ..hints import unknown_keyword
 from ..mechanism.mechanism import Mechanism
 from ..once import cached_property, imported
 from .method_table import SUBJECTS
@@ -68,6 +69,10 @@ def unpickle_method(mechanism: Mechanism, name: str, options: tuple[tuple[str, A
     return made.specialise(**dict(options)) if isinstance(made, OptionedMethod) else made
 
 
+class MissingOption(TypeError):
+    """A call of a method without an option that it needs."""
+
+
 class OptionedMethod:
     """A method with options: `robot.pose(q, "hand")`. One compiled function for each choice, kept.
 
@@ -88,7 +93,7 @@ class OptionedMethod:
     @property
     def __signature__(self) -> Any:
         function: Any = imported(f"{__package__}.function")  # when first needed, as above
-        return function.true_signature(self._method.arguments, self._method.optional, self._method.options)
+        return function.true_signature(self._method.defaults, self._method.optional, self._method.options)
 
     def __repr__(self) -> str:
         return f"<fourbar function {self._listed()} -> {', '.join(self._method.results)}>"
@@ -104,7 +109,7 @@ class OptionedMethod:
             missing = next((x.name for x in self._method.options if x.required and x.name not in chosen), None)
             if missing is not None:
                 example = f"{self._name}({self._method.arguments[0]}, {missing}=...)"
-                raise TypeError(f"{self._name} needs {missing!r}, e.g. {example}")
+                raise MissingOption(f"{self._name} needs {missing!r}, e.g. {example}")
             self._made.setdefault(key, self._make(self._model, self._name, chosen))
         return self._made[key]
 
@@ -116,7 +121,7 @@ class OptionedMethod:
             raise TypeError(f"{self._listed()} got too many arguments, or one of them twice: {args}, {options}")
         extra = sorted(set(options) - set(names))
         if extra:
-            raise TypeError(f"{self._name} has no option {extra[0]!r}; it takes {', '.join(names)}")
+            raise unknown_keyword(self._name, extra[0], names)
         return {**placed, **options}
 
     @cached_property
@@ -142,10 +147,22 @@ class OptionedMethod:
     def __reduce__(self) -> tuple[Any, ...]:
         return unpickle_optioned_method, (self._model.mechanism, self._name)
 
+    def _check_keywords(self, named: Iterable[str]) -> None:
+        """Refuse keywords that are neither arguments nor options."""
+        known = [*self._arguments, *self._method.static, *self._method.optional, "out", "threads"]
+        for name in named:
+            if name not in known:
+                raise unknown_keyword(self._name, name, known)
+
     def __call__(self, *args: Any, **named: Any) -> Any:
         n = self._count
         if named:
-            return self._choices.named(args[n:], named)(*args[:n], **named)
+            try:
+                function = self._choices.named(args[n:], named)
+            except MissingOption:
+                self._check_keywords(named)  # one of these may be the option, misspelt
+                raise
+            return function(*args[:n], **named)
         return self._choices.placed(args[n:])(*args[:n])
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..compile.callables import Front
 from ..errors import ArgumentError
+from ..hints import unknown_keyword
 from ..once import once
 from ..tree.parameters import find
 from .derivative_recordings import Jacobian, Jvp, Vjp
@@ -126,8 +127,26 @@ def _by_name(what: str, names: list[str], given: Any, least: int = 0) -> dict[st
 
 def _arguments(recording: Any, args: Any) -> dict[str, Any]:
     """The arguments of the function that a recording differentiates, by name."""
-    required = sum(not a.optional for a in recording.of.arguments)
-    return _by_name(f"{recording.name}, arguments", [a.name for a in recording.of.arguments], args, required)
+    every = recording.of.arguments
+    required = sum(not a.optional and a.default is None for a in every)
+    given = _by_name(f"{recording.name}, arguments", [a.name for a in every], args, required)
+    return {a.name: given.get(a.name, a.default) for a in every if a.name in given or a.default is not None}
+
+
+def _check_options(recording: Any, second: str, options: Mapping[str, Any]) -> None:
+    """Refuse keywords that a derivative does not take, and show how it is called; `second`: its second argument."""
+    known = ("args", second, "parameters", "out", "threads")
+    wrong = next((name for name in options if name not in known), None)
+    if wrong is not None:
+        names = [a.name for a in recording.of.arguments if not a.optional]
+        rates = [f"d{name}" for name in names] if second == "tangents" else [f"w_{x}" for x in recording.of.results]
+        example = f"{recording.name}({_written(names)}, {_written(rates)})"
+        raise TypeError(f"{unknown_keyword(recording.name, wrong, known)} Call it as {example}")
+
+
+def _written(names: Sequence[str]) -> str:
+    """A tuple of names; one name alone."""
+    return f"({', '.join(names)})" if len(names) > 1 else names[0]
 
 
 def _check_tangents(recording: Jvp, moving: Mapping[str, Any]) -> None:
@@ -299,6 +318,7 @@ class Directional(Wrapper):
     def _read(self, args: Any, tangents: Any, parameters: Any, options: dict[str, Any]) -> Any:
         """A call with arguments of any kind."""
         names = self._names
+        _check_options(self.recording, "tangents", options)
         given = _arguments(self.recording, args)
         moving = _by_name(f"{self.recording.name}, tangents", names, tangents)
         rates = _rates(self.recording.name, parameters)
@@ -347,6 +367,7 @@ class Pullback(Wrapper):
     def _read(self, args: Any, cotangent: Any, parameters: Any, options: dict[str, Any]) -> Any:
         """A call with arguments of any kind."""
         of = self.recording.of
+        _check_options(self.recording, "cotangent", options)
         given = _arguments(self.recording, args)
         weights = _by_name(f"{self.recording.name}, cotangent", list(of.results), cotangent)
         for weight, name in zip(self.recording.weights, of.results, strict=True):
@@ -424,7 +445,7 @@ class NamedJacobian(Wrapper):
     def _present(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[str, ...]:
         given = dict(zip((a.name for a in self.recording.arguments), args, strict=False))
         given.update(named)
-        return tuple(a.name for a in self.recording.arguments if given.get(a.name) is not None)
+        return tuple(a.name for a in self.recording.arguments if given.get(a.name, a.default) is not None)
 
 
 WRAPPERS: dict[str, tuple[Any, Any]] = {  # what a user holds, and how its program is written, by kind

@@ -349,28 +349,35 @@ class PlainFunction:
 
 def _representation(self: Any) -> str:
     state = self.held[0]
-    given = ", ".join(f"{a.name}=None" if a.optional else a.name for a in state.arguments)
+    given = ", ".join(a.written for a in state.arguments)
     return f"<fourbar function {state.name}({given}) -> {', '.join(state.results)}>"
 
 
-def true_signature(arguments: Sequence[str], optional: Sequence[str], options: Sequence[Option] = ()) -> Signature:
-    """The signature of a function: arrays, options, arrays that may be left out, `out` and `threads`.
+def true_signature(
+    arguments: Mapping[str, float | None], optional: Sequence[str], options: Sequence[Option] = ()
+) -> Signature:
+    """The signature of a function: arrays, by name with their defaults; options; arrays that may be left out; more.
 
     Where there are options, arrays that may be left out go by name.
     """
     from inspect import Parameter, Signature  # which computing does not need
 
     kind = Parameter.POSITIONAL_OR_KEYWORD
-    needed = [Parameter(name, kind) for name in arguments]
+    needed = [Parameter(name, kind, default=Parameter.empty if x is None else x) for name, x in arguments.items()]
     chosen = [Parameter(x.name, kind, default=Parameter.empty if x.required else x.default) for x in options]
     left_out = [Parameter(x, Parameter.KEYWORD_ONLY if options else kind, default=None) for x in optional]
     extra = [Parameter(x, Parameter.KEYWORD_ONLY, default=None) for x in _EXTRA]
     return Signature([*needed, *chosen, *left_out, *extra])
 
 
+def signature_of(arguments: Sequence[Argument]) -> Signature:
+    """The signature of a function without options."""
+    required = {a.name: a.default for a in arguments if not a.optional}
+    return true_signature(required, [a.name for a in arguments if a.optional])
+
+
 def _signature(self: Any) -> Signature:
-    given = self.held[0].arguments
-    return true_signature([a.name for a in given if not a.optional], [a.name for a in given if a.optional])
+    return signature_of(self.held[0].arguments)
 
 
 def _name(self: Any, attribute: str) -> str:

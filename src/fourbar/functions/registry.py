@@ -83,6 +83,11 @@ class Method(NamedTuple):
         return tuple(x.name for x in self.inputs)
 
     @property
+    def defaults(self) -> dict[str, float | None]:
+        """The same with their defaults, None where there is none."""
+        return {x.name: getattr(x, "default", None) for x in self.inputs}
+
+    @property
     def optional(self) -> tuple[str, ...]:
         """The names of those that may be left out."""
         return tuple(x.name for x in self.extra)

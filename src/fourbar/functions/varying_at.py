@@ -19,7 +19,7 @@ from ..expr import Program
 from ..expr.separate import KNOWN, separate
 from ..once import Turn, cached_property, imported
 from .attributes import OptionedMethod
-from .function import Variant, backend, make, true_signature
+from .function import Variant, backend, make, signature_of
 from .method_table import SUBJECTS
 from .model import Model
 from .recording import BLOCK, Recording
@@ -180,7 +180,7 @@ class FunctionAt:
     @property
     def __signature__(self) -> Any:
         given = self._recording.arguments
-        return true_signature([a.name for a in given if not a.optional], [a.name for a in given if a.optional])
+        return signature_of(given)
 
     def _derivative(self, kind: str) -> Any:
         derivatives: Any = imported(f"{__package__}.derivatives")  # when first needed

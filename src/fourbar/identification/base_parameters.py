@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, ModelError
+from ..hints import hinted
 from ..linalg import least_squares
 from ..mechanism.inertial_parameters import INERTIAL, RIGID, read_columns
 from ..mechanism.validate import read_rng
@@ -224,6 +225,7 @@ def random_triangle(
     return triangle.R
 
 
+@hinted
 def base_parameters(robot: System, columns: Any = RIGID, rng: np.random.Generator | int | None = 0) -> BaseParameters:
     """Find the base parameters of a robot.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import is_lazy, to_count
 from ..errors import ArgumentError, IdentificationError, unknown
+from ..hints import hinted
 from ..system.system import System
 from . import result as status
 from .base_parameters import BaseParameters, mean_length, random_triangle, read_kinds, regroup
@@ -31,6 +32,7 @@ _CONSISTENT: dict[str, Callable[[LeastSquares, EstimatedCoordinates], np.ndarray
 }
 
 
+@hinted
 def identify(
     robot: System,
     data: Any,

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..arrays import to_count
 from ..errors import ArgumentError, FourbarError
+from ..hints import hinted
 from ..linalg import condition
 from ..mechanism.validate import read_rng
 from ..representation import counted, html_table
@@ -150,6 +151,7 @@ class _Search:
         return float(number) if np.isfinite(number) else np.inf
 
 
+@hinted
 def exciting_trajectory(
     robot: System,
     *,

@@ -99,7 +99,7 @@ def _coupling(builder: MechanismBuilder, entry: Table) -> None:
 
 def _motor(builder: MechanismBuilder, entry: Table) -> None:
     """{name, parent, drives, ratio, axis, position, rpy, mass, com, inertia}: a rotor as a body."""
-    builder.motor(
+    builder.rotor(
         entry.word("name"), drives=entry.word("drives"), ratio=entry.number("ratio"), parent=entry.word("parent"),
         axis=_axis(entry), mass=entry.number("mass"), com=entry.numbers("com", (3,), _ZERO),
         inertia=entry.numbers("inertia", (3, 6)), **_pose(entry),

@@ -6,7 +6,6 @@ no such table.
 
 from __future__ import annotations
 
-import difflib
 import math
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +13,7 @@ from dataclasses import fields
 from typing import Any
 
 from ..errors import ModelError
+from ..hints import hint
 from ..spatial.transform import Transform
 from .axis import Axis, Direction, unit_axis
 from .base import Joint
@@ -77,9 +77,7 @@ def table(what: str, value: Any, known: Sequence[str], needed: Sequence[str] = (
 def not_known(kind: str, name: object, known: Iterable[str]) -> str:
     """The message for an unknown word, with the nearest known ones."""
     listed = list(known)
-    near = difflib.get_close_matches(str(name), listed, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(listed)}"
-    return f"unknown {kind} {shown(name)}; {hint}"
+    return f"unknown {kind} {shown(name)}; {hint(name, listed) or 'expected one of ' + ', '.join(listed)}"
 
 
 def shown(value: Any) -> str:

@@ -34,7 +34,7 @@ class ActuatorBuilder:
 
         The actuator's length is Σ gear · coordinate, its velocity Σ gear · velocity of the joints, and its force
         (g₀ + g₁ length + g₂ velocity) u + b₀ + b₁ length + b₂ velocity, with u its entry of the control of
-        `System.control_force`. `position_servo`, `velocity_servo` and `damper` are laws of this form.
+        `System.control_force`. `motor`, `position_servo`, `velocity_servo` and `damper` are laws of this form.
 
         Parameters
         ----------
@@ -74,7 +74,65 @@ class ActuatorBuilder:
         made = actuators.make(name, drives, gear, axes, control_range, force_range, kind, parameters)
         return self._add_actuator(made)
 
-    def position_servo(self, name: str, *, drives: Any, kp: float, kd: float = 0.0, **options: Any) -> Self:
+    def motor(
+        self,
+        name: str,
+        *,
+        drives: Any,
+        gear: Any = 1.0,
+        axes: str = "child",
+        control_range: Any = None,
+        force_range: Any = None,
+    ) -> Self:
+        """Add an actuator whose control is its force: what it pulls with is u.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        drives : str, mapping or list of Drive
+            What it moves, as in `actuator`.
+        gear : number or one for each velocity of the joint, default 1.0
+            Velocity of the actuator per velocity of the joint, and force on the joint per force of the actuator.
+        axes : {"child", "parent"}, default "child"
+            "parent": the gear of a ball or free joint stays in the parent's axes.
+        control_range : pair of numbers, optional
+            Ends within which the control (N, or N m where the length is an angle) is held.
+        force_range : pair of numbers, optional
+            Ends within which the force of the actuator (N, or N m where the length is an angle) is held.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        See Also
+        --------
+        rotor : The inertia of a geared motor: a body, and the gear that ties it to a joint.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("arm")
+        >>> _ = b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0))
+        >>> robot = b.motor("motor", drives="rod", gear=9.0, force_range=(-2.0, 2.0)).build()
+        >>> robot.control_force([0.0], [0.0], [0.5])
+        array([4.5])
+        """
+        return self._add_actuator(actuators.make(name, drives, gear, axes, control_range, force_range))
+
+    def position_servo(
+        self,
+        name: str,
+        *,
+        drives: Any,
+        kp: float,
+        kd: float = 0.0,
+        gear: Any = 1.0,
+        axes: str = "child",
+        control_range: Any = None,
+        force_range: Any = None,
+    ) -> Self:
         """Add an actuator whose control is a position: it pulls with kp (u - length) - kd velocity.
 
         Parameters
@@ -87,8 +145,14 @@ class ActuatorBuilder:
             Force per length: N m/rad of a joint that turns, N/m of one that slides, with gear 1.
         kd : float
             Force per velocity: N m s/rad or N s/m.
-        **options
-            gear, axes, control_range (in rad or m, times gear) and force_range, as in `actuator`.
+        gear : number or one for each velocity of the joint, default 1.0
+            Velocity of the actuator per velocity of the joint, and force on the joint per force of the actuator.
+        axes : {"child", "parent"}, default "child"
+            "parent": the gear of a ball or free joint stays in the parent's axes.
+        control_range : pair of numbers, optional
+            Ends within which the control (rad or m, times gear) is held.
+        force_range : pair of numbers, optional
+            Ends within which the force of the actuator (N, or N m where the length is an angle) is held.
 
         Returns
         -------
@@ -104,9 +168,20 @@ class ActuatorBuilder:
         >>> robot.control_force([0.1], [0.0], [0.2])
         array([2.])
         """
-        return self.actuator(name, drives=drives, kind="affine", parameters=actuators.servo(kp, kd), **options)
+        limits = (control_range, force_range)
+        return self._affine(name, drives, gear, axes, limits, actuators.servo(kp, kd))
 
-    def velocity_servo(self, name: str, *, drives: Any, kv: float, **options: Any) -> Self:
+    def velocity_servo(
+        self,
+        name: str,
+        *,
+        drives: Any,
+        kv: float,
+        gear: Any = 1.0,
+        axes: str = "child",
+        control_range: Any = None,
+        force_range: Any = None,
+    ) -> Self:
         """Add an actuator whose control is a velocity: it pulls with kv (u - velocity).
 
         Parameters
@@ -117,8 +192,14 @@ class ActuatorBuilder:
             What it moves, as in `actuator`.
         kv : float
             Force per velocity: N m s/rad of a joint that turns, N s/m of one that slides, with gear 1.
-        **options
-            gear, axes, control_range (in rad/s or m/s, times gear) and force_range, as in `actuator`.
+        gear : number or one for each velocity of the joint, default 1.0
+            Velocity of the actuator per velocity of the joint, and force on the joint per force of the actuator.
+        axes : {"child", "parent"}, default "child"
+            "parent": the gear of a ball or free joint stays in the parent's axes.
+        control_range : pair of numbers, optional
+            Ends within which the control (rad/s or m/s, times gear) is held.
+        force_range : pair of numbers, optional
+            Ends within which the force of the actuator (N, or N m where the length is an angle) is held.
 
         Returns
         -------
@@ -134,9 +215,20 @@ class ActuatorBuilder:
         >>> robot.control_force([0.0], [0.5], [1.0])
         array([1.])
         """
-        return self.actuator(name, drives=drives, kind="affine", parameters=actuators.velocity_servo(kv), **options)
+        limits = (control_range, force_range)
+        return self._affine(name, drives, gear, axes, limits, actuators.velocity_servo(kv))
 
-    def damper(self, name: str, *, drives: Any, kv: float, **options: Any) -> Self:
+    def damper(
+        self,
+        name: str,
+        *,
+        drives: Any,
+        kv: float,
+        gear: Any = 1.0,
+        axes: str = "child",
+        control_range: Any = (0.0, np.inf),
+        force_range: Any = None,
+    ) -> Self:
         """Add an actuator that brakes as much as its control says: it pulls with -kv u velocity.
 
         Parameters
@@ -147,8 +239,14 @@ class ActuatorBuilder:
             What it moves, as in `actuator`.
         kv : float
             Force per velocity and control: N m s/rad or N s/m, with gear 1.
-        **options
-            gear, axes, control_range and force_range, as in `actuator`. A control below zero would push.
+        gear : number or one for each velocity of the joint, default 1.0
+            Velocity of the actuator per velocity of the joint, and force on the joint per force of the actuator.
+        axes : {"child", "parent"}, default "child"
+            "parent": the gear of a ball or free joint stays in the parent's axes.
+        control_range : pair of numbers, default (0, inf)
+            Ends within which the control is held; one below zero would push.
+        force_range : pair of numbers, optional
+            Ends within which the force of the actuator (N, or N m where the length is an angle) is held.
 
         Returns
         -------
@@ -164,8 +262,12 @@ class ActuatorBuilder:
         >>> robot.control_force([0.0], [0.5], [1.0])
         array([-1.])
         """
-        given = {"control_range": (0.0, np.inf), **options}
-        return self.actuator(name, drives=drives, kind="affine", parameters=actuators.controlled_damper(kv), **given)
+        limits = (control_range, force_range)
+        return self._affine(name, drives, gear, axes, limits, actuators.controlled_damper(kv))
+
+    def _affine(self, name: str, drives: Any, gear: Any, axes: str, limits: tuple[Any, Any], law: Any) -> Self:
+        """Add an actuator with the parameters of an affine law; `limits` are those of its control and its force."""
+        return self._add_actuator(actuators.make(name, drives, gear, axes, *limits, "affine", law))
 
     def _add_actuator(self, actuator: Actuator) -> Self:
         if actuator.name in self._actuators:

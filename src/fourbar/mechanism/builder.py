@@ -9,6 +9,7 @@ import numpy as np
 
 from ..constraints.loop import Loop
 from ..errors import ModelError
+from ..hints import Hinted
 from ..joints.base import Joint
 from ..joints.fixed import Fixed
 from ..joints.one_axis import Revolute
@@ -43,7 +44,7 @@ def _read_joint(what: str, joint: Any) -> Joint:
     return Fixed() if joint is None else joint
 
 
-class MechanismBuilder(ActuatorBuilder, ContactBuilder):
+class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
     """Collects bodies, joints, frames, loops, actuators and what may touch, by name.
 
     Parameters
@@ -53,6 +54,8 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder):
     gravity : array_like, shape (3,), default (0, 0, -9.81)
         Acceleration of gravity (m/s²), in world axes.
     """
+
+    _scope = "Builder"
 
     def __init__(self, name: str = "robot", gravity: Any = (0.0, 0.0, -9.81)) -> None:
         super().__init__()
@@ -334,7 +337,7 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder):
         self._configurations[name] = Configuration(name, read)
         return self
 
-    def motor(
+    def rotor(
         self,
         name: str,
         *,
@@ -381,12 +384,16 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder):
         Builder
             The builder itself, so that calls can be chained.
 
+        See Also
+        --------
+        motor : An actuator, which has no inertia of its own.
+
         Examples
         --------
         >>> import fourbar as fb
         >>> b = fb.Builder("geared")
         >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
-        >>> robot = b.motor("rotor", drives="arm", ratio=9.0, axis="y", mass=0.1, inertia=(1e-4, 1e-4, 1e-4)).build()
+        >>> robot = b.rotor("rotor", drives="arm", ratio=9.0, axis="y", mass=0.1, inertia=(1e-4, 1e-4, 1e-4)).build()
         >>> robot.mass_matrix([0.0]).round(4)
         array([[0.1081]])
         """

@@ -4,6 +4,9 @@ The numbers of the paper's robots are from ROAM-Lab-ND/generalized_rbda (MIT lic
 of the links of JVRC-1 by way of it from jvrc_description; `data/README.md` says which. The others are fourbar's own.
 """
 
+from types import ModuleType
+
+from ..lazy import lazy
 from .cassie import cassie_leg
 from .chains import gt_chain, pbt_chain
 from .crank_rocker import crank_rocker
@@ -29,3 +32,7 @@ __all__ = [
     "gt_chain", "jvrc1", "mini_cheetah", "mit_humanoid", "parallelogram", "pbt_chain", "planar_leg_linkage", "six_bar",
     "slider_crank", "stewart_platform", "tello", "tello_with_arms",
 ]  # fmt: skip
+
+for _name in [name for name, x in globals().items() if isinstance(x, ModuleType)]:
+    del globals()[_name]  # fb.robots.cassie is no robot: the error that says so names cassie_leg
+lazy(__name__, {})

@@ -15,6 +15,7 @@ from ..errors import ArgumentError, CoordinateError, unknown
 from ..functions.nan_reasons import wrong_coordinates
 from ..functions.rollout import FEWEST, GIVEN, NONE
 from ..functions.step_end import OBSERVED
+from ..hints import Hinted
 from ..system.system import System
 from .given_numbers import nominal, read_numbers, read_values
 from .in_place_worlds import InPlaceWorlds
@@ -30,7 +31,7 @@ _STATE = 5  # arrays that carry a world from step to step
 _ARRAYS = ("q", "v", "impulse", "residual", "_count", "gap", "force", "friction")
 
 
-class Batch:
+class Batch(Hinted):
     """n worlds: q (n, nq), v (n, nv), and of the last step gap (n, contacts) and force (n, contacts, 3).
 
     residual (n) is the largest of the last call of `step`. A world whose new state is not finite is `diverged` (n): it

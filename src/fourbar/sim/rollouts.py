@@ -12,6 +12,7 @@ from ..arrays import is_lazy
 from ..chunks.apply import Result
 from ..errors import ArgumentError
 from ..functions.step_end import OBSERVED
+from ..hints import hinted
 from ..representation import counted
 from ..system.system import System
 from ..viewer.recorded_motion import RecordedMotion
@@ -92,6 +93,7 @@ class Rollouts(Recorded, Plotted):
         return RecordedMotion.of(self.robot, self.t, np.moveaxis(self.q, -2, 0))
 
 
+@hinted
 def rollout(
     robot: System,
     q: Any,

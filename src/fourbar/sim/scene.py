@@ -17,7 +17,7 @@ from ..contact.contact_points import compiled_points
 from ..contact.laws import Law, Rigid
 from ..contact.step_rollout import Taken, contact_rollout
 from ..contact.terrain import Terrain
-from ..errors import ArgumentError, CoordinateError, unknown, warn
+from ..errors import ArgumentError, CoordinateError, OneWarning, unknown, warn
 from ..functions.followed import FollowedTree
 from ..functions.nan_reasons import wrong_coordinates
 from ..io.mesh_hulls import hull_of
@@ -144,12 +144,11 @@ class Scene(Staged, SceneRepresentation):
         more = {"rounds": int(iterations), "soft": acting.is_soft, "kept": self.kept.conditions}
         self.spec = Spec(found.candidates, joints, float(bounce_above), float(tolerance), **more)
         self.grounds = Grounds(found.terrain_names, found.terrains, self.spec)  # whose numbers may differ
-        if unkept_by_law := acting.unkept(found.candidates):
-            warn(f"Scene: {unkept_by_law}", SimulationWarning)
-        warn_of_selection(found, unkept)
-        if terrains and contacts is None and not (found.candidates or found.left):
-            warn(f"Scene: {self.robot.name!r} has no shapes that touch the terrain, and moves through it; say what "
-                 "touches with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
+        with OneWarning("Scene", SimulationWarning):
+            warn_of_selection(found, unkept, acting.unkept(found.candidates))
+            if terrains and contacts is None and not (found.candidates or found.left):
+                warn(f"Scene: {self.robot.name!r} has no shapes that touch the terrain, and moves through it; say what "
+                     "touches with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
         self._closes = bool(self.kept.conditions or self.robot.mechanism.loops)
         self._named: dict[Any, NamedNumbers] = {}  # what names of numbers mean, by these names
         self._stepped: Any = None  # the configuration after the last step

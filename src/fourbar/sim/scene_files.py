@@ -7,12 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from ..contact.terrain import Terrain
+from ..errors import OneWarning
+from ..hints import hinted
 from ..io.formats import FORMATS
 from ..joints.base import Joint
-from ..system.load import load
+from ..system.load import FileWarning, load
+from .applied_forces import SimulationWarning
 from .scene import Scene
 
 
+class SceneWarning(SimulationWarning, FileWarning):
+    """Parts of a file were not understood, and shapes or limits of its model do not act."""
+
+
+@hinted
 def load_scene(
     path: str | Path,
     *terrains: Terrain,
@@ -60,7 +68,8 @@ def load_scene(
     FileWarning
         If parts of the file were not understood.
     SimulationWarning
-        If shapes or limits of the model do not act.
+        If shapes or limits of the model do not act. Several warnings are one that lists them, and is of both classes
+        where they differ.
 
     See Also
     --------
@@ -79,5 +88,6 @@ def load_scene(
     """
     known = {name for x in FORMATS.values() for name in x.options}
     reading = {name: options.pop(name) for name in known & set(options)}
-    robot = load(path, format=format, strict=strict, waive=waive, floating=floating, folders=folders, **reading)
-    return Scene(robot, *terrains, **options)
+    with OneWarning(str(path), SceneWarning):
+        robot = load(path, format=format, strict=strict, waive=waive, floating=floating, folders=folders, **reading)
+        return Scene(robot, *terrains, **options)

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..contact.candidates import Spec
+from ..hints import Hinted
 from ..representation import counted, html_table
 from ..viewer.recorded_motion import still
 from ..viewer.standalone_page import notebook
 
 
-class SceneRepresentation:
+class SceneRepresentation(Hinted):
     """Short in a session; in a notebook the robot on its ground, and what may touch."""
 
+    _scope = "Scene"
     robot: Any
     spec: Spec
     terrains: Any

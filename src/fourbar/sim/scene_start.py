@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -75,10 +76,13 @@ def read_points(mesh_points: Any) -> int:
     return count
 
 
-def warn_of_selection(found: ContactSelection, unkept: Sequence[str]) -> None:
-    """Warn of shapes and limits of the model that are left out or approximated."""
+def warn_of_selection(found: ContactSelection, unkept: Sequence[str], unkept_by_law: str) -> None:
+    """Warn of shapes and limits of the model that are left out or approximated, and of numbers that the law ignores."""
+    if unkept_by_law:
+        warn(f"Scene: {unkept_by_law}", SimulationWarning)
     if found.left:
-        warn(f"Scene: these shapes are not simulated and touch nothing: {_listed(found.left, '; ')}. Replace them "
+        left = [x if n == 1 else f"{x} ({n} of them)" for x, n in Counter(found.left).items()]
+        warn(f"Scene: these shapes are not simulated and touch nothing: {_listed(left, '; ')}. Replace them "
              "by simple shapes with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
     if found.skipped:
         warn(f"Scene: more than {ENOUGH} points may touch; {len(found.candidates)} are simulated, of {ENOUGH} at most, "

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..arrays import refuse_lazy
 from ..errors import ArgumentError
+from ..hints import hinted
 from ..system.system import System
 from .applied_forces import warn_of_contacts, warn_of_limits
 from .read_arguments import check_progress, check_times, read_counts
@@ -32,6 +33,7 @@ def _staged(scene: Staged, q: Any, v: Any, torque: Any, passive: bool, **options
     return scene.simulate(q, v, **options)
 
 
+@hinted
 def simulate(
     robot: System | Staged,
     q: Any,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from ..mechanism.mechanism import Mechanism
 from ..mechanism.validate import read_rng
 from ..once import cached_property
 from ..tree.assembly import cluster_named, cluster_neutral, cluster_random
+from .names import ByName
 
 
 class Configured:
@@ -56,7 +56,7 @@ class Configured:
             parts = [cluster_named(cluster_tree, cluster, given) for cluster in cluster_tree.clusters]
             found[named.name] = np.concatenate(parts or [np.zeros(0)])
             found[named.name].setflags(write=False)
-        return MappingProxyType(found)
+        return ByName("configuration", found)
 
     def random(self, rng: np.random.Generator | int | None = None, n: int | None = None) -> np.ndarray:
         """Random configurations within the limits of the joints.

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ArgumentError, MasslessError, ModelError, warn
+from ..hints import hinted
 from ..io.files import read_file, read_options, read_text
 from ..io.report import WRITTEN, Finding, ParseError, Place, Reading, Report, summary, unused_waivers
 from ..io.source import Options
@@ -22,6 +23,7 @@ class FileWarning(UserWarning):
     """A file has parts that were not understood; the robot's `report` lists them."""
 
 
+@hinted
 def load(
     path: str | Path,
     *,
@@ -86,6 +88,7 @@ def load(
         return _built(*read_file(path, format, options), options, str(path))
 
 
+@hinted
 def loads(
     text: str | bytes,
     *,

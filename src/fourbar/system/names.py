@@ -2,9 +2,34 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, TypeVar
 
+from ..errors import unknown
 from ..representation import html_table, shortened
+
+T = TypeVar("T")
+
+
+class ByName(Mapping[str, T]):
+    """Things of one kind by name, read-only; an unknown name raises an error with the nearest known ones."""
+
+    def __init__(self, kind: str, items: Mapping[str, T]) -> None:
+        self._kind, self._items = kind, dict(items)
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._items:
+            raise unknown(self._kind, name, self._items)
+        return self._items[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
 
 
 class Names(NamedTuple):

@@ -3184,7 +3184,7 @@ class JacobianOfIntegrate(Derivative, Protocol):
         self,
         q: ArrayLike,
         v: ArrayLike,
-        dt: ArrayLike,
+        dt: ArrayLike = 1.0,
         *,
         parameters: Names | None = None,
         out: Any = None,
@@ -3197,7 +3197,7 @@ class Integrate(Function, Protocol):
         self,
         q: ArrayLike,
         v: ArrayLike,
-        dt: ArrayLike,
+        dt: ArrayLike = 1.0,
         *,
         out: Array | None = None,
         threads: int | None = None,
@@ -3210,8 +3210,8 @@ class Integrate(Function, Protocol):
             Configuration, with its loops closed.
         v : array_like, shape (..., nv)
             Velocity (rad/s, m/s).
-        dt : array_like, shape (...)
-            Time (s).
+        dt : array_like, shape (...), default 1.0
+            Time (s); without it v is the step itself, q ⊕ v.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -7772,8 +7772,8 @@ class RobotMethods:
             Configuration, with its loops closed.
         v : array_like, shape (..., nv)
             Velocity (rad/s, m/s).
-        dt : array_like, shape (...)
-            Time (s).
+        dt : array_like, shape (...), default 1.0
+            Time (s); without it v is the step itself, q ⊕ v.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional

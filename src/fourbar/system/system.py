@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArgumentError, warn
 from ..functions.attributes import OptionedMethod, with_methods
 from ..functions.model import Model
+from ..hints import Hinted
 from ..mechanism.builder import MechanismBuilder as MechanismBuilder
 from ..mechanism.inertial_parameters import parameter_names
 from ..mechanism.mechanism import Mechanism
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @with_methods
-class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped, Reaching, Plotting):
+class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped, Reaching, Plotting, Hinted):
     """A robot: frozen, thread-safe, hashable by content, picklable.
 
     Made by `Builder.build`, `load`, `loads`, or from another robot (`lock`, `attach`, `with_parameters`, ...). Its
@@ -73,6 +74,7 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
     (2, 2)
     """
 
+    _scope = "robot"
     mechanism: Mechanism
 
     def __init__(self, mechanism: Mechanism, report: Report | None = None) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
+from ..hints import hinted
 from .c_casadi import casadi_symbols
 from .c_code import HELPERS, SCALARS, CWriter, parameter_names
 from .exported_functions import Exported, check_single, explained, identifier, read, vectors
@@ -21,6 +22,7 @@ from .exported_functions import Exported, check_single, explained, identifier, r
 _TOLERANCE = {"double": 1e-12, "float": 1e-4}
 
 
+@hinted
 def export_c(
     folder: str | Path, functions: Sequence[Any], *, name: str = "robot", scalar: str = "double", casadi: bool = False
 ) -> list[Path]:

@@ -248,7 +248,7 @@ class JaxFunction:
         self.__signature__ = signature(recording.arguments)
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{a.name}=None" if a.optional else a.name for a in self._recording.arguments)
+        given = ", ".join(a.written for a in self._recording.arguments)
         return f"<fourbar JAX function {self.__name__}({given}) -> {', '.join(self._recording.results)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:

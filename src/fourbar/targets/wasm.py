@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from ..hints import hinted
 from .exported_functions import Exported, explained, identifier, read, vectors
 from .wasm_code import Module
 
 _TOLERANCE = 1e-12
 
 
+@hinted
 def export_wasm(folder: str | Path, functions: Sequence[Any], *, name: str = "robot") -> list[Path]:
     """Write functions of robots as a WebAssembly module, and as a JavaScript module around it.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 from inspect import Parameter, Signature
 from typing import Any
@@ -13,6 +12,7 @@ from ..functions.attributes import OptionedMethod
 from ..functions.derivative_recordings import DerivativeRecording
 from ..functions.method_table import SUBJECTS
 from ..functions.recording import MethodRecording, Recording
+from ..hints import MissingAttribute
 
 
 class UnfitLibrary(ImportError):
@@ -41,7 +41,8 @@ def recording_of(of: Any, module: str, library: str, ways: str) -> Recording:
 def signature(arguments: Iterable[Argument]) -> Signature:
     """What a function takes, for help, for editors, and for libraries that name arguments in messages."""
     kind = Parameter.POSITIONAL_OR_KEYWORD
-    every = (Parameter(a.name, kind, default=None if a.optional else Parameter.empty) for a in arguments)
+    empty = Parameter.empty
+    every = (Parameter(a.name, kind, default=a.default if "=" in a.written else empty) for a in arguments)
     return Signature(list(every))
 
 
@@ -91,9 +92,7 @@ class Functions:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(self._robot, name):
-            near = difflib.get_close_matches(name, SUBJECTS, n=2)
-            hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-            raise AttributeError(f"{self._robot!r} has no function {name!r}{hint}")
+            raise MissingAttribute(repr(self._robot), name, lambda: SUBJECTS, "robot")
         return self.__dict__.setdefault(name, self._make(getattr(self._robot, name)))
 
     def __reduce__(self) -> tuple[Any, ...]:

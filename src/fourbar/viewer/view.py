@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
+from ..hints import hinted
 from .motion_page import MotionPage
 from .recorded_motion import RecordedMotion, apart, coloured, still, warn_of_missing
 from .robot_page import RobotPage
@@ -156,6 +157,7 @@ def recording_of(what: Any, q: Any = None) -> RecordedMotion:
     )
 
 
+@hinted
 def view(
     what: Any,
     q: Any = None,

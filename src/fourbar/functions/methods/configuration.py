@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arguments import DT, Q0, Q1, THETA, A, Q, V
+from ..arguments import DT_OR_1, Q0, Q1, THETA, A, Q, V
 from ..context import Context
 from ..registry import Outputs, flat, method, vector
 
@@ -17,7 +17,7 @@ _NOT_CLOSED = "the loops could not be closed after the step: it is too long, or 
 _TOO_FAR = "the step leads to no configuration: q, v or dt are too large"
 
 
-@method(Q, V, DT, results="q", nan=_TOO_FAR, nan_of_loops=_NOT_CLOSED)
+@method(Q, V, DT_OR_1, results="q", nan=_TOO_FAR, nan_of_loops=_NOT_CLOSED)
 def integrate(c: Context) -> Outputs:
     """Configuration after moving with constant velocity for a time.
 
@@ -27,8 +27,8 @@ def integrate(c: Context) -> Outputs:
         Configuration, with its loops closed.
     v : array_like, shape (..., nv)
         Velocity (rad/s, m/s).
-    dt : array_like, shape (...)
-        Time (s).
+    dt : array_like, shape (...), default 1.0
+        Time (s); without it v is the step itself, q ⊕ v.
     out : ndarray, optional
         Array that receives the result.
     threads : int, optional

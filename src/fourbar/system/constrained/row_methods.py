@@ -7,7 +7,7 @@ from typing import Any
 from ...algorithms import rnea
 from ...algorithms.constrained.dynamics import Still
 from ...algorithms.constrained.rows import dense_rows, evaluate_rows
-from ...functions.arguments import DT, A, Q, V
+from ...functions.arguments import DT_OR_1, A, Q, V
 from ...functions.context import Context
 from ...functions.methods.configuration import integrate
 from ...functions.registry import Outputs, flat, method
@@ -83,7 +83,7 @@ def residual(c: Context) -> Outputs:
     return [("phi", (len(found),), found)]
 
 
-@method(Q, V, DT, results="q", into=METHODS)
+@method(Q, V, DT_OR_1, results="q", into=METHODS)
 def moved(c: Context) -> Outputs:
     """The robot's own `integrate` (..., nq), where NaN needs no words: a trial that leads nowhere."""
     return integrate(c)

@@ -103,6 +103,7 @@ def test_count_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_method_can_be_shown(method: str, capsys: pytest.CaptureFixture[str]) -> None:
     robot, tip = ("mini_cheetah", "FL_foot_contact") if method == "osim" else ("double_pendulum", "tip")
     options = {"frame": ["--frame", tip], "frames": ["--frames", tip], "prescribed": ["--prescribed", "elbow"]}
+    options["cluster"] = ["--cluster", robots.double_pendulum().clusters[0].bodies[0]]
     given = [word for name in METHODS[method].static for word in options.get(name, [])]
     assert main(["show", robot, method, *given]) == 0
     assert capsys.readouterr().out.startswith(f"program {method} ")

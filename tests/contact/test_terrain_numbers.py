@@ -38,7 +38,8 @@ SHAPES = {
     "rim": [Shape("brick", "cylinder", (0.08, 0.1))],
     "egg": [Shape("brick", "ellipsoid", (0.1, 0.07, 0.05), friction=0.3)],
 }
-START = [0.02, 0.01, 0.15, 1.0, 0.02, -0.03, 0.01]
+TURN = np.array([1.0, 0.02, -0.03, 0.01])
+START = [0.02, 0.01, 0.15, *(TURN / np.linalg.norm(TURN))]
 RNG = np.random.default_rng(2)
 HEIGHTS = 0.06 * RNG.normal(size=(N, 5, 4))
 FIELD = {"spacing": (0.12, 0.15), "origin": (-0.25, -0.2)}

@@ -415,7 +415,7 @@ def test_what_is_refused() -> None:
         to_jax.function(robot.forward_dynamics.vjp)
     with pytest.raises(fb.ArgumentError, match="not a function of a robot"):
         to_jax.function(np.sin)
-    with pytest.raises(AttributeError, match="no function 'dance'"):
+    with pytest.raises(AttributeError, match="no attribute 'dance'"):
         to_jax.functions(robot).dance  # noqa: B018
     with pytest.raises(AttributeError, match="did you mean 'pose'"):
         to_jax.functions(robot).poose  # noqa: B018

@@ -223,7 +223,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         "p.wasm", "p.js", "p_test.js", "package.json",
     ]  # fmt: skip
     assert (tmp_path / "p.wasm").read_bytes()[:8] == b"\0asm" + struct.pack("<i", 1)
-    for wrong, message in (("pose", "needs 'frame'"), ("pose:hand=1", "no option 'hand'"), ("fly", "fly")):
+    for wrong, message in (("pose", "needs 'frame'"), ("pose:hand=1", "no argument 'hand'"), ("fly", "fly")):
         assert main(["export-wasm", "double_pendulum", "--functions", wrong, "-o", str(tmp_path)]) == 2
         assert message in capsys.readouterr().err
 

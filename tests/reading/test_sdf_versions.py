@@ -180,3 +180,14 @@ def test_a_limit_that_is_no_number_can_be_waived(tag: str, word: str) -> None:
     (c,) = (c for c in fb.loads(text, waive=["axis/limit"]).mechanism.joints if c.name == "j")
     found = {"lower": -c.lower[0], "upper": c.upper[0], "effort": c.max_force[0], "velocity": c.max_velocity[0]}
     assert found == {"lower": 1.0, "upper": 1.0, "effort": 5.0, "velocity": 2.0} | {tag: float("inf")}
+
+
+@pytest.mark.parametrize("version", ["1.4", "1.6", "1.7"])
+def test_names_of_flattened_models_hold_colons_before_version_8(version: str) -> None:
+    body = link("arm::a") + link("arm::hand::b") + joint("arm::j", "revolute", "arm::a", "arm::hand::b")
+    robot = fb.loads(sdf(body, version))
+    assert robot.names.bodies[-1] == "arm::hand::b" and robot.names.velocities[-1] == "arm::j"
+    with pytest.raises(fb.ParseError, match="no link, joint, frame or model 'arm::hand'"):
+        fb.loads(sdf(body.replace("<child>arm::hand::b", "<child>arm::hand"), version))
+    with pytest.raises(fb.ParseError, match="'arm::a' is reserved"):
+        fb.loads(sdf(body, "1.8"))

@@ -93,6 +93,18 @@ def test_what_is_left_out_is_said(shape: str, said: str) -> None:
     assert said in found.message
 
 
+def test_a_macro_that_was_left_over_is_named_and_waived() -> None:
+    text = (
+        f'<robot name="r" xmlns:xacro="x"><link name="a">{MATTER}</link>\n<xacro:v1_hardware_interface hw="1"/></robot>'
+    )
+    with pytest.raises(
+        fb.ParseError, match=r":2: .*<xacro:v1_hardware_interface>.*waive=\['xacro:v1_hardware_interface'\]"
+    ):
+        fb.loads(text)
+    robot = fb.loads(text, waive=["xacro:v1_hardware_interface"])
+    assert robot.names.bodies == ("a",) and "waived" in str(robot.report.notes)
+
+
 @pytest.mark.parametrize("text", ["$(optenv IMU_XYZ 0.19 0 0.149)", "${x} ${y}", "${x} ${y} ${z}"])
 def test_expressions_are_named(text: str) -> None:
     with pytest.raises(fb.ParseError, match="is an expression; expand the file with xacro first"):

@@ -24,6 +24,20 @@ def refused(text: str | bytes) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<a>\n<b></c></b></a>", r":2: .*mismatched tag: </c> inside <b>, which opens at line 2.*no <c> is open"),
+        ("<a>\n<b>\n</a>", r":3: .*</a> inside <b>, which opens at line 2.*close <b> before"),
+        ("<mujoco>\n</mujoco>\n</worldbody>\n", r":3: .*</worldbody> closes nothing, for <mujoco> was closed before"),
+        ("<sdf></sdf></sdf>", r":1: .*</sdf> closes nothing"),
+        ("</sdf>", r":1: .*</sdf> closes nothing"),
+    ],
+)
+def test_closing_tags_that_close_nothing_are_named(text: str, message: str) -> None:
+    assert re.search(message, refused(text), re.DOTALL)
+
+
 def test_elements_have_lines_and_paths() -> None:
     root = read("<robot name='r'>\n  <link name='arm'>\n    <inertial/></link></robot>")
     inertial = root.all("link")[0].required("inertial")
@@ -86,7 +100,7 @@ def test_missing_things_are_named() -> None:
         ("hello", "a.xml:1: this is not XML"),
         ("<a>", "a.xml:1: the file ends inside <a>, which opens at line 1"),
         ("<a>\n<b>\n", "a.xml:3: the file ends inside <b>, which opens at line 2"),
-        ("<a>\n<b></a>", "a.xml:2: not well-formed XML: mismatched tag inside <b>"),
+        ("<a>\n<b></a>", "a.xml:2: not well-formed XML: mismatched tag: </a> inside <b>"),
         ("<a x='1' x='2'/>", "a.xml:1: not well-formed XML: duplicate attribute"),
         ("<a/><b/>", "a.xml:1: not well-formed XML: junk after document element"),
         ("<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>", "a.xml:1: a DOCTYPE"),

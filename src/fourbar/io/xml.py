@@ -22,6 +22,7 @@ _OPENING = re.compile(rb"<!--|<!\[CDATA\[")
 _XML = re.compile(rb"<\?xml\s[^<>]{0,200}\?>")
 _MISPLACED = expat.errors.codes[expat.errors.XML_ERROR_MISPLACED_XML_PI]
 _DECLARATION = (_MISPLACED, expat.errors.codes[expat.errors.XML_ERROR_XML_DECL])
+_CLOSING = re.compile(rb"</([^\s<>/]{1,60})\s*>")
 _TO_THE_TOP = 'write <?xml version="1.0"?> before comments and whitespace, or leave it out'
 _UTF_32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
 
@@ -203,7 +204,24 @@ def _explained(error: expat.ExpatError, builder: _TreeBuilder, source: Source) -
         return "<?xml ...?> is not the first thing in the file", _TO_THE_TOP
     if not source.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         return "this is not XML: it does not begin with <", ""
+    at = builder.parser.ErrorByteIndex
+    closing = _CLOSING.match(source.data, max(source.data.rfind(b"<", 0, at + 1), 0))
+    if closing and at <= closing.start() + 2:
+        return _explain_closing(closing[1].decode("utf-8", "replace"), what, opened, inside, builder)
     return f"not well-formed XML: {what}{inside}", ""
+
+
+def _explain_closing(
+    tag: str, what: str, opened: Element | None, inside: str, builder: _TreeBuilder
+) -> tuple[str, str]:
+    """A closing tag that closes nothing, or not the element that is open; `inside`: where it is, in words."""
+    if opened is None:
+        root = f", for <{builder.root.tag}> was closed before" if builder.root else ""
+        return f"not well-formed XML: </{tag}> closes nothing{root}", "remove it, or open what it closes"
+    message = f"not well-formed XML: {what}: </{tag}>{inside}"
+    if any(element.tag == tag for element in builder.open):
+        return message, f"close <{opened.tag}> before"
+    return message, f"remove </{tag}>, or write </{opened.tag}>: no <{tag}> is open"
 
 
 def root_tag(data: bytes) -> str:

@@ -13,6 +13,8 @@ from ..element import Element
 KINDS = ("link", "joint", "frame", "model")
 _ALSO = {"joint": "drake:joint"}  # prefixed tags of other programs
 _MODEL = "__model__"
+_DELIMITER = 8  # the version 1.n from which on :: is kept for scopes; before, names of flattened models contain it
+MOST_PARTS = 50  # of such a name
 
 
 @dataclass(eq=False)
@@ -51,18 +53,24 @@ class Scope:
     def find(self, name: str, by: Element) -> list[NamedFrame]:
         """The path to a name: the models on it, and the thing itself; empty for the scope's own frame."""
         way: list[NamedFrame] = []
-        scope = self
-        steps = name.split("::")
-        for n, step in enumerate(steps):
-            last = n + 1 == len(steps)
-            if last and step == _MODEL:
-                return way
-            item = scope.items.get(step)
-            if item is None or not (last or item.kind == "model"):
+        scope, rest = self, name
+        while rest is not None and rest != _MODEL:
+            item, rest = scope._first(rest)
+            if item is None or not (rest is None or item.kind == "model"):
                 by.fail(str(unknown("link, joint, frame or model", name[:200], self.known())))
             way.append(item)
-            scope = scope.inner.get(step, scope)
+            scope = scope.inner.get(item.name, scope)
         return way
+
+    def _first(self, name: str) -> tuple[NamedFrame | None, str | None]:
+        """The thing with the longest name that a name begins with, and the rest of the name, None if that is all."""
+        cut = len(name)
+        longest = max(map(len, self.items), default=0)
+        while cut > 0:
+            if cut <= longest and name[:cut] in self.items:
+                return self.items[name[:cut]], name[cut + 2 :] if cut < len(name) else None
+            cut = name.rfind("::", 0, min(cut, longest + 2))
+        return None, None
 
     def known(self) -> list[str]:
         """All names that can be used in this scope."""
@@ -91,9 +99,17 @@ def collect(element: Element) -> list[Scope]:
     return found
 
 
+def _version(element: Element) -> int:
+    """The n of version 1.n of the file that an element is in; that of the including file for what is included."""
+    while element.parent is not None:
+        element = element.parent
+    return int(element.attributes.get("version", "1.12").split(".")[1])
+
+
 def _named(element: Element, kind: str, scope: Scope) -> NamedFrame:
     name = element.require("name")
-    if name == "world" or (name.startswith("__") and name.endswith("__")) or "::" in name:
+    scoped = "::" in name and (_version(element) >= _DELIMITER or name.count("::") > MOST_PARTS)
+    if name == "world" or (name.startswith("__") and name.endswith("__")) or scoped:
         element.fail(f"{name[:200]!r} is reserved and cannot be the name of a {kind}", "choose another name")
     old = scope.items.get(name)
     if old is not None:

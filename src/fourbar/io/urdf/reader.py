@@ -119,7 +119,12 @@ def _read_robot(root: Element, source: Source, options: Options) -> MechanismBui
 def _check_xacro(root: Element) -> None:
     for child in root.children:
         if child.tag.startswith("xacro:"):
-            child.fail(f"<{child.tag}> belongs to xacro", "expand the file first: xacro model.xacro > model.urdf")
+            root.mark(child.tag)
+            child.mark("*")
+            message = f"<{child.tag}> belongs to xacro, which left it unexpanded or was not run"
+            fix = "expand the file: xacro model.xacro > model.urdf; remove what is left over if nothing is missing"
+            root.reading.doubt(child.place, message, fix, child.key)
+    root.reading.check()
 
 
 def _report_gazebo(root: Element) -> None:

@@ -1,4 +1,4 @@
-"""Transforms, twists, wrenches, inertias and subspaces against their 6 x 6 matrices (THEORY §1-2)."""
+"""Transforms, twists, wrenches, inertias and subspaces against their 6 x 6 matrices (docs/notation.md)."""
 
 import numpy as np
 import pytest

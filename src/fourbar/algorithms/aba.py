@@ -1,4 +1,4 @@
-"""Forward dynamics, a = FD(q, v, τ): the articulated-body algorithm (ABA; Kim Table 3; C-ABA, Chignoli §VI) in O(n)."""
+"""Forward dynamics, a = FD(q, v, τ): the articulated-body algorithm (ABA; Kim Table 3; C-ABA, Chignoli §VII), O(n)."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ Written once for every algorithm that frees joints. Of a link alone (Featherston
 
     U = IA S,   D = Sᵀ U,   u = τ - Sᵀ pA,   Ia = IA - U D⁻¹ Uᵀ,   pa = pA + Ia c + U D⁻¹ u,   a = D⁻¹ (u - Uᵀ A').
 
-Of links tied by loops (C-ABA, Chignoli §VI), in the frame of their carrier: with 𝖲_j the motion of every link for a
+Of links tied by loops (C-ABA, Chignoli §VII), in the frame of their carrier: with 𝖲_j the motion of every link for a
 unit of the independent velocity j, and all links' inertias and biases IA, pA,
 
     D = 𝖲ᵀ IA 𝖲,   W = Σ Xᵀ IA 𝖲,   Ia = Σ Xᵀ IA X - W D⁻¹ Wᵀ,   pa = Σ Xᵀ (pA + IA c) + W D⁻¹ u,   a = D⁻¹ (u - Wᵀ A).

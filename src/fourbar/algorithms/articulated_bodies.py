@@ -1,4 +1,4 @@
-"""Articulated inertias and bias forces of bodies (Î, B̂ of Kim Table 3; 𝖨ᴬ, 𝗉ᴬ of Chignoli §VI) as results.
+"""Articulated inertias and bias forces of bodies (Î, B̂ of Kim Table 3; 𝖨ᴬ, 𝗉ᴬ of Chignoli §VII) as results.
 
 A body of a cluster with loops has the block of 𝖨ᴬ that belongs to it: itself and what hangs on it outside the cluster.
 """

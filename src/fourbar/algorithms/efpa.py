@@ -1,4 +1,4 @@
-"""The inverse operational-space inertia Ω = J M⁻¹ Jᵀ of many frames (EFPA and C-EFPA, Chignoli §VIII; Kim).
+"""The inverse operational-space inertia Ω = J M⁻¹ Jᵀ of many frames (EFPA and C-EFPA, Chignoli §VIII).
 
 A unit force somewhere reaches a frame through the link that carries both. With the propagator P of a link (A = P A_λ
 for the acceleration A_λ of what carries it, when nothing else acts) and Ω_b = P Ω_λ Pᵀ + S D⁻¹ Sᵀ of each link on the

@@ -1,4 +1,4 @@
-"""Regressors: what each parameter of each body contributes to forces, momenta and energies (Zhang; THEORY §2).
+"""Regressors: what each parameter of each body contributes to forces, momenta and energies (Zhang).
 
 A body's wrench is linear in its ten parameters: F = Σ φ_c F_c. With every F_c carried to the frame of the root body,
 its part in the force of joint i, which carries the body, is S_iᵀ F_c: ten dot products for each pair of a body and a

@@ -40,7 +40,7 @@ class Loop(Restriction):
     Notes
     -----
     Only the residual φ is written. Its Jacobian K, the rates k, and the maps G and g from independent to all velocities
-    and accelerations come from differentiating its trace (Chignoli §IV).
+    and accelerations come from differentiating its trace (Chignoli §II-B).
     """
 
     holonomic: ClassVar[bool] = True

@@ -1,7 +1,7 @@
 """Independent coordinates of a cluster of links: the coordinates, velocities and accelerations of all joints from them.
 
 For links connected by loops φ(q) = 0, with the rows K of ∂φ/∂q split into independent and dependent columns,
-G = [1; -K_d⁻¹ K_i] and g = [0; K_d⁻¹ k] (Chignoli §IV-B). K and k = -K̇ q̇ are derivatives of the trace of φ. Where
+G = [1; -K_d⁻¹ K_i] and g = [0; K_d⁻¹ k] (Chignoli §II-B). K and k = -K̇ q̇ are derivatives of the trace of φ. Where
 the dependent coordinates follow one after the other (gears, polynomials, functions) they are explicit and need not be
 stored.
 """

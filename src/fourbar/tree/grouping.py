@@ -1,7 +1,7 @@
 """The links that loops connect, as clusters. Integers only: links are numbered parents first, -1 is the ground.
 
 The links between a loop and their nearest common ancestor form a cluster; loops that share links share a cluster. As a
-whole a cluster has one parent link, so that clusters form a tree (Chignoli §III).
+whole a cluster has one parent link, so that clusters form a tree (Chignoli §IV).
 """
 
 from __future__ import annotations

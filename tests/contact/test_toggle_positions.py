@@ -273,3 +273,24 @@ def test_parallel_robots_pass_too(name: str) -> None:
     assert coarse.converged.all() and fine.converged.all()
     assert np.abs(2.0 * fine.q - coarse.q - exact.q).max() < np.abs(coarse.q - exact.q).max()
     assert np.abs(fine.q - exact.q).max() < 0.7 * np.abs(coarse.q - exact.q).max()
+
+
+def five_bar() -> tuple[fb.System, np.ndarray]:
+    """A five-bar whose cranks drive it through a toggle position, and its start."""
+    b = fb.Builder("five_bar", gravity=(0, -9.81, 0))
+    for side, x in (("L", -0.1), ("R", 0.1)):
+        more: dict[str, Any] = {"joint": Revolute("z"), "inertia": (1e-4, 2e-3, 2e-3)}
+        b.body(f"{side}1", position=(x, 0, 0), mass=0.5, com=(0.1, 0, 0), damping=0.02, **more)
+        b.body(f"{side}2", parent=f"{side}1", position=(0.2, 0, 0), mass=0.3, com=(0.15, 0, 0), **more)
+    pin = Closure(Revolute("z"), "L2", "R2", at_predecessor=(0.3, 0, 0), at_successor=(0.3, 0, 0))
+    robot = b.loop(pin, name="tip", independent=["L1", "R1"]).build()
+    return robot, robot.assemble([2.2, -1.0, 0.9, 1.0], keep=["L1", "R1"])
+
+
+def test_a_motion_that_diverges_at_a_toggle_position_names_the_loop() -> None:
+    robot, q = five_bar()
+    with pytest.warns(fb.SimulationWarning, match=r"diverged.*shorter step.*toggle position of loop 'tip'"):
+        run = fb.Scene(robot).simulate(q, duration=0.2, dt=2e-3, control=(3.0, -3.0))
+    assert run.diverged
+    with pytest.warns(fb.SimulationWarning, match=r"diverged.*shorter step.*toggle position of loop 'tip'"):
+        fb.simulate(robot, np.tile(q, (2, 1)), duration=0.3, dt=1e-2, torque=lambda t, q, v: np.array([3e2, -3e2]))

@@ -183,3 +183,14 @@ def test_what_is_refused() -> None:
     jax.config.update("jax_enable_x64", False)
     with pytest.raises(fb.ArgumentError, match="jax_enable_x64"):
         roll(robot, q, v, dt=DT, steps=3)
+
+
+def test_constant_controls() -> None:
+    """One row (nv) or (nu) stands for all, as in `fourbar.rollout`, and derivatives go through it."""
+    robot, q, v, tau = case("double_pendulum")
+    same(to_jax.rollout(robot, q, v, tau[0, 0], dt=DT, steps=7), fb.rollout(robot, q, v, tau[0, 0], dt=DT, steps=7))
+    lift = servo()
+    same(to_jax.rollout(lift, [0.0], u=[0.3], dt=DT, steps=7), fb.rollout(lift, [0.0], u=[0.3], dt=DT, steps=7))
+    last = jax.jacfwd(lambda x: to_jax.rollout(robot, q[0], v[0], x, dt=DT, steps=7).q[-1])(tau[0, 0])
+    rows = jax.jacfwd(lambda x: to_jax.rollout(robot, q[0], v[0], x, dt=DT).q[-1])(np.tile(tau[0, 0], (7, 1)))
+    assert np.allclose(last, np.asarray(rows).sum(axis=1), rtol=1e-12, atol=1e-15)

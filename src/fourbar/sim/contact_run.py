@@ -21,7 +21,7 @@ from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import SimulationWarning
 from .charted_run import ChartedRepeats, ChartedRun, repeated_steps
 from .charts import read_answer
-from .not_finite import NotFinite
+from .not_finite import NotFinite, loop_hint
 from .read_arguments import check_progress
 from .record_room import check_room
 from .results import Recorded
@@ -265,8 +265,9 @@ class RunningContacts:
         since = self._stuck_since()
         made, late = (x.reshape(self.motion.batch) * self.dt for x in (self.motion.now.made, state["late"]))
         gains = " or smaller gains" if self._is_driven else ""
+        advice = f"try a shorter step than dt = {self.dt:g} s{gains}{loop_hint(self.scene.robot)}"
         warn_of(name, run.diverged, made, "diverged and stopped at the last finite state",
-                self.not_finite.reason() or f"try a shorter step than dt = {self.dt:g} s{gains}")  # fmt: skip
+                self.not_finite.reason() or advice)  # fmt: skip
         tolerance = f"{self.scene.spec.tolerance:g} m/s"
         worst = float(np.max(state["worst"], initial=0.0))
         warn_of(name, late >= 0.0, late, f"had contacts that were not solved to the tolerance of {tolerance}",

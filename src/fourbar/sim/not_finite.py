@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..functions.followed import is_solved
+from ..system.system import System
+
 
 class NotFinite:
     """The first of the user's forces or controls that was not finite at a finite state."""
@@ -35,3 +38,13 @@ class NotFinite:
         if self._first is None:
             return None
         return f"{self._first[1]} was NaN or infinite at t = {self._first[0]:.6g} s, where q and v were finite"
+
+
+def loop_hint(robot: System) -> str:
+    """A sentence on loops, which a motion that diverged may have led to a toggle position; empty if there are none."""
+    clusters = robot.model.cluster_tree.clusters
+    names = [repr(name) for x in clusters if is_solved(x.embedding) for name in x.loops]
+    if not names:
+        return ""
+    which = f"loop {names[0]}" if len(names) == 1 else f"a loop ({', '.join(names[:4])}{', ...' * (len(names) > 4)})"
+    return f". Near a toggle position of {which} velocities change quickly, and steps must be short"

@@ -21,7 +21,7 @@ from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import Acting, SimulationWarning, with_passive
 from .charts import Charts, chart_rate
 from .folds import Folds
-from .not_finite import NotFinite
+from .not_finite import NotFinite, loop_hint
 from .results import Recorded, check_shapes, load_arrays, loaded_observations
 from .run_plots import Plotted
 from .runge_kutta_step import Followed, ForceLaw, Traced
@@ -418,21 +418,21 @@ class PythonRun:
 
     def warn_of_divergence(self) -> None:
         """Warn when the motion diverged, and in how many samples."""
-        warn_of_divergence(self._lost_at, self._dt, self._not_finite)
+        warn_of_divergence(self._follower.charts.robot, self._lost_at, self._dt, self._not_finite)
 
     def warn_of_folds(self, caller: str) -> None:
         """Warn where a loop came to a position in which its motion is not determined well."""
         warn_of_folds(caller, self._follower.charts.robot, np.array(getattr(self._follower, "stuck_at", np.inf)))
 
 
-def warn_of_divergence(lost_at: np.ndarray, dt: float, not_finite: NotFinite) -> None:
+def warn_of_divergence(robot: System, lost_at: np.ndarray, dt: float, not_finite: NotFinite) -> None:
     """Warn when samples (...) diverged, where the time is finite, how many did, and why if that is known."""
     lost = np.isfinite(lost_at)
     if lost.any():
         which = f"{lost.sum()} of {lost.size} samples diverged, the first" if lost.ndim else "the motion diverged"
         advice = (
             f"Try a shorter step than dt = {dt:g} s, and look for gains, stiffnesses or torques that are too large "
-            "for it"
+            f"for it{loop_hint(robot)}"
         )
         warn(f"simulate: {which} at t = {lost_at.min():.6g} s. {not_finite.reason() or advice}", SimulationWarning)
 

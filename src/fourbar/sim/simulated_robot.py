@@ -120,7 +120,8 @@ class CompiledRun:
 
     def warn_of_divergence(self) -> None:
         """Warn when the motion diverged, and in how many samples."""
-        warn_of_divergence(self.stepper.lost_at(), self.stepper.dt, self.controls.not_finite)
+        stepper = self.stepper
+        warn_of_divergence(stepper.robot, stepper.lost_at(), stepper.dt, self.controls.not_finite)
 
     def warn_of_folds(self, caller: str) -> None:
         """Warn where loops came to a position in which their motion is not determined well."""

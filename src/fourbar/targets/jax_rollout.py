@@ -90,10 +90,10 @@ def rollout(
     v : array_like, shape (..., nv), optional
         Velocities at the start (rad/s, m/s); zero if None.
     control : array_like or callable, optional
-        Joint forces, shape (..., rows, nv), a row for each period; or a JAX function ``control(t, q, v)`` of arrays
-        that is asked at the start of each period, such as a policy.
+        Joint forces, shape (..., rows, nv), a row for each period, or (nv,) if they are constant; or a JAX function
+        ``control(t, q, v)`` of arrays that is asked at the start of each period, such as a policy.
     u : array_like or callable, optional
-        Controls of the actuators, shape (..., rows, nu), in the same way.
+        Controls of the actuators, shape (..., rows, nu) or (nu,), in the same way.
     dt : float
         Length of a step (s).
     steps : int, optional
@@ -241,6 +241,8 @@ class _Rolling:
                     f"rollout: {name}: fb.traced(...) is compiled into the steps of fourbar.rollout; here give a "
                     f"function {name}(t, q, v) of JAX arrays itself, which JAX compiles"
                 )
+        constant = [name for name in sizes if not callable(x := given[name]) and np.shape(x) == (sizes[name],)]
+        given |= {name: jax.numpy.tile(jax.numpy.asarray(given[name]), (rows, 1)) for name in constant}
         cores = {"q": (robot.nq,), "v": (robot.nv,)}
         cores |= {name: core for name in sizes if (core := control_core(name, given[name], rows, sizes[name]))}
         arguments = [Argument(name, core) for name, core in cores.items()]

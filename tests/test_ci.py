@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,8 @@ def test_an_installation_that_fails_fails(tmp_path: Path) -> None:
     line = '[ "$1" = update ] || { echo "E: Unable to locate package"; exit 100; }'
     code, said = run(tmp_path, id="echo 0", apt_get=line)
     assert code == 100 and "Unable to locate" in said
+
+
+def test_the_source_distribution_holds_the_script() -> None:
+    project = tomllib.loads((SCRIPT.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    assert SCRIPT.parent.name in project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]

@@ -51,8 +51,25 @@ def unknown(kind: str, name: object, known: Iterable[str], scope: str = "") -> U
 
 
 def extra(name: str) -> str:
-    """The command that installs an optional part, as in the README."""
+    """The command that installs the packages of an optional part: by their names if fourbar is installed, so that users
+    of a wheel need no folder of sources.
+    """
+    from importlib import metadata  # which computing does not need
+
+    try:
+        requirements = metadata.requires("fourbar") or []
+    except metadata.PackageNotFoundError:
+        requirements = []
+    split = (requirement.partition(";") for requirement in requirements)
+    packages = [package.strip() for package, _, marker in split if f"extra=='{name}'" in _plain(marker)]
+    if packages:
+        return "pip install " + " ".join(f'"{package}"' for package in packages)
     return f'pip install ".[{name}]" in the folder of fourbar'
+
+
+def _plain(marker: str) -> str:
+    """The marker of a requirement with one kind of quotes and no spaces."""
+    return marker.replace('"', "'").replace(" ", "")
 
 
 def needed(module: str, extra_name: str, what: str = "") -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -51,3 +53,16 @@ def test_parameters_of_regressors_are_distinguished_from_numbers(given: str, mea
 
 def test_extras_are_installed_as_the_readme_says() -> None:
     assert 'pip install ".[bench]"' in extra("bench")
+
+
+def test_hints_name_packages_where_fourbar_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    information = tmp_path / "fourbar-9.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text(
+        "Metadata-Version: 2.4\nName: fourbar\nVersion: 9\nRequires-Dist: numpy>=2.1\nProvides-Extra: plot\n"
+        "Requires-Dist: matplotlib>=3.9; extra == 'plot'\nRequires-Dist: tqdm>=4.60; extra == \"plot\"\n"
+        "Requires-Dist: sphinx; extra == 'plots'\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert extra("plot") == 'pip install "matplotlib>=3.9" "tqdm>=4.60"'
+    assert extra("view") == 'pip install ".[view]" in the folder of fourbar'

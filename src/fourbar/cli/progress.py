@@ -8,8 +8,6 @@ from typing import cast
 
 from ..errors import extra
 
-PLOT_EXTRA = extra("plot")
-
 
 def progress(steps: Iterable[int]) -> Iterable[int]:
     """The same steps, with a progress display on stderr."""
@@ -21,7 +19,7 @@ def progress(steps: Iterable[int]) -> Iterable[int]:
 
 
 def _plain(steps: Sequence[int]) -> Iterator[int]:
-    print(f"simulating (for a progress bar: {PLOT_EXTRA}) ", end="", file=sys.stderr, flush=True)
+    print(f"simulating (for a progress bar: {extra('plot')}) ", end="", file=sys.stderr, flush=True)
     tenth = max(1, len(steps) // 10)
     for i in steps:
         yield i

@@ -27,14 +27,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, AssemblyError, FourbarError, SingularError
+from ..errors import ArgumentError, AssemblyError, FourbarError, SingularError, extra
 from ..robots.crank_rocker import closed_form as of_crank_rocker
 from ..robots.pendulum import closed_form as of_double_pendulum
 from ..sim import SimulationWarning, Trajectory, simulate
 from ..sim.applied_forces import beyond_limits
 from ..system.system import System
 from . import contact_simulation, limits_simulation, table
-from .progress import PLOT_EXTRA, progress
+from .progress import progress
 from .shared_arguments import (
     DEFAULT_ROBOT,
     add_robot,
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
         draw(robot, found, args.output)
         print(f"\npicture: {args.output}")
     elif not args.no_picture:
-        print(f"\n{args.output} was not written: that needs matplotlib, {PLOT_EXTRA}", file=sys.stderr)
+        print(f"\n{args.output} was not written: that needs matplotlib, {extra('plot')}", file=sys.stderr)
         return 1
     return 0
 

@@ -10,7 +10,6 @@ from ..errors import FourbarError, extra
 from .least_squares import LeastSquares
 from .parameter_coordinates import EstimatedCoordinates
 
-EXTRA = extra("identify")
 _MARGIN = 1e-6  # relative to the reference: every pseudo-inertia stays positive definite by this margin
 
 
@@ -20,7 +19,8 @@ def _packages() -> tuple[Any, Any]:
         from scipy import sparse
     except ImportError as error:
         raise FourbarError(
-            f"consistent='sdp' needs the packages clarabel and scipy: {EXTRA}; consistent='interior-point' needs none"
+            f"consistent='sdp' needs the packages clarabel and scipy: {extra('identify')}; "
+            "consistent='interior-point' needs none"
         ) from error
     return clarabel, sparse
 

@@ -122,7 +122,9 @@ def _check_xacro(root: Element) -> None:
             root.mark(child.tag)
             child.mark("*")
             message = f"<{child.tag}> belongs to xacro, which left it unexpanded or was not run"
-            fix = "expand the file: xacro model.xacro > model.urdf; remove what is left over if nothing is missing"
+            fix = (
+                "expand the file first: xacro model.xacro > model.urdf; remove what is left over if nothing is missing"
+            )
             root.reading.doubt(child.place, message, fix, child.key)
     root.reading.check()
 

@@ -181,15 +181,15 @@ def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         if isinstance(error, ArgumentError):
             raise
-        advice = _advice(value)
+        advice = tracing_advice(value)
         why = str(error).partition("\n")[0] if advice else error  # libraries that trace say more than helps here
         raise ArgumentError(
             f"{function}: {argument.name} cannot be read as an array of numbers: {why}{advice}"
         ) from None
 
 
-def _advice(value: Any) -> str:
-    """Advice on a value that another library traces."""
+def tracing_advice(value: Any) -> str:
+    """Advice on a value that another library traces; none for other values."""
     library = type(value).__module__.partition(".")[0].removesuffix("lib")  # jax or jaxlib
     if library == "casadi":
         return " (use fourbar.casadi.function, which makes a CasADi function of a robot's function)"

@@ -23,7 +23,7 @@ from fourbar.targets.exported_functions import identifier, read, vectors
 from .support import chain
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
-FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"]
 OTHERS = [(x, y) for x in COMPILERS for y in ("double", "float")][1:]
 BUILDS = [*((x, "double") for x in COMPILERS[:1]), *(pytest.param(*x, marks=pytest.mark.slow) for x in OTHERS)]
 LARGE = ("tello", "cheetah", "chain")
@@ -50,6 +50,16 @@ def called(library: ctypes.CDLL, name: str, inputs: list[np.ndarray], shape: tup
     pointers = [np.ascontiguousarray(x, float) for x in (*inputs, result)]
     getattr(library, name)(*(ctypes.c_void_p(x.ctypes.data) for x in pointers))
     return pointers[-1]
+
+
+@needs_compiler
+def test_float_exports_convert_nothing_by_themselves(tmp_path: Path) -> None:
+    """Also conditions that one block stores and another reads, as in the Jacobian of a loop with pivots."""
+    robot = fb.robots.five_bar()
+    jacobian = robot.inverse_dynamics.jacobian
+    fb.export_c(tmp_path, [robot.forward_dynamics, jacobian], name="linkage", scalar="float")
+    assert re.search(r"= \(real\)t\d+;", (tmp_path / "linkage.c").read_text())
+    build(COMPILERS[0], "-O0", "-Wdouble-promotion", "-c", tmp_path / "linkage.c", "-o", tmp_path / "linkage.o")
 
 
 def robots() -> dict[str, fb.System]:

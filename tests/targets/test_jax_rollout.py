@@ -194,3 +194,18 @@ def test_constant_controls() -> None:
     last = jax.jacfwd(lambda x: to_jax.rollout(robot, q[0], v[0], x, dt=DT, steps=7).q[-1])(tau[0, 0])
     rows = jax.jacfwd(lambda x: to_jax.rollout(robot, q[0], v[0], x, dt=DT).q[-1])(np.tile(tau[0, 0], (7, 1)))
     assert np.allclose(last, np.asarray(rows).sum(axis=1), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("argument", ["q", "control", "target"])
+def test_what_jax_traces_is_refused_by_naming_the_function_to_use(argument: str) -> None:
+    robot, still = fb.robots.double_pendulum(), np.zeros(2)
+
+    def run(x: Any) -> Any:
+        if argument == "target":
+            return robot.inverse_kinematics({"tip": jax.numpy.append(x, 0.0)}).q
+        given = {"q": still, "v": still, "control": None, argument: x}
+        return fb.rollout(robot, given["q"], given["v"], control=given["control"], dt=1e-3, steps=5).q
+
+    with pytest.raises(fb.ArgumentError, match=r"cannot be read as .*fourbar\.jax\.rollout instead") as caught:
+        jax.jit(run)(jax.numpy.zeros(2))
+    assert "Tracer" not in str(caught.value)

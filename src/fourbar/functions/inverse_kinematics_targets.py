@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import refuse_lazy
+from ..arrays import refuse_lazy, tracing_advice
 from ..errors import ArgumentError
 from .options import read_frame
 
@@ -76,6 +76,8 @@ def _numbers(what: str, x: Any, shapes: tuple[tuple[int, ...], ...], expected: s
     try:
         array = np.asarray(x, float)
     except (TypeError, ValueError, OverflowError):
+        if advice := tracing_advice(x):
+            raise ArgumentError(f"inverse_kinematics: {what} cannot be read as an array of numbers{advice}") from None
         array = np.zeros(())
     if not any(array.shape[array.ndim - len(s) :] == s for s in shapes):
         raise ArgumentError(f"inverse_kinematics: {what} must be {expected}, finite numbers; got {_shown(x)}")

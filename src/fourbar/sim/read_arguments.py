@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Argument, batch_shape, to_array, to_count
+from ..arrays import Argument, batch_shape, to_array, to_count, tracing_advice
 from ..errors import ArgumentError, warn
 from ..functions.angles import stored_joints
 from ..functions.nan_reasons import without_wrong_coordinates
@@ -172,6 +172,8 @@ def read_control(robot: System, control: Any, rows: int, name: str = "control") 
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, ArgumentError):
             raise
+        if advice := tracing_advice(control):
+            raise ArgumentError(f"{name} cannot be read as an array of numbers{advice}") from None
         array = np.array(np.nan)
     size = robot.nu if name == "u" else robot.nv
     check_control(name, control, array.shape, rows, size)

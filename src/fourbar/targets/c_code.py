@@ -60,6 +60,11 @@ class CWriter:
     def _operand(self, x: Any) -> str:
         return f"t{x}" if x.__class__ is int else self.number(x)
 
+    def _stored(self, block: Block, x: Any) -> str:
+        """A value as a number: conditions are of type int, which does not become float by itself."""
+        is_condition = x.__class__ is int and block.code[x][0] in _CONDITIONS
+        return f"(real){self._operand(x)}" if is_condition else self._operand(x)
+
     def _line(self, k: int, instruction: Instruction, place: Callable[[int, int], str]) -> str:
         op, *operands = instruction
         if op == "load":
@@ -77,7 +82,7 @@ class CWriter:
 
         needed = needed_instructions(block)
         kept = [self._line(k, instruction, place) for k, instruction in enumerate(block.code) if k in needed]
-        kept += [f"    {place(s.port, s.offset)} = {self._operand(s.value)};" for s in block.stores]
+        kept += [f"    {place(s.port, s.offset)} = {self._stored(block, s.value)};" for s in block.stores]
         if block.table and not any(block.code[k][0] == "table" for k in needed):
             kept.insert(0, "    (void)table;")
         given = "real *w" + ("" if fixed else ", const int *at") + (", const real *table" if block.table else "")

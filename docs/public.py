@@ -247,7 +247,8 @@ def _sections() -> Iterator[Section]:
     states = [entry for kind in (fb.Trajectory, fb.Rollouts) for entry in (kind_of(kind), *members(kind))]
     yield Section("Simulation", (function(fb.simulate), function(fb.rollout), function(fb.traced), *states))
     terrains = (kind_of(fb.Plane), kind_of(fb.HeightField), kind_of(fb.SignedDistance))
-    yield Section("Contacts", (kind_of(fb.Scene), *terrains, *_classes("contact.", _named(contact, SHOWN_ALONE))))
+    run = (kind_of(fb.ContactRun), *members(fb.ContactRun))
+    yield Section("Contacts", (kind_of(fb.Scene), *run, *terrains, *_classes("contact.", _named(contact, SHOWN_ALONE))))
     yield Section("Viewing", (function(fb.view), kind_of(fb.View), *members(fb.View)))
     seen = tuple(function(getattr(observe, name), "observe.") for name in observe.__all__)
     yield Section("Observations: `fourbar.observe`", seen, observe)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .io import Finding, ParseError, Report
     from .mechanism.actuators import Actuator, Drive
     from .sim import (
+        ContactRun,
         Rollouts,
         Scene,
         SimulationWarning,
@@ -53,13 +54,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Actuator", "ArgumentError", "AssemblyError", "Builder", "Drive", "FileWarning", "Finding", "FourbarError",
-    "HeightField", "Identification", "IdentificationError", "InverseKinematics", "Limits", "ModelError", "ParseError",
-    "Plane", "Report", "Rollouts", "Scene", "SignedDistance", "SimulationWarning", "SingularError", "System", "Target",
-    "Trajectory", "UnknownNameError", "View", "acos", "asin", "atan2", "base_parameters", "constraints", "contact",
-    "convert", "cos", "exciting_trajectory", "exp", "export_c", "export_wasm", "identify", "joints", "load",
-    "load_scene", "loads", "loops", "maximum", "minimum", "observe", "robots", "rollout", "select", "simulate", "sin",
-    "spatial", "sqrt", "tan", "tanh", "traced", "view",
+    "Actuator", "ArgumentError", "AssemblyError", "Builder", "ContactRun", "Drive", "FileWarning", "Finding",
+    "FourbarError", "HeightField", "Identification", "IdentificationError", "InverseKinematics", "Limits",
+    "ModelError", "ParseError", "Plane", "Report", "Rollouts", "Scene", "SignedDistance", "SimulationWarning",
+    "SingularError", "System", "Target", "Trajectory", "UnknownNameError", "View", "acos", "asin", "atan2",
+    "base_parameters", "constraints", "contact", "convert", "cos", "exciting_trajectory", "exp", "export_c",
+    "export_wasm", "identify", "joints", "load", "load_scene", "loads", "loops", "maximum", "minimum", "observe",
+    "robots", "rollout", "select", "simulate", "sin", "spatial", "sqrt", "tan", "tanh", "traced", "view",
 ]  # fmt: skip
 
 lazy(
@@ -77,7 +78,7 @@ lazy(
         "mechanism.actuators": "Actuator Drive",
         "robots": "",
         "spatial": "",
-        "sim": "Rollouts Scene SimulationWarning Trajectory load_scene observe rollout simulate traced",
+        "sim": "ContactRun Rollouts Scene SimulationWarning Trajectory load_scene observe rollout simulate traced",
         "system.inverse_kinematics": "InverseKinematics",
         "system.limits": "Limits",
         "system.load": "FileWarning load loads",

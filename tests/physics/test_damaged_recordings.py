@@ -1,5 +1,7 @@
 """Recordings that are damaged, or are of another robot, are refused by name."""
 
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -37,3 +39,53 @@ def test_a_recording_without_folders_is_read(tmp_path):
         arrays = {name: x for name, x in held.items() if name != "mesh_folders"}
     np.savez(file, **arrays)
     assert np.array_equal(fb.Trajectory.load(file).q, run.q)
+
+
+def standing(tmp_path):
+    """A ball that fell on the floor, its scene, and the file of the motion."""
+    b = fb.Builder("ball", gravity=(0, 0, -9.81))
+    b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.01, 0.01, 0.01))
+    scene = fb.Scene(b.build(), fb.Plane(), contacts=[fb.contact.Shape("ball", "sphere", (0.1,))])
+    run = scene.simulate([0, 0, 0.12, 1, 0, 0, 0], duration=0.2, dt=0.01)
+    return scene, run, run.save(tmp_path / "run.npz")
+
+
+def test_a_motion_with_contacts_is_read_again(tmp_path):
+    scene, run, file = standing(tmp_path)
+    read = fb.ContactRun.load(file, scene)
+    assert read.contacts.names == run.contacts.names and read.contacts.found.any()
+    for name in ("t", "q", "v", "residual", "worst", "converged", "diverged", "too_fast"):
+        assert np.array_equal(getattr(read, name), getattr(run, name), equal_nan=True), name
+    for one, other in ((read.last, run.last), (read.residuals, run.residuals)):
+        assert all(np.array_equal(x, y, equal_nan=True) for x, y in zip(one, other, strict=True))
+    for name in ("gap", "force", "found"):
+        assert np.array_equal(getattr(read.contacts, name), getattr(run.contacts, name), equal_nan=True)
+    assert read.recording.points.shape == run.recording.points.shape
+    assert fb.ContactRun.load(file).q.shape == run.q.shape  # the robot is in the file
+
+
+def test_a_damaged_motion_with_contacts_is_refused(tmp_path):
+    scene, _, file = standing(tmp_path)
+    with np.load(file) as held:
+        arrays = {name: x for name, x in held.items() if name != "cone"}
+    np.savez(tmp_path / "less.npz", **arrays)
+    with pytest.raises(fb.ArgumentError, match="an array 'cone', which is missing"):
+        fb.ContactRun.load(tmp_path / "less.npz")
+    np.savez(tmp_path / "wrong.npz", **arrays, cone=np.zeros(3))
+    with pytest.raises(fb.ArgumentError, match="cone must hold numbers of shape"):
+        fb.ContactRun.load(tmp_path / "wrong.npz")
+    with pytest.raises(fb.ArgumentError, match="1 contacts are not the 0 of the scene"):
+        fb.ContactRun.load(file, fb.Scene(scene.robot))
+    with pytest.raises(fb.ArgumentError, match="holds a ContactRun, not a Trajectory"):
+        fb.Trajectory.load(file)
+
+
+def test_arrays_larger_than_memory_are_refused_unread(tmp_path, monkeypatch):
+    file = fb.simulate(fb.robots.double_pendulum(), [0.1, 0.2], duration=0.1, dt=0.01).save(tmp_path / "run.npz")
+    with zipfile.ZipFile(file, "a") as held, held.open("more.npy", "w") as array:  # a header that declares 1e18 numbers
+        np.lib.format.write_array_header_1_0(array, {"descr": "<f8", "fortran_order": False, "shape": (10**18,)})
+    with pytest.raises(fb.ArgumentError, match=r"larger than the memory|damaged"):
+        fb.Trajectory.load(file)
+    monkeypatch.setattr("fourbar.sim.results.memory", lambda: 1e3)
+    with pytest.raises(fb.ArgumentError, match="of arrays, this machine has 1e-06 GB of memory"):
+        fb.Trajectory.load(file)

@@ -13,11 +13,13 @@ from .simulations import simulate
 
 if TYPE_CHECKING:
     from . import observe
+    from .contact_run import ContactRun
     from .scene import Scene
     from .scene_files import load_scene
 
 __all__ = [
-    "Rollouts", "Scene", "SimulationWarning", "Trajectory", "load_scene", "observe", "rollout", "simulate", "traced",
+    "ContactRun", "Rollouts", "Scene", "SimulationWarning", "Trajectory", "load_scene", "observe",
+    "rollout", "simulate", "traced",
 ]  # fmt: skip
 
-lazy(__name__, {"observe": "", "scene": "Scene", "scene_files": "load_scene"})
+lazy(__name__, {"contact_run": "ContactRun", "observe": "", "scene": "Scene", "scene_files": "load_scene"})

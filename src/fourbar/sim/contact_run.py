@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from .charts import read_answer
 from .not_finite import NotFinite, loop_hint
 from .read_arguments import check_progress
 from .record_room import check_room
-from .results import Recorded
+from .results import Recorded, check_shapes, load_arrays, loaded_observations
 from .run_plots import Plotted
 from .too_fast import too_fast
 
@@ -90,19 +91,56 @@ class Residuals(NamedTuple):
     dissipation: np.ndarray
 
 
+_SAVED = (
+    "v", "residual", "worst", "converged", "diverged", "gap", "force", "contact_names", "last_q", "last_v",
+    *Residuals._fields,
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class ContactRun(Recorded, Plotted):
-    """A motion with contacts: t (n), q (n, ..., nq), v (n, ..., nv) and `contacts`.
+    """A motion with contacts, which `Scene.simulate` and `Scene.rollout` return.
 
-    residual (n, ...): the largest velocity (m/s) by which a condition of contact was missed in the step before, and
-    converged (n, ...) whether that was within the tolerance; worst (n, ...): the largest of all steps so far, those
-    between two records too. diverged (...):
-    which samples were not finite at some time; they are NaN from there on, and their last finite state is in `last`,
-    that of all samples at the end (q, v). residuals: the laws one by one. scene: what it was simulated in, needed to
-    show it. u (n, ..., nu): the controls of actuators in the step before (NaN at the start), None where there were
-    none; observations: (n, ..., *shape) by name. constraint_force (n, ..., m): of a constrained robot the forces along
-    its rows, means over the step before; None for others. too_fast (n, ...): whether something moved so far in a step
-    (twenty times what its shapes reach, or a radian) that contacts may have been missed; not known (None) of lazy runs.
+    Parameters
+    ----------
+    t : ndarray, shape (n,)
+        Times (s).
+    q : ndarray, shape (n, ..., nq)
+        Configurations.
+    v : ndarray, shape (n, ..., nv)
+        Velocities (rad/s, m/s).
+    contacts : Contacts
+        Gaps (m) and forces (N) of the contacts, by name.
+    residual : ndarray, shape (n, ...)
+        The largest velocity (m/s) by which a condition of contact was missed in the step before.
+    worst : ndarray, shape (n, ...)
+        The largest residual of all steps so far, those between two records too.
+    converged : ndarray of bool, shape (n, ...)
+        Whether the residual was within the tolerance.
+    diverged : ndarray of bool, shape (...)
+        Samples that were not finite at some time; they are NaN from there on.
+    last : tuple of ndarray
+        The last finite q and v of all samples.
+    residuals : Residuals
+        By how much the laws of contact were missed, one by one.
+    scene : Scene, optional
+        The scene of the motion, needed to show it.
+    u : ndarray, shape (n, ..., nu), optional
+        Controls of actuators in the step before (NaN at the start); None where there were none.
+    observations : dict of ndarray, shape (n, ..., *shape)
+        What was observed, by name.
+    constraint_force : ndarray, shape (n, ..., m), optional
+        Forces along the rows of a constrained robot, means over the step before; None for others.
+    too_fast : ndarray of bool, shape (n, ...), optional
+        Whether something moved so far in a step (twenty times what its shapes reach, or a radian) that contacts may
+        have been missed; None, not known, for lazy runs.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> run = fb.Scene(fb.robots.double_pendulum()).simulate([0.1, 0.2], duration=0.1, dt=0.01)
+    >>> run.q.shape, bool(run.diverged)
+    ((11, 2), False)
     """
 
     t: np.ndarray
@@ -152,8 +190,63 @@ class ContactRun(Recorded, Plotted):
         more = {"terrains": tuple(scene.terrains), "touching": scene.added, "points": points, "forces": forces}
         return RecordedMotion.of(scene.robot, self.t, self.q, **more)
 
+    @staticmethod
+    def load(path: str | Path, scene: Scene | None = None, folders: Iterable[str | Path] = ()) -> ContactRun:
+        """Read a motion with contacts that `save` wrote to a .npz file.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        scene : Scene, optional
+            The scene of the motion, which the file does not hold: needed to show the motion, or to save it again.
+        folders : iterable of str or Path, optional
+            Where meshes of the robot are looked for, besides the folders where they were.
+
+        Returns
+        -------
+        ContactRun
+            The motion.
+
+        Raises
+        ------
+        ArgumentError
+            If the file is not such a motion, or has contacts other than those of the scene.
+
+        Examples
+        --------
+        >>> import fourbar as fb, tempfile
+        >>> scene = fb.Scene(fb.robots.double_pendulum())
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = scene.simulate([0.1, 0.2], duration=0.1, dt=0.01).save(f"{folder}/run.npz")
+        ...     run = fb.ContactRun.load(file, scene)
+        >>> run.q.shape
+        (11, 2)
+        """
+        kind, x, robot = load_arrays(path, None if scene is None else scene.robot, folders)
+        file = Path(path).name
+        if kind != "ContactRun":
+            raise ArgumentError(f"{file} holds a {kind}, not a ContactRun")
+        if missing := [name for name in _SAVED if name not in x]:
+            raise ArgumentError(f"{file}: a ContactRun has an array {missing[0]!r}, which is missing; it is damaged")
+        names = tuple(str(name) for name in x["contact_names"].ravel())
+        if scene is not None and names != tuple(scene.contacts):
+            raise ArgumentError(f"{file}: its {len(names)} contacts are not the {len(scene.contacts)} of the scene")
+        n = len(names)
+        cores = {"q": (robot.nq,), "v": (robot.nv,), "gap": (n,), "force": (n, 3), "residual": (), "worst": ()}
+        check_shapes(path, x, cores | dict.fromkeys(Residuals._fields, ()))
+        contacts = Contacts(names, x["gap"], x["force"], (x["force"] != 0.0).any(axis=-1))
+        return ContactRun(
+            x["t"], x["q"], x["v"], contacts, x["residual"], x["worst"], x["converged"], x["diverged"][()],
+            (x["last_q"], x["last_v"]), Residuals(*(x[name] for name in Residuals._fields)), scene, x.get("u"),
+            loaded_observations(x), x.get("constraint_force"), x.get("too_fast"),
+        )  # fmt: skip
+
     def _arrays(self) -> dict[str, np.ndarray]:
-        return super()._arrays() | {"gap": self.contacts.gap, "force": self.contacts.force}
+        own = {"gap": self.contacts.gap, "force": self.contacts.force}
+        own |= {"contact_names": np.array(self.contacts.names, str), "diverged": np.asarray(self.diverged)}
+        own |= {"last_q": self.last[0], "last_v": self.last[1], **self.residuals._asdict()}
+        return super()._arrays() | own
 
 
 class MotionRequest(NamedTuple):

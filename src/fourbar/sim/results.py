@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from ..viewer.recorded_motion import RecordedMotion
 from ..viewer.standalone_page import notebook
 from ..viewer.triangles import merged, shaded
 from .applied_forces import SimulationWarning
+from .record_room import memory
 
 _FORMAT = 1
 POINTS, FORCES, VERTICES, FACES = "contact_points", "contact_forces", "ground_vertices", "ground_faces"
@@ -164,8 +165,13 @@ def load_arrays(
     """A saved motion: its kind, its arrays, and the robot (the given one, if it has the right size)."""
     path = Path(path)
     try:
+        _check_size(path)
         with np.load(path, allow_pickle=False) as file:
             held = {name: file[name] for name in file.files}
+    except ArgumentError:
+        raise
+    except MemoryError:
+        raise ArgumentError(f"{path.name} holds arrays that are larger than the memory of this machine") from None
     except OSError as error:
         raise ArgumentError(f"{path.name} cannot be read as a recording (.npz): {error}") from None
     except (ValueError, KeyError, BadZipFile):
@@ -180,6 +186,19 @@ def load_arrays(
         shape = arrays["q"].shape if "q" in arrays else None
         raise ArgumentError(f"{path.name}: expected arrays t and q (..., {robot.nq}) of {robot.name!r}, got q {shape}")
     return str(held.get(_KIND, np.array("Trajectory"))), arrays, robot
+
+
+def _check_size(path: Path) -> None:
+    """Refuse a file whose arrays, unpacked, are larger than the memory of this machine."""
+    if not is_zipfile(path):
+        return
+    with ZipFile(path) as file:
+        size = float(sum(x.file_size for x in file.infolist()))
+    if size > memory():
+        raise ArgumentError(
+            f"{path.name} ({path.stat().st_size / 1e6:.3g} MB) holds {size / 1e9:.3g} GB of arrays, this machine has "
+            f"{memory() / 1e9:.3g} GB of memory"
+        )
 
 
 def _mesh_folders(path: Path, held: Mapping[str, np.ndarray]) -> list[str]:

@@ -395,3 +395,17 @@ def test_held_joints_are_read_by_name_and_loops_stay_together() -> None:
         robot.inverse_kinematics(target, held=first)
     with pytest.raises(fb.UnknownNameError, match="bse"):
         robot.inverse_kinematics(target, held=["bse"])
+
+
+def test_a_miss_names_the_joints_at_their_limits() -> None:
+    """A door that opens to 1.6 rad cannot reach what is behind it; without limits it does, and nothing is named."""
+    b = fb.Builder("door")
+    b.body("leaf", joint=fb.joints.Revolute("z"), mass=20.0, com=(0.4, 0, 0), inertia=(1, 1, 1), limits=(0, 1.6))
+    b.frame("handle", "leaf", position=(0.8, 0, 0))
+    robot, far = b.build(), np.array([-0.8, 0.0, 0.0])
+    missed = robot.inverse_kinematics({"handle": far}, restarts=2)
+    assert not missed.converged and missed.at_limit["leaf"] and "with 'leaf' at the limit" in repr(missed)
+    reached = robot.inverse_kinematics({"handle": far}, limits=False, q0=[1.0])
+    assert reached.converged and not reached.at_limit
+    several = robot.inverse_kinematics({"handle": [far, [0.0, 0.8, 0.0], [0.0, 0.0, 2.0]]}, restarts=1)
+    assert several.at_limit["leaf"].shape == (3,) and several.at_limit["leaf"][:2].tolist() == [True, False]

@@ -74,6 +74,12 @@ class Configured:
             Configurations with their loops closed, in the assembly of `neutral`: a motion leads from there to each of
             them, unless the robot is built outside its limits and none leads into them.
 
+        Notes
+        -----
+        Coordinates of joints outside loops and the independent ones of explicit loops are uniform between their limits
+        (±π rad and ±1 m where there are none), rotations uniform over all rotations. In loops whose coordinates are all
+        stored none is uniform: samples are ends of random paths from `neutral`, and lie more densely near it.
+
         Examples
         --------
         >>> import fourbar as fb

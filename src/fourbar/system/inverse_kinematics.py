@@ -28,6 +28,7 @@ _DAMPING = 1.0  # times the square of what is missed: how short the first step i
 _FEW, _MANY = 20, 100  # restarts, with and without loops that have to be closed
 _BLOCK = 20  # of these are prepared together
 _FIRST = 3  # of what a search reports: |e|², how far limits are passed, iterations; then what each target misses
+_AT_LIMIT = 1e-6  # of the range of a coordinate, at most 1 (rad, m): as near to a limit it is at it
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,8 @@ class InverseKinematics:
         Iterations of all searches.
     restarts : ndarray of int, shape (...)
         How often the search began anew.
+    at_limit : mapping of str to ndarray of bool, shape (...)
+        Where each coordinate of q with limits is at one of them; empty if limits were not kept.
 
     Examples
     --------
@@ -69,6 +72,7 @@ class InverseKinematics:
     outside: np.ndarray
     iterations: np.ndarray
     restarts: np.ndarray
+    at_limit: Mapping[str, np.ndarray]
 
     def __repr__(self) -> str:
         if self.converged.ndim:
@@ -93,7 +97,8 @@ class InverseKinematics:
             both = (self.distance.get(name), "m"), (self.angle.get(name), "rad")
             by = [f"{x.reshape(-1)[sample]:.3g} {unit}" for x, unit in both if x is not None]
             found.append(f"{name!r} by {', '.join(by)}")
-        return "; ".join(found)
+        stopped = [repr(name) for name, mask in self.at_limit.items() if mask.reshape(-1)[sample]]
+        return "; ".join(found) + (f", with {', '.join(stopped)} at the limit" if stopped else "")
 
 
 def _largest(missed: np.ndarray | None) -> str:
@@ -157,8 +162,18 @@ def _solve_many(search: Search, goal: np.ndarray, attempts: Iterable[_Attempt], 
     return found
 
 
-def _result(goals: Goals, found: _Found, batch: tuple[int, ...], nq: int, tolerance: float) -> InverseKinematics:
+def _at_limit(robot: System, q: np.ndarray) -> dict[str, np.ndarray]:
+    """Where each coordinate (...) of q (..., nq) with limits is at one of them."""
+    lower, upper = robot.limits.lower, robot.limits.upper
+    near = _AT_LIMIT * np.minimum(upper - lower, 1.0)
+    at = (q <= lower + near) | (q >= upper - near)
+    limited = np.isfinite(lower) | np.isfinite(upper)
+    return {name: at[..., k] for k, name in enumerate(robot.names.coordinates) if limited[k]}
+
+
+def _result(robot: System, goals: Goals, found: _Found, batch: tuple[int, ...], plan: _Checked) -> InverseKinematics:
     """The result for the user."""
+    q, tolerance = found.q.reshape(*batch, robot.nq), plan.tolerance
     missed = np.moveaxis(found.report[..., _FIRST:], -1, 0)
     each = iter(missed)
     distance: dict[str, np.ndarray] = {}
@@ -169,7 +184,7 @@ def _result(goals: Goals, found: _Found, batch: tuple[int, ...], nq: int, tolera
                 kept[name] = np.array(next(each)).reshape(batch)
     error, outside = missed.max(axis=0), found.report[..., 1]
     return InverseKinematics(
-        found.q.reshape(*batch, nq),
+        q,
         np.asarray((error <= tolerance) & (outside <= BEYOND)).reshape(batch),
         distance,
         angle,
@@ -177,6 +192,7 @@ def _result(goals: Goals, found: _Found, batch: tuple[int, ...], nq: int, tolera
         np.array(outside).reshape(batch),
         found.iterations.astype(int).reshape(batch),
         found.restarts.astype(int).reshape(batch),
+        _at_limit(robot, q) if plan.limits else {},
     )
 
 
@@ -205,6 +221,7 @@ class _Checked(NamedTuple):
     restarts: int
     rng: Any
     held: HeldJoints
+    limits: bool
 
 
 def find(robot: System, targets: Mapping[str, Any], center_of_mass: Any, q0: Any, asked: Settings) -> InverseKinematics:
@@ -215,9 +232,9 @@ def find(robot: System, targets: Mapping[str, Any], center_of_mass: Any, q0: Any
     plan = _checked(robot.model.cluster_tree, asked)
     start = _start(robot, q0)
     batch = leading("of the targets and of q0", goals.goal.shape[:-1], start.shape[:-1])
-    compiled = _compiled(robot, goals.aims, bool(asked.limits), plan.held.velocities)
+    compiled = _compiled(robot, goals.aims, plan.limits, plan.held.velocities)
     found = _solved(robot, compiled, goals, start, batch, plan)
-    return _result(goals, found, batch, robot.nq, plan.tolerance)
+    return _result(robot, goals, found, batch, plan)
 
 
 def _checked(cluster_tree: ClusterTree, asked: Settings) -> _Checked:
@@ -228,7 +245,8 @@ def _checked(cluster_tree: ClusterTree, asked: Settings) -> _Checked:
     loops = any(True for _ in implicit(cluster_tree))
     most = (_FEW if loops else _MANY) if asked.restarts is None else _count("restarts", asked.restarts, 0)
     iterations = _count("iterations", asked.iterations, 1)
-    return _Checked(float(tolerance), iterations, most, asked.rng, read_held(cluster_tree, asked.held))
+    held = read_held(cluster_tree, asked.held)
+    return _Checked(float(tolerance), iterations, most, asked.rng, held, bool(asked.limits))
 
 
 def _start(robot: System, q0: Any) -> np.ndarray:

@@ -77,8 +77,9 @@ class Configured:
         Notes
         -----
         Coordinates of joints outside loops and the independent ones of explicit loops are uniform between their limits
-        (±π rad and ±1 m where there are none), rotations uniform over all rotations. In loops whose coordinates are all
-        stored none is uniform: samples are ends of random paths from `neutral`, and lie more densely near it.
+        (±π rad and ±1 m where there are none; joints that gears drive may pass theirs), rotations uniform over all
+        rotations. In loops whose coordinates are all stored none is uniform: samples are ends of random paths from
+        `neutral`, and lie more densely near it.
 
         Examples
         --------

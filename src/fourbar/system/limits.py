@@ -31,8 +31,8 @@ class Limits(NamedTuple):
 
     Notes
     -----
-    Joints that depend on others by gears have no entry of their own; their limits are kept all the same by
-    `System.random` and `System.inverse_kinematics`.
+    Joints that depend on others by gears have no entry of their own. `System.inverse_kinematics` keeps their limits all
+    the same; `System.random` looks only at those of the joints that drive them.
 
     Examples
     --------

@@ -396,3 +396,14 @@ def test_options_of_the_ground(options: list[str], message: str, capsys: pytest.
 def test_every_robot_of_the_library_falls_on_a_ground(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", name, "--ground", "--no-picture", "--duration", "1", "--dt", "0.002"]) == 0
     assert "touching at the end" in capsys.readouterr().out
+
+
+def test_the_picture_colours_only_the_last_stretch_of_a_path_that_covers_itself() -> None:
+    pytest.importorskip("matplotlib")
+    from fourbar.cli.picture import last_stretch
+
+    angle = np.linspace(0.0, 40.0 * np.pi, 4001)  # twenty turns on a circle of radius 1
+    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    assert abs((angle[-1] - angle[last_stretch(circle)]) - 3.0 * 8.0**0.5) < 0.05  # 3 diagonals of its box
+    assert last_stretch(circle[:100]) == 0, "a short path is shown whole"
+    assert last_stretch(np.zeros((5, 2))) == 0

@@ -13,6 +13,7 @@ gym: Any = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
 import fourbar as fb  # noqa: E402
 import fourbar.gymnasium as fg  # noqa: E402
 from fourbar.errors import ArgumentError  # noqa: E402
+from fourbar.learning.episode_camera import EpisodeCamera  # noqa: E402
 
 from . import tasks  # noqa: E402
 
@@ -31,6 +32,32 @@ def test_the_checker_of_gymnasium_passes() -> None:
         warnings.filterwarnings("error")
         warnings.filterwarnings("ignore", message=".*infinity.*")  # observations are without bounds
         check_env(fg.Env(tasks.task()), skip_render_check=True)
+
+
+def test_an_environment_renders_its_world() -> None:
+    env = fg.Env(tasks.task(), render_mode="rgb_array", size=(80, 60))
+    with pytest.raises(gym.error.ResetNeeded, match="reset first"):
+        env.render()
+    env.reset(seed=1)
+    first = env.render()
+    assert first is not None and first.shape == (60, 80, 3) and first.dtype == np.uint8
+    assert np.array_equal(first, env.render()), "the same state, the same picture"
+    for _ in range(20):
+        env.step(np.ones(2))
+    later = env.render()
+    assert (np.abs(later.astype(int) - first).max(axis=2) > 40).sum() > 5, "the robot moved in the picture"
+    assert fg.Env(tasks.task()).render() is None
+    with pytest.raises(ArgumentError, match="rgb_array"):
+        fg.Env(tasks.task(), render_mode="ansi")
+
+
+def test_the_camera_follows_a_floating_base() -> None:
+    b = fb.Builder("ball")
+    b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004, 0.004, 0.004))
+    scene = fb.Scene(b.build(), fb.Plane(), contacts=[fb.contact.Shape("ball", "sphere", 0.1)])
+    camera = EpisodeCamera(scene, scene.start(), (80, 60))
+    near, far = (camera.picture(scene.start() + np.array([x, 0, 0, 0, 0, 0, 0])) for x in (0.0, 50.0))
+    assert (np.abs(near.astype(int) - far).max(axis=2) > 60).sum() < 5, "the ball stays in the middle, on a floor"
 
 
 def same(a: Any, b: Any) -> None:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import matplotlib
+import matplotlib.figure
 import numpy as np
-from matplotlib.collections import LineCollection
-from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
 
 from ..errors import ArgumentError
 from ..joints import Free, Revolute
@@ -24,12 +21,14 @@ from ..tree.assembly import coordinate_labels
 _MOST_LABELS = 8
 _LONGEST_LEGEND = 36  # characters that fit beside the title
 BAND = "#eaf1e6"
+EARLIER = "#c9d6e6"
+_STRETCH = 3.0  # length of the last stretch of a path, in diagonals of its box
 _FEW = 3  # joints whose limits have colours of their own
 
 
 def check_output(output: Path) -> None:
     """Refuse a file that cannot be written or has an unknown ending."""
-    kinds = Figure().canvas.get_supported_filetypes()
+    kinds = matplotlib.figure.Figure().canvas.get_supported_filetypes()
     if output.suffix.lstrip(".").lower() not in kinds:
         raise ArgumentError(f"--output {output}: expected a name that ends in one of .{', .'.join(sorted(kinds))}")
     if not output.parent.is_dir():
@@ -134,17 +133,22 @@ def _drift(axes: Any, t: np.ndarray, drift: np.ndarray) -> None:
 
 
 def _path(axes: Any, robot: System, trajectory: Trajectory) -> None:
-    """The path of the tip, in the plane in which it moves most, coloured by time; of what falls, seen from its root."""
+    """The path of the tip, in the plane in which it moves most: all of it pale, its last stretch in colour.
+
+    Of a robot that falls, the path is seen from its root.
+    """
     tip, position = tip_path(robot, trajectory.q)
     root = _falling(robot)
     base = np.zeros((1, 3)) if root is None else robot.pose(trajectory.q, root)[:, :3, 3]
     position = position - base
     plane = sorted(np.argsort(np.ptp(position, axis=0))[1:].tolist())
     points = position[:, plane]
-    colours = LinearSegmentedColormap.from_list("time", matplotlib.colormaps["viridis"](np.linspace(0.0, 0.88, 64)))
-    segments = np.stack([points[:-1], points[1:]], axis=1)
-    lines = LineCollection(list(segments), cmap=colours, array=trajectory.t[:-1], lw=1.1, capstyle="round")
-    axes.add_collection(lines)
+    first = last_stretch(points)
+    duration = float(trajectory.t[-1] - trajectory.t[first])
+    if first:
+        axes.plot(*points[: first + 1].T, color=EARLIER, lw=0.5, label="path", zorder=1)
+    label = f"path of the last {duration:.2g} s" if first else "path"
+    axes.plot(*points[first:].T, color=COLOURS[0], lw=1.3, solid_capstyle="round", label=label, zorder=2)
     for q, origin, colour, label in (
         (trajectory.q[0], base[0], PALE, "start"), (trajectory.q[-1], base[-1], DARK, "end")
     ):  # fmt: skip
@@ -152,12 +156,18 @@ def _path(axes: Any, robot: System, trajectory: Trajectory) -> None:
             shown = label if k == 0 else None
             axes.plot(*(bone - origin)[:, plane].T, "o-", color=colour, lw=1.8, ms=3.5, label=shown, zorder=3)
     axes.set_aspect("equal", adjustable="datalim")
-    axes.autoscale_view()
     axes.set_title(f"path of {tip}" if root is None else f"path of {tip}, seen from {root}")
     axes.set_xlabel(f"{'xyz'[plane[0]]} [m]")
     axes.set_ylabel(f"{'xyz'[plane[1]]} [m]")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=2, fontsize=8)
-    axes.figure.colorbar(lines, ax=axes, label="time [s]", shrink=0.6, pad=0.02)
+
+
+def last_stretch(points: np.ndarray) -> int:
+    """The number of the point (n, 2) from which a path is short enough not to cover itself."""
+    steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    left = np.concatenate([np.cumsum(steps[::-1])[::-1], [0.0]])  # length from each point to the end
+    room = _STRETCH * float(np.linalg.norm(np.ptp(points, axis=0)))
+    return int(np.argmax(left <= room))
 
 
 def _falling(robot: System) -> str | None:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, needed
+from ..viewer.pictures import read_size
+from .episode_camera import EpisodeCamera
 from .episodes import Episodes, Judged
 from .task import Task
 
@@ -16,6 +18,7 @@ AutoresetMode: Any = gym.vector.AutoresetMode
 ResetNeeded: Any = gym.error.ResetNeeded
 
 _MASK = "reset_mask"
+_RENDER_MODES = ("rgb_array",)
 
 
 def _checked(task: Any) -> Task:
@@ -256,11 +259,15 @@ class Env(gym.Env):
     ----------
     task : Task
         What is to be learned.
+    render_mode : {'rgb_array'}, optional
+        With ``"rgb_array"``, `render` returns pictures; without, there are none.
+    size : tuple of int, default (480, 320)
+        Width and height of pictures, in pixels.
 
     Raises
     ------
     ArgumentError
-        If what a function of the task returns is not what it should be.
+        If an argument, or what a function of the task returns, is not what it should be.
 
     Examples
     --------
@@ -274,8 +281,12 @@ class Env(gym.Env):
     ((6,), False)
     """
 
-    def __init__(self, task: Task) -> None:
-        self.metadata = {"render_modes": []}
+    def __init__(self, task: Task, *, render_mode: str | None = None, size: tuple[int, int] = (480, 320)) -> None:
+        self.metadata = {"render_modes": [*_RENDER_MODES], "render_fps": round(1.0 / _checked(task).period)}
+        if render_mode is not None and render_mode not in _RENDER_MODES:
+            raise ArgumentError(f"Env: render_mode={render_mode!r}: expected None or {_RENDER_MODES[0]!r}")
+        self.render_mode, self._size = render_mode, read_size(size)
+        self._camera: EpisodeCamera | None = None
         self.task, self._episodes = _checked(task), Episodes(task, 1)
         self.observation_space = _box(-np.inf, np.inf, self._episodes.width)
         self.action_space = _box(-1.0, 1.0, task.drive.size)
@@ -324,3 +335,20 @@ class Env(gym.Env):
         reward, terminated, truncated, found = self._episodes.judged()
         info = {name: x[0].item() if x.ndim == 1 else x[0] for name, x in found.items()}
         return self._episodes.observed()[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), info
+
+    def render(self) -> np.ndarray | None:
+        """Draw the world as it is now; the camera follows a floating base.
+
+        Returns
+        -------
+        ndarray, shape (height, width, 3), or None
+            A picture of bytes; None without ``render_mode="rgb_array"``.
+        """
+        if self.render_mode is None:
+            return None
+        if not self._begun:
+            raise ResetNeeded("render: call reset first")
+        q = self._episodes.batch.q[0]
+        if self._camera is None:
+            self._camera = EpisodeCamera(self.task.scene, q, self._size)
+        return self._camera.picture(q)

@@ -8,14 +8,14 @@ such as those of all legs, together or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..spatial.transform import IDENTITY, Transform
 from ..tree.cluster_tree import GROUND
-from .candidates import Candidate
+from .candidates import Candidate, OneOf, Touch
 
 _LEVEL = 2e-3  # metres within which shapes are equally high
 
@@ -61,8 +61,8 @@ def _spread(
         low = _fitting(groups, low, most)
     owned = [(k, x) for k, group in enumerate(groups) for x in group.candidates]
     poses = {GROUND: IDENTITY, **home}
-    found = [x.geometry.touch(*(poses[link] for link in x.links)).point for _, x in owned]
-    points = np.array([[float(part) for part in point] for point in found])
+    touches = _touches((x for _, x in owned), poses)
+    points = np.array([[float(part) for part in touch.point] for touch in touches])
     chosen = [i for i, (k, _) in enumerate(owned) if k in low]
     apart = np.linalg.norm(points[:, None] - points[chosen], axis=-1).min(axis=1, initial=np.inf)
     apart[chosen] = -1.0
@@ -90,10 +90,23 @@ def _fitting(groups: Sequence[Any], level: list[int], most: int) -> list[int]:
 def _distances(groups: Sequence[Any], home: dict[int, Transform]) -> list[float]:
     """The gap of each group."""
     poses = {GROUND: IDENTITY, **home}
-    return [
-        min(float(x.geometry.touch(*(poses[link] for link in x.links)).gap) for x in group.candidates)
-        for group in groups
-    ]
+    return [min(float(touch.gap) for touch in _touches(group.candidates, poses)) for group in groups]
+
+
+def _touches(candidates: Iterable[Candidate], poses: dict[int, Transform]) -> list[Touch]:
+    """The contact of each candidate; all those of two shapes are computed once."""
+    manifolds: dict[Any, tuple[Touch, ...]] = {}
+    touches: list[Touch] = []
+    for x in candidates:
+        first, second = (poses[link] for link in x.links)
+        if isinstance(x.geometry, OneOf):
+            key = id(x.geometry.manifold), *x.links
+            if key not in manifolds:
+                manifolds[key] = x.geometry.manifold.touches(first, second)
+            touches.append(manifolds[key][x.geometry.k])
+        else:
+            touches.append(x.geometry.touch(first, second))
+    return touches
 
 
 def _lowest(groups: Sequence[Any], gaps: Sequence[float], roots: Sequence[int]) -> dict[int, float]:

@@ -143,8 +143,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="build the documentation site into docs/_build/html")
     parser.add_argument("--quick", action="store_true", help="show the code of the pages without running it")
     run = not parser.parse_args().quick
-    if not is_there("sphinx") or not is_there("myst_nb"):
-        print('the site is built by Sphinx and MyST; install them with  pip install ".[docs]"', file=sys.stderr)
+    if not all(map(is_there, ("sphinx", "myst_nb", "latex2mathml"))):
+        print(
+            'the site needs Sphinx, MyST and latex2mathml; install them with  pip install ".[docs]"',
+            file=sys.stderr,
+        )
         return 2
     write_source(run)
     mode = "force" if run else "off"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -41,3 +42,19 @@ def test_ten_tasks_stand_side_by_side_and_fit(library: str) -> None:
     assert len(tasks) == 10 and all(_PAIR.search(task) for task in tasks)
     lines = [line for pair in _PAIR.finditer(text) for line in (pair[2] + pair[3]).splitlines()]
     assert [line for line in lines if len(line) > _COLUMN] == []
+
+
+def test_formulas_are_mathml_without_raw_tex() -> None:
+    """What the pages use is understood: no alignment mark or unknown command is left over, matrices keep brackets."""
+    pytest.importorskip("latex2mathml")
+    pytest.importorskip("sphinx")
+    mathml = runpy.run_path(str(DOCS / "site" / "conf.py"))["_mathml"]
+    for page in ("theory", "equations"):
+        text = re.sub(r"```.*?```", "", (DOCS / f"{page}.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+        formulas = re.findall(r"\$\$(.+?)\$\$|\$(.+?)\$", text, flags=re.DOTALL)
+        assert len(formulas) >= 5
+        for block, inline in formulas:
+            tex = block or inline
+            found = mathml(tex, "block" if block else "inline")
+            assert found.startswith("<math") and "\\" not in found and "&amp;" not in found, tex
+            assert found.count('class="matrix"') == len(re.findall(r"begin{(?:matrix|bmatrix)}", tex)), tex

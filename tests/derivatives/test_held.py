@@ -58,7 +58,7 @@ def test_forward_dynamics(name: str) -> None:
     given = arguments(name, "q", "v", "tau", "f_ext")
     if home(name) == "linkage":  # of the tree's rows some are redundant, and could contradict each other
         given |= arguments(name, "row_acceleration")
-    moving = tangents(home(name), given)
+    moving = tangents(f.function, given)
     expected = directional(robot(home(name)), f.function, given, moving)[:2]
     rates = f.jvp(given, moving)
     assert len(rates) == 2
@@ -87,7 +87,7 @@ def test_forward_dynamics(name: str) -> None:
 def test_rows(method: str, name: str = "touch") -> None:
     f = getattr(held(name), method)
     given = arguments(name, *(a.name for a in f.state[0].arguments))
-    moving = tangents(home(name), given)
+    moving = tangents(f, given)
     (exact,) = directional(robot(home(name)), f, given, moving)
     (found,) = meaning(f.jvp, {**given, **{f"d_{k}": x for k, x in moving.items()}})
     near(found, exact, 1e-12)
@@ -96,7 +96,7 @@ def test_rows(method: str, name: str = "touch") -> None:
 def test_impulse(name: str = "touch") -> None:
     f = held(name).impulse
     given = {x: of_method("inverse_dynamics", home(name))[x] for x in ("q", "v")}
-    moving = tangents(home(name), given)
+    moving = tangents(f.function, given)
     for found, exact in zip(
         f.jvp(given, moving), directional(robot(home(name)), f.function, given, moving), strict=False
     ):
@@ -147,7 +147,7 @@ def test_actuated(method: str) -> None:
     known = {**of_method("inverse_dynamics", "linkage")}
     known["tau"] = np.random.default_rng(3).normal(size=(BATCH, 5))
     given = {a.name: known[a.name] for a in f.state[0].arguments}
-    moving = tangents("linkage", given)
+    moving = tangents(f, given)
     (exact,) = directional(system, f, given, moving)
     (found,) = meaning(f.jvp, {**given, **{f"d_{k}": x for k, x in moving.items()}})
     near(found, exact, 1e-12)

@@ -61,6 +61,7 @@ def options(name: str, method: str) -> list[dict[str, Any]]:
     if method == "osim":
         return [{"points": tip or (body,)}]
     return {
+        ("cluster",): [{"cluster": system.clusters[-1].bodies[-1]}],
         ("frame",): [{"frame": body}],
         ("frame", "at", "expressed_in"): [
             {"frame": body, "at": "world", "expressed_in": "frame"}

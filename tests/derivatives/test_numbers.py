@@ -29,6 +29,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "frame": {"frame": "tip"},
     "frames": {"points": ("tip",), "frames": ()},
     "prescribed": {"prescribed": ("arm",)},
+    "cluster": {"cluster": "arm"},
 }
 
 

@@ -32,7 +32,7 @@ def tangent_of(moving: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def test_jacobians_along_a_direction(method: str, name: str) -> None:
     f = function(method, name, 0)
     given = without_forces(method, name)
-    moving = tangents(name, given)
+    moving = tangents(f, given)
     (found,) = meaning(f.jacobian.jvp, {**given, **tangent_of(moving)})
     (exact,) = directional(robot(name), f.jacobian, given, moving)
     near(found, exact, 1e-12)
@@ -49,7 +49,7 @@ def test_jacobians_along_a_direction(method: str, name: str) -> None:
 def test_gradients_along_a_direction(name: str, method: str = "forward_dynamics") -> None:
     f = function(method, name, 0)
     given = without_forces(method, name)
-    moving = tangents(name, given)
+    moving = tangents(f, given)
     weight = {"w_a": np.random.default_rng(3).normal(size=(BATCH, robot(name).nv))}
     found = meaning(f.vjp.jvp, {**given, **weight, **tangent_of(moving)})
     exact = directional(robot(name), f.vjp, {**given, **weight}, moving)
@@ -68,6 +68,6 @@ def test_energy_has_a_symmetric_hessian_by_velocities(name: str) -> None:
     hessian = blocks.reshape(BATCH, -1)  # of (∂T/∂q, ∂T/∂v): by q, then by v
     by_v = hessian[:, -2 * nv * nv :].reshape(BATCH, 2, nv, nv)[:, 1]
     near(by_v, M, 1e-13)
-    moving = tangents(name, given)
+    moving = tangents(f, given)
     rates = meaning(f.vjp.jvp, {**given, "w_energy": np.ones(BATCH), "d_v": moving["v"]})
     near(rates[1], np.einsum("bij,bj->bi", M, moving["v"]), 1e-13)

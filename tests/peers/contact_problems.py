@@ -15,7 +15,7 @@ from fourbar.spatial.linear import Mat, Vec
 class Effort(NamedTuple):
     """How well a problem is solved."""
 
-    tolerance: float = 1e-13
+    aim: float = 1e-13
     sweeps: int = 3
     rounds: int = 2000
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fourbar import System
+from physics.oracle import armature_force
 
 STEP = 1e-30
 
@@ -57,6 +58,7 @@ class Link:
         self.ad_h = ad(h)
         (self.v, self.dv), (self.a, self.da), (self.tau, self.dtau) = parts(v), parts(a), parts(tau)
         self.armature = np.diag(np.array(c.armature, float))
+        self.turning, self.dturning = parts(armature_force([(c.joint, c.armature)], v))
 
     @staticmethod
     def _moving(T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -157,8 +159,8 @@ class Tables:
                 t = self.links[k]
                 F[i] = F[i] + t.X.T @ F[k]
                 dF[i] = dF[i] + t.X.T @ (dF[k] - t.ad_h.T @ F[k])
-            tau[self.slices[i]] = s.S.T @ F[i] + s.armature @ s.a
-            dtau[self.slices[i]] = s.dS.T @ F[i] + s.S.T @ dF[i] + s.armature @ s.da
+            tau[self.slices[i]] = s.S.T @ F[i] + s.armature @ s.a + s.turning
+            dtau[self.slices[i]] = s.dS.T @ F[i] + s.S.T @ dF[i] + s.armature @ s.da + s.dturning
         return tau, dtau
 
     def hybrid(self, prescribed: Collection[str] = ()) -> tuple[np.ndarray, ...]:
@@ -175,15 +177,16 @@ class Tables:
             if self.joints[i] in prescribed:
                 a[own], da[own] = s.a, s.da
             else:
-                left = s.tau - s.S.T @ I @ free - s.S.T @ B
-                d_left = s.dtau - (s.dS.T @ I + s.S.T @ dI) @ free - s.S.T @ I @ d_free - s.dS.T @ B - s.S.T @ dB
+                left = s.tau - s.turning - s.S.T @ I @ free - s.S.T @ B
+                d_left = s.dtau - s.dturning - (s.dS.T @ I + s.S.T @ dI) @ free - s.S.T @ I @ d_free
+                d_left = d_left - s.dS.T @ B - s.S.T @ dB
                 a[own], da[own] = Psi @ left, dPsi @ left + Psi @ d_left
             A.append(free + s.S @ a[own])
             dA.append(d_free + s.dS @ a[own] + s.S @ da[own])
             F, dF = I @ A[i] + B, dI @ A[i] + I @ dA[i] + dB
             if self.joints[i] in prescribed:
-                tau[own] = s.S.T @ F + s.armature @ s.a
-                dtau[own] = s.dS.T @ F + s.S.T @ dF + s.armature @ s.da
+                tau[own] = s.S.T @ F + s.armature @ s.a + s.turning
+                dtau[own] = s.dS.T @ F + s.S.T @ dF + s.armature @ s.da + s.dturning
             else:
                 tau[own], dtau[own] = s.tau, s.dtau
         return a, tau, da, dtau
@@ -221,8 +224,8 @@ class Tables:
         one, other = dI @ s.S @ Psi @ s.S.T @ I, I @ s.dS @ Psi @ s.S.T @ I
         Pi = I - I @ s.S @ Psi @ s.S.T @ I
         dPi = dI - (I @ s.S @ dPsi @ s.S.T @ I + one + one.T + other + other.T)
-        left = s.tau - s.S.T @ (I @ eta + B)
-        d_left = s.dtau - s.dS.T @ (I @ eta + B) - s.S.T @ (dI @ eta + I @ deta + dB)
+        left = s.tau - s.turning - s.S.T @ (I @ eta + B)
+        d_left = s.dtau - s.dturning - s.dS.T @ (I @ eta + B) - s.S.T @ (dI @ eta + I @ deta + dB)
         beta = B + I @ (eta + s.S @ Psi @ left)
         dbeta = dB + dI @ (eta + s.S @ Psi @ left)
         dbeta = dbeta + I @ (deta + (s.dS @ Psi + s.S @ dPsi) @ left + s.S @ Psi @ d_left)

@@ -8,6 +8,7 @@ import pytest
 import fourbar as fb
 from fourbar.mechanism.inertial_parameters import KINDS, RIGID
 from physics.mechanisms import near
+from physics.oracle import armature_force
 
 from .robots import EACH, FEW, robot_and_state
 
@@ -67,13 +68,20 @@ def test_columns_are_forces_of_unit_parameters() -> None:
 
 @FEW
 def test_columns_of_joints(name: str) -> None:
-    """Friction and springs act on the joints of the spanning tree: Gᵀ of what each joint feels."""
+    """Friction, springs and armatures act on the joints of the spanning tree: Gᵀ of the force of a unit of each."""
     robot, s = robot_and_state(name)
     columns = ("viscous", "coulomb", "preload", "armature")
     Y = robot.regressor(s.q, s.v, s.a, columns=columns)
     G = robot.loop_map(s.q)
     v, a = robot.expand_velocity(s.q, s.v), robot.expand_acceleration(s.q, s.v, s.a)
-    expected = [G.swapaxes(-1, -2) * x[..., None, :] for x in (a, v, np.sign(v), np.ones_like(v))]
+    joints = [link.joint for link in robot.model.cluster_tree.spanning_tree.links]
+    turning = np.zeros((*v.shape, v.shape[-1]))
+    for k in range(v.shape[-1]):
+        unit = iter(np.eye(v.shape[-1])[k])
+        turning[..., k] = armature_force([(joint, [next(unit) for _ in range(joint.nv)]) for joint in joints], v)
+    GT = G.swapaxes(-1, -2)
+    expected = [GT * x[..., None, :] for x in (a, v, np.sign(v), np.ones_like(v))]
+    expected[0] = expected[0] + GT @ turning
     near(Y, np.concatenate(expected, axis=-1), 1e-13)
     kinds = [name.rsplit(".", 1)[1] for name in robot.parameter_names(columns)]
     assert list(dict.fromkeys(kinds)) == [kind for kind in KINDS[1:] if kind != "stiffness"]

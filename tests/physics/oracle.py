@@ -7,12 +7,15 @@ is a central difference of these. Where `longdouble` is no longer than `double` 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fourbar import System
+from fourbar.joints import Joint
+from fourbar.joints.composite import SeriesJoint
+from fourbar.joints.lie import GroupJoint
 
 STEP = 1e-30  # of complex steps
 # Central difference of order ten: weights of f(±h), f(±2h), ...
@@ -150,6 +153,7 @@ def lagrangian(robot: System, q: np.ndarray, v: np.ndarray) -> Dynamics:
     force = m[..., 0] * apply(dJ[..., 3:, :], v)
     torque = apply(Ic, apply(dJ[..., :3, :], v)) + np.cross(w, spin)
     Cv = (apply(np.swapaxes(Jv, -1, -2), force) + apply(np.swapaxes(Jw, -1, -2), torque)).sum(axis=0)
+    Cv = Cv + armature_force([(c.joint, c.armature) for c in robot.mechanism.joints], v)
     gravity = np.array(robot.gravity, np.longdouble)
     g = -(m[..., 0] * apply(np.swapaxes(Jv, -1, -2), np.broadcast_to(gravity, x.shape))).sum(axis=0)
     kinetic = 0.5 * np.einsum("...i,...ij,...j", v.astype(np.longdouble), M, v)
@@ -160,6 +164,30 @@ def lagrangian(robot: System, q: np.ndarray, v: np.ndarray) -> Dynamics:
         M, Cv, g, kinetic, -(com @ gravity) * mass.sum(), com, (m * Jv).sum(axis=0) / mass.sum(),
         np.concatenate([angular, linear], axis=-1),
     )  # fmt: skip
+
+
+def brackets(joint: Joint) -> np.ndarray:
+    """c (nv, nv, nv): the fields of unit velocities have [X_i, X_j] = Σ_k c_ijk X_k."""
+    if isinstance(joint, SeriesJoint):
+        c = np.zeros((joint.nv,) * 3)
+        for link in joint._links:
+            c[link.v, link.v, link.v] = brackets(link.joint)
+        return c
+    c = np.zeros((joint.nv,) * 3)
+    if isinstance(joint, GroupJoint):
+        for i, unit in enumerate(np.eye(joint.nv)):
+            c[i] = np.array(joint.group.ad(unit.tolist()), float).T
+    return c
+
+
+def armature_force(joints: Iterable[tuple[Joint, Sequence[float]]], v: np.ndarray) -> np.ndarray:
+    """-(A v) · [v, e_i] (..., nv): the force that turns the momenta of armatures A, joint by joint."""
+    parts, first = [np.zeros((*v.shape[:-1], 0))], 0
+    for joint, armature in joints:
+        own = v[..., first : first + joint.nv]
+        parts.append(-np.einsum("...i,ijk,...k->...j", own, brackets(joint), own * np.array(armature, float)))
+        first += joint.nv
+    return np.concatenate(parts, axis=-1)
 
 
 def _shift(J: np.ndarray, r: np.ndarray) -> np.ndarray:

@@ -14,15 +14,13 @@ from fourbar import Builder, System, robots
 from fourbar.algorithms import christoffel
 from fourbar.algorithms.sweep import Sweeps
 from fourbar.expr import Direct
-from fourbar.joints import Composite, Joint, Revolute, Spherical
-from fourbar.joints.composite import SeriesJoint
-from fourbar.joints.lie import GroupJoint
+from fourbar.joints import Composite, Revolute, Spherical
 from fourbar.spatial.transform import Transform
 from fourbar.tree.spanning_tree import SpanningTree
 
 from .direct import batched, columns, mass_matrix
 from .mechanisms import EACH, EXAMPLES, FEW, RECIPES, Recipe, mechanism, near, state
-from .oracle import STEP, Kinematics, apply
+from .oracle import STEP, Kinematics, apply, brackets
 
 
 def mass_matrix_along(robot: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -55,29 +53,15 @@ def test_force_and_skew_symmetry(number: int, recipe: Recipe) -> None:
     near(robot.mass_matrix_rate(s.q, s.v), rate, 1e-13, size)
 
 
-def brackets(joint: Joint) -> np.ndarray:
-    """c (nv, nv, nv): the fields of unit velocities have [X_i, X_j] = Σ_k c_ijk X_k."""
-    if isinstance(joint, SeriesJoint):
-        c = np.zeros((joint.nv,) * 3)
-        for link in joint._links:
-            c[link.v, link.v, link.v] = brackets(link.joint)
-        return c
-    c = np.zeros((joint.nv,) * 3)
-    if isinstance(joint, GroupJoint):
-        for i, unit in enumerate(np.eye(joint.nv)):
-            c[i] = np.array(joint.group.ad(unit.tolist()), float).T
-    return c
-
-
 def koszul(robot: System, q: np.ndarray) -> np.ndarray:
-    """Γ_ijk = ½ (X_k M_ij + X_j M_ik - X_i M_jk + [k,j]·i - [k,i]·j - [j,i]·k), with the metric M without armature."""
+    """Γ_ijk = ½ (X_k M_ij + X_j M_ik - X_i M_jk + [k,j]·i - [k,i]·j - [j,i]·k), with the metric M."""
     n, tree = robot.nv, robot.model.cluster_tree.spanning_tree
     slopes = mass_matrix_along(robot, q[..., None, :], np.eye(n))  # (..., k, i, j)
     c = np.zeros((n, n, n))
     for first, cluster in zip(tree.first_v, tree.links, strict=True):
         own = slice(first, first + cluster.joint.nv)
         c[own, own, own] = brackets(cluster.joint)
-    M = mass_matrix(tree, q) - np.diag([x for cluster in tree.links for x in cluster.armature])
+    M = mass_matrix(tree, q)
     cluster_tree = np.einsum("jil,...lk->...jik", c, M)  # [j, i] · k
     return 0.5 * (
         np.einsum("...kij->...ijk", slopes)

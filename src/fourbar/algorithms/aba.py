@@ -11,6 +11,7 @@ from ..spatial.vectors import Twist, Wrench
 from ..tree.clusters import Cluster
 from ..tree.links import Kinematics
 from ..tree.states import ClusterState
+from . import armature
 from .articulated import Bias, Freed, Handle
 from .sweep import ClusterSweeps, Outcome, Sweeps
 from .wide_cluster import wide_node
@@ -52,20 +53,34 @@ RESTING = Spun(Spin.of_ground(), Twist.zero(), Wrench.zero())
 
 
 class Biased(NamedTuple):
-    """The effect of velocity alone on all clusters, by cluster: forces p on their links, and accelerations."""
+    """The effect of velocity alone on all clusters, by cluster: forces p on their links, and accelerations; forces of
+    the clusters less those that turn the momenta of armatures, and these, where there are any."""
 
     p: list[tuple[Wrench, ...]]
     bias: list[Bias]
+    tau: list[Vec]
+    gyroscopic: dict[int, Vec]
 
 
 def spin(
-    s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState], v: Sequence[Vec], F_ext: Sequence[Wrench]
+    s: Sweeps,
+    clusters: Sequence[Cluster],
+    states: Sequence[ClusterState],
+    v: Sequence[Vec],
+    tau: Sequence[Vec],
+    F_ext: Sequence[Wrench],
 ) -> Biased:
     """The first sweep, outward over all links."""
     spun = s.outward(spin_outward, RESTING, v, F_ext)
     own = [[spun[i] for i in cluster.links] for cluster in clusters]
     bias = [Bias(tuple(x.c for x in links), e.g) for links, e in zip(own, states, strict=True)]
-    return Biased([tuple(x.p for x in links) for links in own], bias)
+    gyroscopic = armature.forces_by_cluster(s, clusters, states, v)
+    left = [s.recorder.call(_less, x, gyroscopic[n]) if n in gyroscopic else x for n, x in enumerate(tau)]
+    return Biased([tuple(x.p for x in links) for links in own], bias, left, gyroscopic)
+
+
+def _less(a: Vec, b: Vec) -> Vec:
+    return a - b
 
 
 def forward_dynamics(
@@ -79,6 +94,6 @@ def forward_dynamics(
 ) -> list[Vec]:
     """Accelerations of every cluster, from velocities of all links, forces of the clusters and wrenches on bodies."""
     sweeps = ClusterSweeps(s, clusters, [wide_node(s, *x) for x in zip(clusters, states, strict=True)])
-    p, bias = spin(s, clusters, states, v, F_ext)
-    freed = sweeps.inward(free_inward, p, bias, tau)
+    p, bias, left, _ = spin(s, clusters, states, v, tau, F_ext)
+    freed = sweeps.inward(free_inward, p, bias, left)
     return list(sweeps.outward(accelerate_outward, s.known(ground, Vec(gravity)), freed, bias).values())

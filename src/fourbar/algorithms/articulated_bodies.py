@@ -67,8 +67,8 @@ def articulated_bodies(
     homes: Sequence[Location],
 ) -> list[ArticulatedBody]:
     """IA and pA at each home. `ground` is that of the bodies fixed to the ground, to which what it carries is added."""
-    p, bias = spin(s, clusters, states, v, F_ext)
-    gathered = over_clusters(s, clusters, states).inward(gather_inward, p, bias, tau)
+    p, bias, left, _ = spin(s, clusters, states, v, tau, F_ext)
+    gathered = over_clusters(s, clusters, states).inward(gather_inward, p, bias, left)
     V = s.outward(velocity_outward, Twist.zero(), v)
     of_link: dict[int, ArticulatedBody] = {}
     for cluster, own in zip(clusters, gathered, strict=True):

@@ -21,7 +21,7 @@ from ..spatial.linear import Mat, Vec, dot, hat
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist, Wrench
 from ..tree.links import Kinematics
-from . import crba
+from . import armature, crba
 from .crba import LinkInRoot
 from .sweep import Outcome, Sweeps, outward
 
@@ -99,6 +99,7 @@ class Parts(NamedTuple):
     """All joints of a tree at a state, in the frames of their roots."""
 
     s: Sweeps
+    v: Sequence[Vec]
     carried: list[LinkInRoot]
     moving: list[MovingLink]
     composed: list[Composed]
@@ -114,7 +115,7 @@ def parts(s: Sweeps, q: Sequence[Vec], v: Sequence[Vec]) -> Parts:
 
     resting = MovingLink(Twist.zero(), (), Flow.of(Inertia.zero(), Twist.zero()))
     motions = outward(s.tree.parents, resting, move_outward)
-    return Parts(s, carried, motions, s.inward(compose_inward, carried, motions))
+    return Parts(s, v, carried, motions, s.inward(compose_inward, carried, motions))
 
 
 def coriolis_matrix(p: Parts) -> list[list[Any]]:
@@ -128,7 +129,15 @@ def coriolis_matrix(p: Parts) -> list[list[Any]]:
             for i, (above, below) in zip(some, blocks, strict=True):
                 _write(s, C, i, j, above)
                 _write(s, C, j, i, below)
+    for j in armature.gyroscopic_links(s):
+        at, n = s.tree.first_v[j], s.tree.links[j].joint.nv
+        own = Mat(Vec(row[at : at + n]) for row in C[at : at + n])
+        _write(s, C, j, j, s.recorder.call(_with_armature, own, s.tree.links[j].joint, s.armature[j], p.v[j]))
     return C
+
+
+def _with_armature(C: Mat, joint: Joint, rotors: Vec, v: Vec) -> Mat:
+    return C + armature.coriolis(joint, rotors, v)
 
 
 def mass_matrix(p: Parts) -> list[list[Any]]:

@@ -17,11 +17,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..expr.standalone import apart
+from ..joints.base import Joint
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
 from ..tree.links import Kinematics
+from . import armature
 from .coriolis import Flow
 from .joint_derivatives import Bend, bend, has_constant_subspace
 from .sweep import Sweeps
@@ -238,8 +240,12 @@ def inverse_dynamics_variation(
     n = tree.nv
     q_rows, v_rows, a_rows = ([[0.0] * n for _ in range(n)] for _ in range(3))
     found = Variation(q_rows, v_rows, a_rows, [tau for _, _, tau in composed], bodies)
+    gyroscopic = set(armature.gyroscopic_links(s))
     coupled = _couple_apart if n > _SMALL else couple
-    for i, (rows, diagonal, _) in enumerate(composed):
+    for i, (rows, diagonal, tau) in enumerate(composed):
+        if i in gyroscopic:
+            given = (tree.links[i].joint, s.armature[i], v[i])
+            diagonal, found.tau[i] = call(_with_armature, diagonal, tau, *given)
         _write(s, found, i, i, diagonal)
         above = tree.ancestors(i)
         for some in (above[k : k + _AT_ONCE] for k in range(0, len(above), _AT_ONCE)):
@@ -248,6 +254,14 @@ def inverse_dynamics_variation(
                 _write(s, found, i, j, lower)
                 _write(s, found, j, i, upper)
     return found
+
+
+def _with_armature(
+    blocks: DerivativeBlocks, tau: Vec, joint: Joint, rotors: Vec, v: Vec
+) -> tuple[DerivativeBlocks, Vec]:
+    """A joint's own blocks and force, with those that turn the momentum of its armature."""
+    more = armature.force_by_velocity(joint, rotors, v)
+    return blocks._replace(v=blocks.v + more), tau + armature.force(joint, rotors, v)
 
 
 def _write(s: Sweeps, found: Variation, i: int, j: int, blocks: DerivativeBlocks) -> None:

@@ -32,12 +32,14 @@ def hybrid_dynamics(
     gravity: Sequence[float],
 ) -> tuple[list[Vec], list[Vec]]:
     """All accelerations and all forces, by cluster; of what is prescribed `a` is read, of the rest `tau`."""
-    p, free = spin(s, clusters, states, v, F_ext)
+    p, free, left, gyroscopic = spin(s, clusters, states, v, tau, F_ext)
     held = {n: HeldNode(s, clusters[n], states[n], own) for n, own in enumerate(prescribed) if any(own)}
     nodes: list[Any] = [held.get(n) or node(s, *x) for n, x in enumerate(zip(clusters, states, strict=True))]
     sweeps, bias = ClusterSweeps(s, clusters, nodes), _Biases(s, free, held, a)
-    freed = sweeps.inward(free_inward, p, bias, tau)
+    freed = sweeps.inward(free_inward, p, bias, left)
     found = sweeps.outward(accelerate_outward, s.known(ground, Vec(gravity)), freed, bias)
+    for n in (n for n in held if n in gyroscopic):
+        found[n] = s.recorder.call(_add_gyroscopic, found[n], Vec([gyroscopic[n][j] for j in held[n].held]))
     both = [(found[n], tau[n]) if n not in held else _merged(held[n], found[n], a[n], tau[n]) for n in found]
     return [x for x, _ in both], [x for _, x in both]
 
@@ -55,6 +57,11 @@ class _Biases(dict[int, Bias]):
         prescribed = Vec([self._a[n][j] for j in own.held])
         self[n] = self._recorder.call(held_bias, self._free[n], own.G_held, prescribed)
         return self[n]
+
+
+def _add_gyroscopic(found: FreeAndHeld, gyroscopic: Vec) -> FreeAndHeld:
+    """The forces that hold velocities, with those that turn the momenta of armatures."""
+    return FreeAndHeld(found.a, found.tau + gyroscopic)
 
 
 def _merged(own: HeldNode, found: FreeAndHeld, a: Vec, tau: Vec) -> tuple[Vec, Vec]:

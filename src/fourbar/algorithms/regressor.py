@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..expr import select
+from ..joints.base import Joint
 from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
 from ..spatial.motion import Motion
 from ..spatial.symmetric import Sym
@@ -18,6 +19,7 @@ from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
 from ..tree.cluster_tree import GROUND, Location
 from ..tree.links import Kinematics
+from . import armature
 from .coriolis import subspace_rate, turn
 from .energy import velocity_outward
 from .kinematics import place_outward
@@ -219,6 +221,11 @@ def project_rows(G: tuple[Mat, ...], blocks: tuple[Mat, ...]) -> Mat:
 def spread_rows(G: Mat, values: Vec) -> Mat:
     """Gᵀ diag(values): joint forces that are proportional to one parameter each."""
     return Mat(Vec([g * x for g, x in zip(column, values, strict=True)]) for column in G.T)
+
+
+def add_gyroscopic_columns(block: Mat, joint: Joint, v: Vec, G: Mat, factor: float) -> Mat:
+    """Columns of armatures of one joint, with ±Gᵀ of the forces that turn a unit of each."""
+    return block + G.T @ (armature.regressor_columns(joint, v) * factor)
 
 
 def signs(v: Vec) -> Vec:

@@ -13,6 +13,8 @@ from ..spatial.linear import Vec
 from ..spatial.motion import Motion
 from ..spatial.vectors import Wrench
 from ..tree.links import Kinematics
+from . import armature
+from .energy import add
 from .sweep import Outcome, Sweeps
 
 
@@ -42,4 +44,7 @@ def inverse_dynamics(
     """Joint forces of every link, from velocities, accelerations and external wrenches on its body."""
     ground = Moved(s.known(Motion.of_ground, Vec(gravity)), Wrench.zero())
     moved = s.outward(outward, ground, v, a, F_ext)
-    return s.inward(inward, moved, a)
+    tau: list[Vec] = s.inward(inward, moved, a)
+    for i, gyroscopic in armature.forces(s, v).items():
+        tau[i] = s.recorder.call(add, tau[i], gyroscopic)
+    return tau

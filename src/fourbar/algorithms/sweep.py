@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from ..expr.node import Value
 from ..expr.pytree import leaves
 from ..once import cached_property
+from ..spatial.linear import Vec
 from ..tree.clusters import GROUND, Cluster
 from ..tree.links import Kinematics, Link
 from ..tree.spanning_tree import SpanningTree
@@ -64,12 +65,21 @@ def _itself(k: Kinematics) -> Kinematics:
 
 
 class Sweeps:
-    """Runs steps over a tree at one state. The kinematics k = (X, S, c_J, I) of a link is made when first used."""
+    """Runs steps over a tree at one state. The kinematics k = (X, S, c_J, I) of a link is made when first used.
+
+    `armature`: that of the rotors by link, where the tree's own holds more, such as implicit damping.
+    """
 
     def __init__(
-        self, tree: SpanningTree, recorder: Recorder, q: Sequence[Any], v: Sequence[Any] | None = None
+        self,
+        tree: SpanningTree,
+        recorder: Recorder,
+        q: Sequence[Any],
+        v: Sequence[Any] | None = None,
+        armature: Sequence[Vec] | None = None,
     ) -> None:
         self.tree = tree
+        self.armature = [link.armature for link in tree.links] if armature is None else list(armature)
         self.recorder = recorder
         self._q = tree.split_q(q)
         self._v = [None] * len(tree.links) if v is None else tree.split_v(v)

@@ -214,7 +214,8 @@ class Stepper:
         links = [link._replace(armature=x) for link, x in zip(s.tree.links, own, strict=True)]
         tree = replace(s.tree, links=tuple(links))
         q = [x for part in c.coordinates() for x in part]
-        return Sweeps(tree, c.recorder, q, [x for part in c.velocities() for x in part])
+        v = [x for part in c.velocities() for x in part]
+        return Sweeps(tree, c.recorder, q, v, s.armature)
 
     def _placed(self) -> list[LocatedContact]:
         poses = along(self.s, [Location(link, IDENTITY) for link in self._touched()], IDENTITY, place_outward)

@@ -61,8 +61,8 @@ class FreeMotion:
         self.s, self.clusters, self.states = s, clusters, states
         self.sweeps = over_clusters(s, clusters, states)
         self._ground = s.known(ground, Vec(gravity))
-        p, self.bias = spin(s, clusters, states, v, F_ext)
-        self.freed: list[Freed] = self.sweeps.inward(free_inward, p, self.bias, tau)
+        p, self.bias, left, _ = spin(s, clusters, states, v, tau, F_ext)
+        self.freed: list[Freed] = self.sweeps.inward(free_inward, p, self.bias, left)
         self._hinges = [freed.hinge for freed in self.freed]
         self._nv = [cluster.embedding.nv for cluster in clusters]
         self.propagation = RowPropagation(self.sweeps, states, self._hinges)

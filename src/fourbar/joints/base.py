@@ -13,7 +13,7 @@ from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.subspace import Subspace
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
-from .rates import derived_subspace_rate
+from .rates import derived_coadjoint, derived_subspace_rate
 
 if TYPE_CHECKING:
     from .mirror import Mirror
@@ -80,6 +80,11 @@ class Joint(ABC):
     @abstractmethod
     def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         """θ̇ where q(t) = q₀ ⊕ θ(t) moves with velocity v: what an integrator needs to step along the group."""
+
+    def coadjoint(self, v: Sequence[Scalar], p: Sequence[Scalar]) -> Vec:
+        """ad_vᵀ p (nv): p · [v, e_i] for each unit velocity e_i, with the bracket of velocities. The rate at which the
+        motion v turns a momentum p of the joint; zero where v = q̇."""
+        return derived_coadjoint(self, v, p)
 
     def stretch(self, rest: Sequence[Scalar], q: Sequence[Scalar]) -> Vec:
         """δ (nv): the stretch at q of a spring that is at rest at the coordinates `rest`; by default q ⊖ rest."""

@@ -156,6 +156,9 @@ class SeriesJoint(Joint):
     def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         return Vec([x for link in self._links for x in link.joint.chart_rate(theta[link.v], v[link.v])])
 
+    def coadjoint(self, v: Sequence[Scalar], p: Sequence[Scalar]) -> Vec:
+        return Vec([x for link in self._links for x in link.joint.coadjoint(v[link.v], p[link.v])])
+
     def stretch(self, rest: Sequence[Scalar], q: Sequence[Scalar]) -> Vec:
         return Vec([x for link in self._links for x in link.joint.stretch(rest[link.q], q[link.q])])
 

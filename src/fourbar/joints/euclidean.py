@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..spatial.linear import Scalar, Vec
+from ..spatial.linear import Scalar, Vec, zeros
 from .base import Joint
 
 _ENDLESS = 1e8  # largest meaningful angle: sines of larger ones have lost their digits
@@ -27,6 +27,9 @@ class FlatJoint(Joint):
 
     def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         return Vec(v)
+
+    def coadjoint(self, v: Sequence[Scalar], p: Sequence[Scalar]) -> Vec:
+        return zeros(self.nv)
 
     def neutral(self) -> tuple[float, ...]:
         return (0.0,) * self.nq

@@ -70,6 +70,9 @@ class GroupJoint(Joint):
     def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         return self.group.right_dexp_inv(Vec(theta)) @ v
 
+    def coadjoint(self, v: Sequence[Scalar], p: Sequence[Scalar]) -> Vec:
+        return self.group.ad(v).transpose_times(p)
+
     def neutral(self) -> tuple[float, ...]:
         return tuple(self.group.identity())
 

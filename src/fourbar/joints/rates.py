@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..expr import Expr, Graph, evaluate, jvp
+from ..expr import Expr, Graph, evaluate, jvp, vjp
 from ..spatial.linear import Scalar, Vec
 from ..spatial.subspace import Selection
 from ..spatial.vectors import Twist
@@ -75,3 +75,19 @@ def derived_subspace_rate(joint: Joint, q: Sequence[Scalar], v: Sequence[Scalar]
         return (Twist.zero(),) * joint.nv
     entries = subspace_rate_of(joint).at(q, v)
     return tuple(Twist.of(Vec(entries[6 * k : 6 * k + 6])) for k in range(joint.nv))
+
+
+def derived_coadjoint(joint: Joint, v: Sequence[Scalar], p: Sequence[Scalar]) -> Vec:
+    """p · [v, e_i] for each velocity i of a joint, by differentiating its `chart_rate`.
+
+    Near q the coordinates θ of q ⊕ θ have θ̇ = A(θ) v, and [v, e_i] = (∂_v A) e_i - (∂_i A) v at θ = 0.
+    """
+    graph = Graph()
+    theta, w, momenta, rates = (graph.inputs(name, joint.nv) for name in ("theta", "w", "p", "v"))
+    power = Vec(joint.chart_rate(theta, w)).dot(momenta)
+    along = jvp(vjp([power], [1.0], w), dict(zip(theta, rates, strict=True)))
+    across = vjp([power], [1.0], theta)
+    known: dict[Expr, Any] = dict(zip((*momenta, *rates, *w), (*p, *v, *v), strict=True))
+    known.update(dict.fromkeys(theta, 0.0))
+    values = evaluate([*along, *across], known)
+    return Vec([a - b for a, b in zip(values[: joint.nv], values[joint.nv :], strict=True)])

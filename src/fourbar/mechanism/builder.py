@@ -118,7 +118,8 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
             Rotational inertia (kg m²) about the centre of mass, in the axes of the body: three principal moments, six
             numbers xx xy xz yy yz zz, or the matrix.
         armature : array_like, shape () or (nv of the joint,), default 0.0
-            Added to the diagonal of the mass matrix (kg m², kg), such as the reflected inertia of a rotor.
+            Added to the diagonal of the mass matrix (kg m², kg), such as the reflected inertia of a rotor. On
+            spherical, planar and free joints its momentum turns with the joint, as that of a body does.
         damping : array_like, shape () or (nv of the joint,), default 0.0
             Viscous damping (N m s/rad, N s/m), see `System.passive_forces`.
         friction : array_like, shape () or (nv of the joint,), default 0.0

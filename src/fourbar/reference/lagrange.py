@@ -24,9 +24,9 @@ import numpy as np
 from ..algorithms import energy
 from ..algorithms.sweep import Sweeps
 from ..expr import Direct, Expr, Graph, evaluate, jvp, prepare, vjp
-from ..joints import Joint
+from ..joints.rates import derived_coadjoint
 from ..once import cached_property
-from ..spatial.linear import Scalar, Vec
+from ..spatial.linear import Scalar
 from ..system.system import System
 from ..tree.spanning_tree import SpanningTree
 
@@ -42,23 +42,6 @@ class _Traced(NamedTuple):
     tau: list[Scalar]
     p: list[Scalar]
     weight: list[Scalar]
-
-
-def _bracket_forces(joint: Joint, p: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
-    """p · [v, e_i] for each velocity i of a joint.
-
-    Near q the coordinates θ of q ⊕ θ have θ̇ = A(θ) v (`chart_rate`), and [v, e_i] = (∂_v A) e_i - (∂_i A) v at θ = 0.
-    """
-    graph = Graph()
-    theta, w, momenta = (graph.inputs(name, joint.nv) for name in ("theta", "w", "p"))
-    power = Vec(joint.chart_rate(theta, w)).dot(momenta)
-    rates = graph.inputs("v", joint.nv)
-    along = jvp(vjp([power], [1.0], w), dict(zip(theta, rates, strict=True)))
-    across = vjp([power], [1.0], theta)
-    known: dict[Expr, Any] = dict(zip((*momenta, *rates, *w), (*p, *v, *v), strict=True))
-    known.update(dict.fromkeys(theta, 0.0))
-    values = evaluate([*along, *across], known)
-    return [a - b for a, b in zip(values[: joint.nv], values[joint.nv :], strict=True)]
 
 
 def _trace(tree: SpanningTree, gravity: Sequence[float]) -> _Traced:
@@ -83,15 +66,9 @@ def _trace(tree: SpanningTree, gravity: Sequence[float]) -> _Traced:
     p_rate, p, drawn, weight = (flat[k * tree.nv : (k + 1) * tree.nv] for k in range(4))
     turned: list[Scalar] = []
     for link, own_p, own_v in zip(tree.links, tree.split_v(p), tree.split_v(v_out), strict=True):
-        turned += _bracket_forces(link.joint, own_p, own_v)
+        turned += derived_coadjoint(link.joint, own_v, own_p)
     tau = [r - b - d + u for r, b, d, u in zip(p_rate, turned, drawn, weight, strict=True)]
     return _Traced(q_out, v_out, a_out, tau, p, weight)
-
-
-def _without_armature(tree: SpanningTree) -> SpanningTree:
-    """Armature is a constant on the diagonal of M, and no energy of a body: it is added to the equations at the end."""
-    links = tuple(c._replace(armature=Vec([0.0] * c.joint.nv)) for c in tree.links)
-    return SpanningTree(tree.parents, links)
 
 
 class Lagrangian:
@@ -113,7 +90,6 @@ class Lagrangian:
     def __init__(self, robot: System) -> None:
         self.robot = robot
         self._tree = robot.model.cluster_tree.spanning_tree
-        self._armature = np.array([x for c in self._tree.links for x in c.armature])
 
     def inverse_dynamics(self, q: Any, v: Any, a: Any) -> np.ndarray:
         """Joint forces that cause given accelerations.
@@ -134,7 +110,7 @@ class Lagrangian:
         """
         q, v, a = (np.asarray(x, float) for x in (q, v, a))
         full = self.robot.expand_acceleration(q, v, a)
-        tau = self._forces(self.robot.expand(q), self.robot.expand_velocity(q, v), full) + self._armature * full
+        tau = self._forces(self.robot.expand(q), self.robot.expand_velocity(q, v), full)
         return self._projected(q, tau)
 
     def bias_force(self, q: Any, v: Any) -> np.ndarray:
@@ -182,7 +158,7 @@ class Lagrangian:
         Returns
         -------
         ndarray, shape (..., nv)
-            ∂T/∂v (kg m²/s, kg m/s).
+            ∂T/∂v = M v (kg m²/s, kg m/s), with those of armatures.
         """
         return self._projected(
             np.asarray(q, float), self._momenta(self.robot.expand(q), self.robot.expand_velocity(q, v))
@@ -203,7 +179,7 @@ class Lagrangian:
         """
         n = self._tree.nv
         full = self._mass_matrix(self.robot.expand(q))
-        M = full.reshape(*full.shape[:-1], n, n) + np.diag(self._armature)
+        M = full.reshape(*full.shape[:-1], n, n)
         G = self.robot.loop_map(q)
         return np.swapaxes(G, -1, -2) @ M @ G
 
@@ -213,7 +189,7 @@ class Lagrangian:
 
     @cached_property
     def _traced(self) -> _Traced:
-        return _trace(_without_armature(self._tree), self.robot.gravity)
+        return _trace(self._tree, self.robot.gravity)
 
     @cached_property
     def _forces(self) -> Callable[..., np.ndarray]:

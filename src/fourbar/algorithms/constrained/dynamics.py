@@ -136,8 +136,8 @@ class ForwardDynamics:
         self.s, self.states, self.bundles = s, states, bundles
         self.sweeps = over_clusters(s, clusters, states)
         self._ground = s.known(ground, Vec(gravity))
-        p, self.bias = spin(s, clusters, states, state.v, F_ext)
-        self.freed: list[Freed] = self.sweeps.inward(free_inward, p, self.bias, tau)
+        p, self.bias, left, _ = spin(s, clusters, states, state.v, tau, F_ext)
+        self.freed: list[Freed] = self.sweeps.inward(free_inward, p, self.bias, left)
         reach = RowPropagation(self.sweeps, states, [freed.hinge for freed in self.freed])
         a = self._unconstrained(reach.needed(bundles))
         self.rowed = Rowed(reach, bundles, evaluate_rows(s, bundles, state.q, state.v, a))

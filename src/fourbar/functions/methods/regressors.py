@@ -70,7 +70,6 @@ def _stretch_maps(c: Context) -> list[tuple[Mat, ...]]:
 
 # What the parameters of joints multiply, for each link.
 _FACTORS: dict[str, Callable[[Context], list[Vec]]] = {
-    "armature": lambda c: c.accelerations("a"),
     "viscous": lambda c: c.velocities(),
     "coulomb": lambda c: [c.recorder.call(regressors.signs, v) for v in c.velocities()],
     "stiffness": _stretches,
@@ -129,6 +128,24 @@ class _Rows:
             block = self.c.recorder.call(regressors.spread_rows, G, own) if self.c.clusters[n].embedding.nv else Mat()
             self._append([(self.first[n], block)], len(own))
 
+    def add_armatures(
+        self, values: Sequence[Vec], along: Sequence[tuple[Mat, ...] | None] | None = None, sign: float = 1.0
+    ) -> None:
+        """As `add_joints`, and ±Gᵀ of the forces that turn a unit of each armature, where velocities do not commute."""
+        at, v = len(self.rows[0]) if self.rows else 0, self.c.velocities()
+        self.add_joints(values, along)
+        home = {link: (n, b) for n, cluster in enumerate(self.c.clusters) for b, link in enumerate(cluster.links)}
+        for i, link in enumerate(self.c.tree.links):
+            n, b = home[i]
+            if not is_flat(link.joint) and self.c.clusters[n].embedding.nv:
+                G = self.c.expanded[n].G[b]
+                first = at + self.c.tree.first_v[i]
+                rows = self.rows[self.first[n] : self.first[n] + self.c.clusters[n].embedding.nv]
+                own = Mat(Vec(row[first : first + link.joint.nv]) for row in rows)
+                block = self.c.recorder.call(regressors.add_gyroscopic_columns, own, link.joint, v[i], G, sign)
+                for row, values_ in zip(rows, block, strict=True):
+                    row[first : first + link.joint.nv] = values_
+
     def result(self) -> Outputs:
         """All rows as the result Y."""
         return [("Y", (self.c.nv, len(self.rows[0]) if self.rows else 0), flat(self.rows))]
@@ -140,6 +157,8 @@ def _torque_rows(c: Context, columns: Sequence[str]) -> list[list[Any]]:
         if kind == "inertia":
             v, a = c.velocities(), c.accelerations("a")
             found.add_bodies(regressors.force_blocks(c.sweeps(), _homes(c), v, a, c.gravity))
+        elif kind == "armature":
+            found.add_armatures(c.accelerations("a"))
         else:
             found.add_joints(_FACTORS[kind](c), _maps(c, kind))
     return found.rows
@@ -302,7 +321,7 @@ def momentum_rate_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
             pushes = regressors.push_blocks(s, _homes(c), c.coordinates(), v, c.gravity)
             found.add_bodies(pushes, regressors.momentum_blocks(s, _homes(c), v) if c.is_looped else None)
         elif kind == "armature":
-            found.add_joints(c.velocities(), c.map_rates)
+            found.add_armatures(c.velocities(), c.map_rates, -1.0)
         else:
             found.add_joints([c.recorder.call(_negative, x) for x in _FACTORS[kind](c)], _maps(c, kind))
     return found.result()

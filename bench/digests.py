@@ -38,6 +38,9 @@ OPTIONS: dict[str, dict[str, Any]] = {  # of methods that need some
     "jacobian_rate": {"frame": "last body"},
     "osim": {"frames": "last body"},
     "osim_inverse": {"frames": "last body"},
+    "cluster_subspace": {"cluster": "last moving body"},
+    "cluster_transform": {"cluster": "last moving body"},
+    "cluster_force_subspaces": {"cluster": "last moving body"},
 }
 CONSTRAINED = ("acceleration", "forward_dynamics", "hybrid_dynamics", "impulse", "jacobian", "osim_inverse", "rate")
 SMALL = 3000  # operations of a method whose derivatives are written down too
@@ -96,7 +99,11 @@ def function(robot: Any, name: str) -> Any:
         own = {"prescribed": ["right_foot", "crank", "cart"]} if name == "hybrid_dynamics" else {}
         method = getattr(robot, name)
         return method.specialise(**own) if hasattr(method, "specialise") else method
-    chosen = {"last body": robot.names.bodies[-1], "first joint": [robot.clusters[0].velocity_names[0].split(".")[0]]}
+    chosen = {
+        "last body": robot.names.bodies[-1],
+        "last moving body": robot.clusters[-1].bodies[-1],
+        "first joint": [robot.clusters[0].velocity_names[0].split(".")[0]],
+    }
     options = {key: chosen[value] for key, value in OPTIONS.get(name, {}).items()}
     if "frames" in options:
         options["frames"] = [options["frames"]]

@@ -9,7 +9,9 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -213,3 +215,13 @@ def test_a_robot_without_random_configurations_stays_and_says_so(
     monkeypatch.setattr(type(robot), "random", none)
     shown.control.randomize()
     assert np.array_equal(shown.q, after) and "no closed configuration" in shown.control._said.content
+
+
+def test_the_view_is_reset_for_all_who_look(serve: Callable[..., fb.View], monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = serve(fb.robots.four_bar())
+    camera = SimpleNamespace(position=np.zeros(3), look_at=np.zeros(3))
+    client = SimpleNamespace(camera=camera, atomic=nullcontext)
+    monkeypatch.setattr(shown.window.server, "get_clients", lambda: {0: client})
+    shown.window.reset_view()
+    start = shown.window.server.initial_camera
+    assert np.allclose(camera.position, start.position) and np.allclose(camera.look_at, start.look_at)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..arrays import to_count
 from ..errors import ArgumentError, FourbarError, needed
+from . import look
 from .camera import FIELD, looked_from
 from .drawing import Drawing, Item
 from .mesh_files import Colour, linear
@@ -26,7 +27,9 @@ _CALLED = {
     "mass": "centres of mass", "inertia": "inertia ellipsoids", "ground": "ground",
 }  # fmt: skip
 _SHOWN = ("shapes", "ground")
-_SKY = 1.6  # strength of the light from all sides
+_SKY, _SUN = 2.4, 2.6  # strength of the light from all sides, and of the sun
+_FAR = 40.0  # sizes of the robot: as far as is seen, and as shadows are computed
+_LINE = tuple(round(255.0 * x) for x in look.LINE)
 
 
 def viser_module() -> Any:
@@ -94,7 +97,7 @@ class ServedPage:
         title: str,
         allow: Any = (),
     ) -> None:
-        self.drawing, self.worlds = drawing, worlds
+        self.drawing, self.worlds, self.bounds = drawing, worlds, bounds
         self.server, self.guard = _start(*address, title, allow)
         self.gui, self.scene = self.server.gui, self.server.scene
         self.gui.configure_theme(show_logo=False, show_share_button=False)
@@ -115,10 +118,11 @@ class ServedPage:
         return f"http://{'localhost' if host in (LOCAL, '0.0.0.0') else host}:{self.server.get_port()}"
 
     def _light(self) -> None:
-        """Lights without an environment map, which takes software WebGL (no graphics card) 20 s to prepare."""
+        """Sky and sun of the pages, without an environment map, which takes software WebGL 20 s to prepare."""
         self.scene.configure_environment_map(None)
-        self.scene.configure_default_lights(cast_shadow=False)
-        self.scene.add_light_hemisphere("/sky", sky_color=(255, 255, 255), ground_color=(190, 185, 180), intensity=_SKY)
+        self.scene.configure_default_lights(enabled=False)
+        self.scene.add_light_hemisphere("/sky", sky_color=(255, 255, 255), ground_color=(150, 150, 150), intensity=_SKY)
+        self.scene.add_light_directional("/sun", intensity=_SUN, cast_shadow=True, position=look.SUN)
 
     def _aim(self, bounds: np.ndarray) -> None:
         eye, middle = looked_from(bounds)
@@ -126,16 +130,24 @@ class ServedPage:
         camera.up, camera.position, camera.look_at = (0.0, 0.0, 1.0), tuple(eye.tolist()), tuple(middle.tolist())
         camera.fov = FIELD
         size = float(np.linalg.norm(bounds[1] - bounds[0]))
-        camera.near, camera.far = 0.01 * size, 100.0 * size
+        camera.near, camera.far = 0.01 * size, _FAR * size
+
+    def reset_view(self) -> None:
+        """Move the cameras of all who look at the page to where they were at the start."""
+        for client in self.server.get_clients().values():
+            eye, middle = looked_from(self.bounds)
+            with client.atomic():
+                client.camera.position = eye  # which moves the point that is looked at along
+                client.camera.look_at = middle
 
     def _grid(self, bounds: np.ndarray) -> None:
-        size = float(np.linalg.norm(bounds[1] - bounds[0]))
-        cell = 10.0 ** np.floor(np.log10(size / 4.0))
-        middle = bounds.mean(axis=0)
+        """A floor of lines on which shadows fall, as on the pages."""
+        edge, middle = look.tile(self.drawing.size), bounds.mean(axis=0)
+        wide = 60.0 * edge
         self.scene.add_grid(
-            "/grid", width=40.0 * cell, height=40.0 * cell, cell_size=cell, section_size=5.0 * cell,
-            position=(float(middle[0]), float(middle[1]), float(bounds[0, 2])), cell_thickness=0.6,
-            section_thickness=0.9,
+            "/grid", width=wide, height=wide, cell_size=edge, section_size=look.STRONG * edge, cell_thickness=0.7,
+            section_thickness=1.0, cell_color=_LINE, section_color=_LINE, shadow_opacity=look.SHADE,
+            position=(float(middle[0]), float(middle[1]), look.below(bounds)), fade_distance=wide,
         )  # fmt: skip
 
     def _added(self, items: Sequence[Item], prefix: str = "") -> list[DrawnGroup]:
@@ -170,7 +182,7 @@ class ServedPage:
             batched_positions=np.zeros((n, 3), np.float32), batched_scales=np.ones((n, 3), np.float32),
             batched_colors=np.array([[round(255.0 * linear(x)) for x in c[:3]] for c in colours], np.uint8),
             opacity=None if opacity >= 1.0 else opacity, lod="off", side="double", visible=visible,
-            cast_shadow=False, receive_shadow=False,
+            cast_shadow=opacity >= 1.0 and not name.startswith("/ground"), receive_shadow=True,
         )  # fmt: skip
 
     def place(self, places: np.ndarray, every: bool = False) -> None:
@@ -199,7 +211,8 @@ class ServedPage:
                 group.handle.visible = on
 
     def switches(self) -> None:
-        """A switch per layer."""
+        """A button that resets the view, and a switch per layer."""
+        self.gui.add_button("reset view").on_click(lambda _: self.reset_view())
         with self.gui.add_folder("show"):
             for layer in self.drawing.layers:
                 self.switch(_CALLED[layer], layer in self.shown, lambda on, layer=layer: self.show(layer, on))

@@ -35,7 +35,7 @@ def constrained_methods() -> dict[str, Method]:
     hybrid = method_recordings.METHODS["hybrid_dynamics"]._replace(
         options=(Option("prescribed", required=True), Option("least", "constraint")), doc=HybridDynamics.__doc__ or ""
     )
-    names = ("forward_dynamics", "inverse_dynamics", "hybrid_dynamics", "impulse")
+    names = ("forward_dynamics", "inverse_dynamics", "inverse_passive_dynamics", "hybrid_dynamics", "impulse")
     found = {name: method_recordings.METHODS[name] for name in (*names, *ROW_FUNCTIONS)} | {"hybrid_dynamics": hybrid}
     return {name: m._replace(results=tuple(x for x in m.results if x != "health")) for name, m in found.items()}
 

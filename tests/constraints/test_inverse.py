@@ -11,6 +11,7 @@ import scipy.linalg
 
 import fourbar as fb
 from fourbar import ArgumentError, Builder, SingularError, System
+from fourbar.constraints import Prescribed
 from fourbar.joints import Fixed, Revolute
 from fourbar.loops import Closure
 from fourbar.system.constrained.robot import Constrained
@@ -237,3 +238,42 @@ def test_arguments() -> None:
         constrained(("left", "right"), "constraint", (1.0, 2.0)).inverse_dynamics(q, v, a)
     with pytest.raises(ArgumentError, match="needs the actuated joints"):
         five_bar(False).constrained(_ground()).inverse_dynamics(q, v, a)
+
+
+@pytest.mark.parametrize("actuated", [("left", "right"), ("left", "tip", "right")])
+def test_passive_forces_load_the_drives(actuated: tuple[str, ...]) -> None:
+    """Kim eq. 58 and 62 with τ_p of springs, dampers, friction and given forces, dense."""
+    rng = np.random.default_rng(3)
+    joints = {
+        name: {"damping": rng.uniform(1, 3), "stiffness": rng.uniform(1, 3), "rest": 0.3, "friction": 0.4}
+        for name in HINGES
+    }
+    robot = five_bar(False).with_parameters(joints=joints)
+    c, (q, v, a) = robot.constrained(_ground(), actuated=actuated), states()
+    given = rng.normal(size=v.shape)
+    tau, force = c.inverse_passive_dynamics(q, v, a, tau_passive=given, friction_velocity=0.1)
+    loads = given + robot.passive_forces(q, v) - 0.4 * np.tanh(v / 0.1)
+    needed, active = robot.inverse_dynamics(q, v, a) - loads, [HINGES.index(x) for x in actuated]
+    rows = c.jacobian(q)
+    expected = [_least_torque(A, f, active, np.eye(len(active))) for A, f in zip(rows, needed, strict=True)]
+    near(tau, np.array(expected), 1e-11)
+    full = np.zeros_like(v)
+    full[:, active] = tau
+    near(c.forward_dynamics(q, v, full + loads)[0], a, 1e-10)
+    near(full + apply(transposed(rows), force), needed, 1e-11)
+    near(c.inverse_dynamics(q, v, a, tau_passive=loads)[0], tau, 1e-12)
+    dv = rng.normal(size=v.shape)
+    rate = c.inverse_passive_dynamics.jvp({"q": q, "v": v, "a": a}, {"a": dv})[0]
+    near(rate, c.inverse_dynamics.jvp({"q": q, "v": v, "a": a}, {"a": dv})[0], 1e-11)
+
+
+def test_embedded_loops_with_passive_forces() -> None:
+    robot = five_bar(True).with_parameters(joints={name: {"damping": 2.0} for name in HINGES})
+    (q, v, _), independent = states(), _independent(five_bar(True))
+    held = robot.constrained(Prescribed(["left"]), actuated=("left", "right"))
+    y = q, v[:, independent], np.zeros((len(q), 2))
+    y = y[0], held.impulse(y[0], y[1])[0], y[2]
+    allowed, _ = held.forward_dynamics(*y[:2], y[2])
+    tau, force = held.inverse_passive_dynamics(y[0], y[1], allowed)
+    full = robot.inverse_passive_dynamics(y[0], y[1], allowed)
+    near(tau + apply(transposed(held.jacobian(y[0])), force), full, 1e-11)

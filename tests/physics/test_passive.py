@@ -77,3 +77,28 @@ def test_the_forces_travel() -> None:
     robot, (q, v) = sprung("four_bar"), states("four_bar")
     again = pickle.loads(pickle.dumps(robot))
     assert np.array_equal(again.passive_forces(q, v), robot.passive_forces(q, v))
+
+
+def test_dry_friction_is_smoothed_by_a_stated_velocity() -> None:
+    b = fb.Builder("slider", gravity=(0, 0, 0))
+    b.body("wheel", joint=Revolute("z"), inertia=(1, 1, 2), mass=1, friction=3.0, damping=0.5)
+    wheel = b.build()
+    v = np.linspace(-2.0, 2.0, 9)[:, None]
+    found = wheel.inverse_passive_dynamics(0.0 * v, v, 0.0 * v, friction_velocity=0.2)
+    assert np.allclose(found, 0.5 * v + 3.0 * np.tanh(v / 0.2), rtol=1e-14)
+    assert np.allclose(wheel.inverse_passive_dynamics(0.0 * v, v, 0.0 * v), 0.5 * v)
+    slope = wheel.inverse_passive_dynamics.jacobian([0.0], [0.0], [0.0], friction_velocity=0.2)
+    assert np.allclose(slope.v, 0.5 + 3.0 / 0.2)
+    with pytest.raises(fb.SingularError, match="friction_velocity must be positive"):
+        wheel.inverse_passive_dynamics([0.0], [1.0], [0.0], friction_velocity=0.0)
+
+
+@pytest.mark.parametrize("name", LOOPED[:2])
+def test_dry_friction_of_all_joints_of_loops(name: str) -> None:
+    robot, (q, v) = sprung(name), states(name)
+    joints = {c.name: {"friction": 0.5} for c in robot.model.cluster_tree.moving}
+    rubbing = robot.with_parameters(joints=joints)
+    tau = rubbing.inverse_passive_dynamics(q, v, 0.0 * v, friction_velocity=0.1)
+    drag = 0.5 * np.tanh(robot.expand_velocity(q, v) / 0.1)
+    expected = looped.apply(looped.transposed(robot.loop_map(q)), drag)
+    looped.near(tau - robot.inverse_passive_dynamics(q, v, 0.0 * v), expected, 1e-10)

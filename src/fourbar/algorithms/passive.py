@@ -1,4 +1,4 @@
-"""Passive forces of joints: springs and viscous damping.
+"""Passive forces of joints: springs, viscous damping and dry friction.
 
 A spring with the stretch δ(q) of its joint and stiffnesses k stores U = ½ Σ k δ²; its force on the velocities is
 -(∂δ̇/∂v)ᵀ k δ, so that U̇ = -v · τ. For a joint with q̇ = v that is -k (q - rest); for a ball it is -k times the rotation
@@ -7,6 +7,7 @@ vector from the rest where all k are equal.
 
 from __future__ import annotations
 
+from ..expr import select, tanh
 from ..joints.base import Joint
 from ..spatial.linear import Scalar, Vec, dot
 
@@ -29,6 +30,11 @@ def spring_energy(joint: Joint, q: Vec, rest: Vec, k: Vec) -> Scalar:
 def damping_force(v: Vec, d: Vec) -> Vec:
     """-d v (nv) of one joint."""
     return Vec([-(a * b) for a, b in zip(d, v, strict=True)])
+
+
+def friction_force(v: Vec, f: Vec, smooth: Scalar) -> Vec:
+    """-f tanh(v / smooth) (nv) of one joint: dry friction, smoothed around rest; NaN unless `smooth` is positive."""
+    return Vec([select(smooth > 0.0, -(a * tanh(b / smooth)), float("nan")) for a, b in zip(f, v, strict=True)])
 
 
 def damping_power(v: Vec, d: Vec) -> Scalar:

@@ -58,6 +58,13 @@ class Tangent(DeclaredArgument):
         return (model.cluster_tree.nv,)
 
 
+class JointForces(DeclaredArgument):
+    """A force of each velocity of each joint, independent or not."""
+
+    def shape(self, model: Model) -> tuple[int, ...]:
+        return (model.cluster_tree.spanning_tree.nv,)
+
+
 class Wrenches(DeclaredArgument):
     """A wrench [moment; force] on each body (n_bodies, 6), or on some, by their names."""
 
@@ -97,3 +104,5 @@ F_EXT = Wrenches("f_ext")
 U = ActuatorForces("u")
 DT = Scalar("dt")
 DT_OR_1 = Scalar("dt", 1.0)
+TAU_PASSIVE = JointForces("tau_passive")
+FRICTION_VELOCITY = Scalar("friction_velocity")

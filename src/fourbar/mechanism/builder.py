@@ -123,7 +123,7 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
         damping : array_like, shape () or (nv of the joint,), default 0.0
             Viscous damping (N m s/rad, N s/m), see `System.passive_forces`.
         friction : array_like, shape () or (nv of the joint,), default 0.0
-            Coulomb friction (N m, N), which acts in an `fb.Scene`; no method uses it.
+            Coulomb friction (N m, N), which acts in an `fb.Scene` and, smoothed, in `inverse_passive_dynamics`.
         limits : array_like, shape (2,) or (2, nq of the joint), optional
             Lower and upper limits of the coordinates (rad, m), which `System.random` keeps and which stop the joint in
             an `fb.Scene`; none if None.

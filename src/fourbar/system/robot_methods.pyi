@@ -125,6 +125,44 @@ class ByQVAFExt(Parts, Protocol):
     @property
     def f_ext(self) -> Array: ...
 
+class ByQVAFExtFrictionVelocity(Parts, Protocol):
+    @property
+    def q(self) -> Array: ...
+    @property
+    def v(self) -> Array: ...
+    @property
+    def a(self) -> Array: ...
+    @property
+    def f_ext(self) -> Array: ...
+    @property
+    def friction_velocity(self) -> Array: ...
+
+class ByQVAFExtTauPassive(Parts, Protocol):
+    @property
+    def q(self) -> Array: ...
+    @property
+    def v(self) -> Array: ...
+    @property
+    def a(self) -> Array: ...
+    @property
+    def f_ext(self) -> Array: ...
+    @property
+    def tau_passive(self) -> Array: ...
+
+class ByQVAFExtTauPassiveFrictionVelocity(Parts, Protocol):
+    @property
+    def q(self) -> Array: ...
+    @property
+    def v(self) -> Array: ...
+    @property
+    def a(self) -> Array: ...
+    @property
+    def f_ext(self) -> Array: ...
+    @property
+    def tau_passive(self) -> Array: ...
+    @property
+    def friction_velocity(self) -> Array: ...
+
 class ByQVATauFExt(Parts, Protocol):
     @property
     def q(self) -> Array: ...
@@ -2911,7 +2949,8 @@ class PassiveForces(Function, Protocol):
         Notes
         -----
         Springs of spherical and free joints act on the rotation vector from `rest`, those of free joints on the
-        displacement too. Coulomb friction (`friction`) is not included.
+        displacement too. Coulomb friction (`friction`) is not included, since it is discontinuous at rest;
+        `inverse_passive_dynamics` has it smoothed.
 
         Examples
         --------
@@ -3009,11 +3048,12 @@ class JacobianOfInversePassiveDynamics(Derivative, Protocol):
         v: ArrayLike,
         a: ArrayLike,
         f_ext: Wrenches | None = None,
+        friction_velocity: ArrayLike | None = None,
         *,
         parameters: Names | None = None,
         out: Any = None,
         threads: int | None = None,
-    ) -> ByQVAFExt:
+    ) -> ByQVAFExtFrictionVelocity:
         """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
 
 class InversePassiveDynamics(Function, Protocol):
@@ -3023,11 +3063,12 @@ class InversePassiveDynamics(Function, Protocol):
         v: ArrayLike,
         a: ArrayLike,
         f_ext: Wrenches | None = None,
+        friction_velocity: ArrayLike | None = None,
         *,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Joint forces that, together with springs and damping, cause given accelerations.
+        """Joint forces that, together with springs, damping and dry friction, cause given accelerations.
 
         Parameters
         ----------
@@ -3040,6 +3081,9 @@ class InversePassiveDynamics(Function, Protocol):
         f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
             Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
             ``{"hand": wrench}``.
+        friction_velocity : array_like, shape (...), optional
+            Velocity v_s > 0 (rad/s, m/s) around rest over which dry friction is smoothed: joints with `friction` f then rub
+            with -f tanh(v / v_s). Without it there is no dry friction.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -3048,12 +3092,17 @@ class InversePassiveDynamics(Function, Protocol):
         Returns
         -------
         tau : ndarray, shape (..., nv)
-            What drives must supply (N m, N): `inverse_dynamics` less `passive_forces`.
+            What drives must supply (N m, N): `inverse_dynamics` less `passive_forces`, less dry friction.
+
+        Raises
+        ------
+        SingularError
+            If `friction_velocity` is not positive (NaN and a warning in a batch).
 
         See Also
         --------
         inverse_dynamics : The rigid bodies alone.
-        passive_dynamics : The inverse, which `simulate` follows.
+        passive_dynamics : The inverse, without dry friction, which `simulate` follows.
 
         Examples
         --------
@@ -3062,12 +3111,18 @@ class InversePassiveDynamics(Function, Protocol):
         >>> sprung = robot.with_parameters(joints={"elbow": {"stiffness": 5.0, "damping": 0.1}})
         >>> sprung.inverse_passive_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).round(3)
         array([1.1  , 1.464])
+
+        Computed torque that compensates dry friction of 0.3 N m, smoothed below 0.05 rad/s:
+
+        >>> rubbing = sprung.with_parameters(joints={"shoulder": {"friction": 0.3}})
+        >>> rubbing.inverse_passive_dynamics([0.1, 0.2], [1.0, 0.0], [0.0, 0.0], friction_velocity=0.05).round(3)
+        array([1.4  , 1.48 ])
         """
     @property
     def jvp(self) -> Jvp[Array]:
         """Rates of the results along tangents of the arguments."""
     @property
-    def vjp(self) -> Vjp[ByQVAFExt]:
+    def vjp(self) -> Vjp[ByQVAFExtFrictionVelocity]:
         """Gradients of a weighted sum of the results."""
     @property
     def jacobian(self) -> JacobianOfInversePassiveDynamics:
@@ -5538,9 +5593,9 @@ class ConstrainedForwardDynamics(Function, Protocol):
 
 class BlocksOfConstrainedInverseDynamics(Protocol):
     @property
-    def tau(self) -> ByQVAFExt: ...
+    def tau(self) -> ByQVAFExtTauPassive: ...
     @property
-    def force(self) -> ByQVAFExt: ...
+    def force(self) -> ByQVAFExtTauPassive: ...
 
 class JacobianOfConstrainedInverseDynamics(Derivative, Protocol):
     def __call__(
@@ -5549,6 +5604,7 @@ class JacobianOfConstrainedInverseDynamics(Derivative, Protocol):
         v: ArrayLike,
         a: ArrayLike,
         f_ext: Wrenches | None = None,
+        tau_passive: ArrayLike | None = None,
         *,
         parameters: Names | None = None,
         out: Any = None,
@@ -5563,6 +5619,7 @@ class ConstrainedInverseDynamics(Function, Protocol):
         v: ArrayLike,
         a: ArrayLike,
         f_ext: Wrenches | None = None,
+        tau_passive: ArrayLike | None = None,
         *,
         out: tuple[Array, ...] | None = None,
         threads: int | None = None,
@@ -5580,6 +5637,9 @@ class ConstrainedInverseDynamics(Function, Protocol):
         f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
             Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
             ``{"hand": wrench}``.
+        tau_passive : array_like, shape (..., n), optional
+            Given forces (N m, N) that act in the joints besides those of the drives, one for each velocity of each joint,
+            in the order of `expand_velocity` (n = nv without embedded loops).
         out : tuple of ndarray, optional
             Arrays that receive the results.
         threads : int, optional
@@ -5599,10 +5659,15 @@ class ConstrainedInverseDynamics(Function, Protocol):
         SingularError
             If the drives cannot cause them (NaN and a warning in a batch).
 
+        See Also
+        --------
+        inverse_passive_dynamics : With the springs, dampers and friction of the joints.
+
         Notes
         -----
         Kim eq. 56-66. Where the drives are more than enough, `least` of `System.constrained` says what is least: their
-        forces, or those of the constraints and of embedded loops.
+        forces, or those of the constraints and of embedded loops. Springs and damping of the joints are left out, as in
+        `forward_dynamics`.
 
         Examples
         --------
@@ -5618,10 +5683,112 @@ class ConstrainedInverseDynamics(Function, Protocol):
     def jvp(self) -> Jvp[tuple[Array, Array]]:
         """Rates of the results along tangents of the arguments."""
     @property
-    def vjp(self) -> Vjp[ByQVAFExt]:
+    def vjp(self) -> Vjp[ByQVAFExtTauPassive]:
         """Gradients of a weighted sum of the results."""
     @property
     def jacobian(self) -> JacobianOfConstrainedInverseDynamics:
+        """All first derivatives."""
+
+class BlocksOfConstrainedInversePassiveDynamics(Protocol):
+    @property
+    def tau(self) -> ByQVAFExtTauPassiveFrictionVelocity: ...
+    @property
+    def force(self) -> ByQVAFExtTauPassiveFrictionVelocity: ...
+
+class JacobianOfConstrainedInversePassiveDynamics(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        f_ext: Wrenches | None = None,
+        tau_passive: ArrayLike | None = None,
+        friction_velocity: ArrayLike | None = None,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> BlocksOfConstrainedInversePassiveDynamics:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ConstrainedInversePassiveDynamics(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        f_ext: Wrenches | None = None,
+        tau_passive: ArrayLike | None = None,
+        friction_velocity: ArrayLike | None = None,
+        *,
+        out: tuple[Array, ...] | None = None,
+        threads: int | None = None,
+    ) -> tuple[Array, Array]:
+        """Forces of drives and constraints that, together with springs, damping and dry friction, cause accelerations.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        a : array_like, shape (..., nv)
+            Acceleration (rad/s², m/s²), which the constraints must allow.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
+        tau_passive : array_like, shape (..., n), optional
+            Given forces (N m, N) that act in the joints besides those of drives, springs, dampers and friction, one for
+            each velocity of each joint, in the order of `expand_velocity` (n = nv without embedded loops).
+        friction_velocity : array_like, shape (...), optional
+            Velocity v_s > 0 (rad/s, m/s) around rest over which dry friction is smoothed: joints with `friction` f then rub
+            with -f tanh(v / v_s). Without it there is no dry friction.
+        out : tuple of ndarray, optional
+            Arrays that receive the results.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        tau : ndarray, shape (..., n_actuated)
+            Forces that the drives must supply (N m, N).
+        force : ndarray, shape (..., m)
+            Forces λ along the rows (N m, N).
+
+        Raises
+        ------
+        ArgumentError
+            If the constraints do not allow the accelerations.
+        SingularError
+            If the drives cannot cause them, or `friction_velocity` is not positive (NaN and a warning in a batch).
+
+        See Also
+        --------
+        inverse_dynamics : The rigid bodies alone.
+
+        Notes
+        -----
+        Kim eq. 56-66 with forces τ_p of the passive joints. The forces of springs, dampers and friction in actuated joints
+        relieve or load their drives.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum().with_parameters(joints={"elbow": {"damping": 2.0}})
+        >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"), actuated=["shoulder"])
+        >>> q, v, _ = [0.1, 0.2], *held.impulse([0.1, 0.2], [1.0, 0.0])
+        >>> a, _ = held.forward_dynamics(q, v, robot.passive_forces(q, v))
+        >>> abs(held.inverse_passive_dynamics(q, v, a)[0]).round(9)
+        array([0.])
+        """
+    @property
+    def jvp(self) -> Jvp[tuple[Array, Array]]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQVAFExtTauPassiveFrictionVelocity]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfConstrainedInversePassiveDynamics:
         """All first derivatives."""
 
 class BlocksOfConstrainedHybridDynamics(Protocol):
@@ -7613,7 +7780,8 @@ class RobotMethods:
         Notes
         -----
         Springs of spherical and free joints act on the rotation vector from `rest`, those of free joints on the
-        displacement too. Coulomb friction (`friction`) is not included.
+        displacement too. Coulomb friction (`friction`) is not included, since it is discontinuous at rest;
+        `inverse_passive_dynamics` has it smoothed.
 
         Examples
         --------
@@ -7663,7 +7831,7 @@ class RobotMethods:
         """
     @property
     def inverse_passive_dynamics(self) -> InversePassiveDynamics:
-        """Joint forces that, together with springs and damping, cause given accelerations.
+        """Joint forces that, together with springs, damping and dry friction, cause given accelerations.
 
         Parameters
         ----------
@@ -7676,6 +7844,9 @@ class RobotMethods:
         f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
             Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
             ``{"hand": wrench}``.
+        friction_velocity : array_like, shape (...), optional
+            Velocity v_s > 0 (rad/s, m/s) around rest over which dry friction is smoothed: joints with `friction` f then rub
+            with -f tanh(v / v_s). Without it there is no dry friction.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -7684,12 +7855,17 @@ class RobotMethods:
         Returns
         -------
         tau : ndarray, shape (..., nv)
-            What drives must supply (N m, N): `inverse_dynamics` less `passive_forces`.
+            What drives must supply (N m, N): `inverse_dynamics` less `passive_forces`, less dry friction.
+
+        Raises
+        ------
+        SingularError
+            If `friction_velocity` is not positive (NaN and a warning in a batch).
 
         See Also
         --------
         inverse_dynamics : The rigid bodies alone.
-        passive_dynamics : The inverse, which `simulate` follows.
+        passive_dynamics : The inverse, without dry friction, which `simulate` follows.
 
         Examples
         --------
@@ -7698,6 +7874,12 @@ class RobotMethods:
         >>> sprung = robot.with_parameters(joints={"elbow": {"stiffness": 5.0, "damping": 0.1}})
         >>> sprung.inverse_passive_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).round(3)
         array([1.1  , 1.464])
+
+        Computed torque that compensates dry friction of 0.3 N m, smoothed below 0.05 rad/s:
+
+        >>> rubbing = sprung.with_parameters(joints={"shoulder": {"friction": 0.3}})
+        >>> rubbing.inverse_passive_dynamics([0.1, 0.2], [1.0, 0.0], [0.0, 0.0], friction_velocity=0.05).round(3)
+        array([1.4  , 1.48 ])
         """
     @property
     def spring_energy(self) -> SpringEnergy:

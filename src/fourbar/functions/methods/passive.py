@@ -1,4 +1,4 @@
-"""Springs and dampers in the joints, which the rigid-body dynamics does not contain: their forces, and the motion."""
+"""Springs, dampers and dry friction in the joints, beside the rigid bodies: their forces, and the motion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from ...algorithms import passive
 from ...algorithms.energy import add
 from ...spatial.linear import Vec
-from ..arguments import F_EXT, TAU, A, Q, V
+from ..arguments import F_EXT, FRICTION_VELOCITY, TAU, A, Q, V
 from ..context import Context
 from ..registry import Outputs, method, vector
 from .dynamics import accelerations, inverse_parts
@@ -28,14 +28,37 @@ def _springs(c: Context, of: Any) -> dict[int, Any]:
     }
 
 
+def passive_by_link(c: Context) -> dict[int, Vec]:
+    """Forces of springs and dampers, and of dry friction where `friction_velocity` is given, by the links whose joints
+    have some."""
+    v, call = c.velocities(), c.recorder.call
+    forces = {
+        i: call(passive.damping_force, v[i], Vec(joint.damping))
+        for i, joint in enumerate(c.model.cluster_tree.moving)
+        if acts(joint.damping)
+    }
+    for i, force in (*_springs(c, passive.spring_force).items(), *_rubbing(c).items()):
+        forces[i] = call(add, forces[i], force) if i in forces else force
+    return forces
+
+
+def _rubbing(c: Context) -> dict[int, Vec]:
+    """Forces of dry friction by link; none where no `friction_velocity` is given."""
+    if FRICTION_VELOCITY.name not in c.given:
+        return {}
+    v, (smooth,) = c.velocities(), c.given[FRICTION_VELOCITY.name]
+    return {
+        i: c.recorder.call(passive.friction_force, v[i], Vec(joint.friction), smooth)
+        for i, joint in enumerate(c.model.cluster_tree.moving)
+        if acts(joint.friction)
+    }
+
+
 def passive_parts(c: Context) -> list[Vec]:
-    """Forces of springs and dampers on the independent velocities, by cluster."""
-    v, forces = c.velocities(), c.still()
-    for i, joint in enumerate(c.model.cluster_tree.moving):
-        if acts(joint.damping):
-            forces[i] = c.recorder.call(passive.damping_force, v[i], Vec(joint.damping))
-    for i, force in _springs(c, passive.spring_force).items():
-        forces[i] = c.recorder.call(add, forces[i], force) if acts(c.model.cluster_tree.moving[i].damping) else force
+    """The forces of `passive_by_link` on the independent velocities, by cluster."""
+    forces = c.still()
+    for i, force in passive_by_link(c).items():
+        forces[i] = force
     return c.project(forces)
 
 
@@ -68,7 +91,8 @@ def passive_forces(c: Context) -> Outputs:
     Notes
     -----
     Springs of spherical and free joints act on the rotation vector from `rest`, those of free joints on the
-    displacement too. Coulomb friction (`friction`) is not included.
+    displacement too. Coulomb friction (`friction`) is not included, since it is discontinuous at rest;
+    `inverse_passive_dynamics` has it smoothed.
 
     Examples
     --------
@@ -123,9 +147,14 @@ def passive_dynamics(c: Context) -> Outputs:
     return vector(c, "a", accelerations(c, c.velocities(), tau, c.gravity))
 
 
-@method(Q, V, A, results="tau", optional=[F_EXT])
+NO_FRICTION_VELOCITY = (
+    "friction_velocity must be positive: the velocity around rest over which dry friction is smoothed"
+)
+
+
+@method(Q, V, A, results="tau", optional=[F_EXT, FRICTION_VELOCITY], nan=NO_FRICTION_VELOCITY)
 def inverse_passive_dynamics(c: Context) -> Outputs:
-    """Joint forces that, together with springs and damping, cause given accelerations.
+    """Joint forces that, together with springs, damping and dry friction, cause given accelerations.
 
     Parameters
     ----------
@@ -138,6 +167,9 @@ def inverse_passive_dynamics(c: Context) -> Outputs:
     f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
         Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
         ``{"hand": wrench}``.
+    friction_velocity : array_like, shape (...), optional
+        Velocity v_s > 0 (rad/s, m/s) around rest over which dry friction is smoothed: joints with `friction` f then rub
+        with -f tanh(v / v_s). Without it there is no dry friction.
     out : ndarray, optional
         Array that receives the result.
     threads : int, optional
@@ -146,12 +178,17 @@ def inverse_passive_dynamics(c: Context) -> Outputs:
     Returns
     -------
     tau : ndarray, shape (..., nv)
-        What drives must supply (N m, N): `inverse_dynamics` less `passive_forces`.
+        What drives must supply (N m, N): `inverse_dynamics` less `passive_forces`, less dry friction.
+
+    Raises
+    ------
+    SingularError
+        If `friction_velocity` is not positive (NaN and a warning in a batch).
 
     See Also
     --------
     inverse_dynamics : The rigid bodies alone.
-    passive_dynamics : The inverse, which `simulate` follows.
+    passive_dynamics : The inverse, without dry friction, which `simulate` follows.
 
     Examples
     --------
@@ -160,6 +197,12 @@ def inverse_passive_dynamics(c: Context) -> Outputs:
     >>> sprung = robot.with_parameters(joints={"elbow": {"stiffness": 5.0, "damping": 0.1}})
     >>> sprung.inverse_passive_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).round(3)
     array([1.1  , 1.464])
+
+    Computed torque that compensates dry friction of 0.3 N m, smoothed below 0.05 rad/s:
+
+    >>> rubbing = sprung.with_parameters(joints={"shoulder": {"friction": 0.3}})
+    >>> rubbing.inverse_passive_dynamics([0.1, 0.2], [1.0, 0.0], [0.0, 0.0], friction_velocity=0.05).round(3)
+    array([1.4  , 1.48 ])
     """
     forces = [c.recorder.call(_negated, part) for part in passive_parts(c)]
     return vector(c, "tau", [c.recorder.call(add, *both) for both in zip(inverse_parts(c), forces, strict=True)])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ...algorithms.constrained.drive_derivatives import ForceChange, solve_point, vary_forces
 from ...algorithms.constrained.drives import Plan, driven
 from ...algorithms.constrained.multipliers import IndependentRows
 from ...expr import maximum
-from ...functions.arguments import F_EXT, TAU, A, Q, V
+from ...functions.arguments import F_EXT, FRICTION_VELOCITY, TAU, TAU_PASSIVE, A, Q, V
 from ...functions.context import Context
+from ...functions.methods.passive import NO_FRICTION_VELOCITY
 from ...functions.registry import Outputs, Stages, flat, method, vector
 from ...spatial.linear import Mat, Vec
 from .constrained_model import ROW_ACCELERATION
@@ -19,14 +21,14 @@ from .row_methods import spanning
 from .row_problems import HybridProblem
 
 
-@method(Q, V, A, results="tau rows", optional=[F_EXT], into=METHODS)
-def spanning_forces(c: Context) -> Outputs:
+@method(Q, V, A, results="tau rows", optional=[F_EXT, TAU_PASSIVE, FRICTION_VELOCITY], into=METHODS)
+def spanning_forces(c: Context, passive: bool = False) -> Outputs:
     """The results of `spanning`: forces (..., n) and rows (..., k, n)."""
-    tau, rows = spanning(c)
+    tau, rows = spanning(c, passive)
     return [("tau_all", (len(tau),), tau), ("rows", (len(rows), len(tau)), flat(rows))]
 
 
-@method(Q, V, A, results="tau force health", optional=[F_EXT], into=METHODS)
+@method(Q, V, A, results="tau force health", optional=[F_EXT, TAU_PASSIVE], into=METHODS)
 def inverse_dynamics(c: Context, plan: Plan) -> Outputs:
     """Forces of drives and constraints that cause accelerations.
 
@@ -41,6 +43,9 @@ def inverse_dynamics(c: Context, plan: Plan) -> Outputs:
     f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
         Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
         ``{"hand": wrench}``.
+    tau_passive : array_like, shape (..., n), optional
+        Given forces (N m, N) that act in the joints besides those of the drives, one for each velocity of each joint,
+        in the order of `expand_velocity` (n = nv without embedded loops).
     out : tuple of ndarray, optional
         Arrays that receive the results.
     threads : int, optional
@@ -60,10 +65,15 @@ def inverse_dynamics(c: Context, plan: Plan) -> Outputs:
     SingularError
         If the drives cannot cause them (NaN and a warning in a batch).
 
+    See Also
+    --------
+    inverse_passive_dynamics : With the springs, dampers and friction of the joints.
+
     Notes
     -----
     Kim eq. 56-66. Where the drives are more than enough, `least` of `System.constrained` says what is least: their
-    forces, or those of the constraints and of embedded loops.
+    forces, or those of the constraints and of embedded loops. Springs and damping of the joints are left out, as in
+    `forward_dynamics`.
 
     Examples
     --------
@@ -75,18 +85,87 @@ def inverse_dynamics(c: Context, plan: Plan) -> Outputs:
     >>> tau.shape, force.shape
     ((2,), (1,))
     """
-    tau, rows = spanning(c)
+    return _drive_forces(c, plan, passive=False)
+
+
+def _drive_forces(c: Context, plan: Plan, passive: bool) -> Outputs:
+    tau, rows = spanning(c, passive)
     found, force, health = c.recorder.call(driven, Vec(tau), Mat(map(Vec, rows)), plan)
     m = constrained_model(c).m
     return [("tau", (len(found),), list(found)), ("force", (m,), list(force[:m])), ("health", (3,), list(health))]
 
 
+@method(
+    Q, V, A, results="tau force health", optional=[F_EXT, TAU_PASSIVE, FRICTION_VELOCITY], nan=NO_FRICTION_VELOCITY,
+    into=METHODS,
+)  # fmt: skip
+def inverse_passive_dynamics(c: Context, plan: Plan) -> Outputs:
+    """Forces of drives and constraints that, together with springs, damping and dry friction, cause accelerations.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    a : array_like, shape (..., nv)
+        Acceleration (rad/s², m/s²), which the constraints must allow.
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
+    tau_passive : array_like, shape (..., n), optional
+        Given forces (N m, N) that act in the joints besides those of drives, springs, dampers and friction, one for
+        each velocity of each joint, in the order of `expand_velocity` (n = nv without embedded loops).
+    friction_velocity : array_like, shape (...), optional
+        Velocity v_s > 0 (rad/s, m/s) around rest over which dry friction is smoothed: joints with `friction` f then rub
+        with -f tanh(v / v_s). Without it there is no dry friction.
+    out : tuple of ndarray, optional
+        Arrays that receive the results.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    tau : ndarray, shape (..., n_actuated)
+        Forces that the drives must supply (N m, N).
+    force : ndarray, shape (..., m)
+        Forces λ along the rows (N m, N).
+
+    Raises
+    ------
+    ArgumentError
+        If the constraints do not allow the accelerations.
+    SingularError
+        If the drives cannot cause them, or `friction_velocity` is not positive (NaN and a warning in a batch).
+
+    See Also
+    --------
+    inverse_dynamics : The rigid bodies alone.
+
+    Notes
+    -----
+    Kim eq. 56-66 with forces τ_p of the passive joints. The forces of springs, dampers and friction in actuated joints
+    relieve or load their drives.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum().with_parameters(joints={"elbow": {"damping": 2.0}})
+    >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"), actuated=["shoulder"])
+    >>> q, v, _ = [0.1, 0.2], *held.impulse([0.1, 0.2], [1.0, 0.0])
+    >>> a, _ = held.forward_dynamics(q, v, robot.passive_forces(q, v))
+    >>> abs(held.inverse_passive_dynamics(q, v, a)[0]).round(9)
+    array([0.])
+    """
+    return _drive_forces(c, plan, passive=True)
+
+
 _AT_ONCE = 4  # directions in one step
 
 
-def _needs(c: Context, plan: Plan) -> Outputs:
+def _needs(c: Context, plan: Plan, passive: bool = False) -> Outputs:
     """The inputs of the forces of drives and rows: the forces (n) of all velocities, rows (m, n), those of loops."""
-    tau, rows = spanning(c)
+    tau, rows = spanning(c, passive)
     m, n = constrained_model(c).m, len(tau)
     named = ("rows", rows[:m]), ("loops", rows[m:])
     return [("needed", (n,), tau), *((name, (len(own), n), flat(own)) for name, own in named)]
@@ -117,6 +196,7 @@ def _is_direct(_: Any, plan: Plan) -> bool:
 
 
 STAGES["inverse_dynamics"] = Stages(_needs, _force_rates, _is_direct)
+STAGES["inverse_passive_dynamics"] = Stages(partial(_needs, passive=True), _force_rates, _is_direct)
 
 
 @method(Q, V, A, TAU, results="a tau force health", optional=[F_EXT, ROW_ACCELERATION], into=METHODS, inverts_mass=True)

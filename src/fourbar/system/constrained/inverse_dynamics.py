@@ -136,8 +136,11 @@ class Inverse(Resolved):
             )
 
 
-def make_inverse(robot: Constrained, drives: Drives, tolerance: float) -> Inverse:
-    """The inverse dynamics of a robot with drives."""
+def make_inverse(robot: Constrained, drives: Drives | None, tolerance: float, sprung: bool = False) -> Inverse:
+    """The inverse dynamics of a robot with drives; `sprung`: with springs, dampers and friction of its joints."""
+    name = "inverse_passive_dynamics" if sprung else "inverse_dynamics"
+    if drives is None:
+        raise ArgumentError(f"{name} needs the actuated joints: robot.constrained(..., actuated=['hip', ...])")
     cluster_tree, still = robot.system.model.cluster_tree, np.zeros(robot.system.nv)
     samples = robot.samples("spanning_forces", v=still, a=still)
     places, torque = drives.places(cluster_tree), drives.least == "torque"
@@ -153,19 +156,23 @@ def make_inverse(robot: Constrained, drives: Drives, tolerance: float) -> Invers
             f"constraints determine only {held} of their forces; name more joints, or "
             "prescribe the accelerations of some joints only, with hybrid_dynamics(..., prescribed=[...])"
         )
-    function, differentiable = (make("inverse_dynamics", plan=plan) for make in (robot.compiled, robot.differentiable))
-    by_svd = partial(_by_svd, robot, plan, weight)
+    function, differentiable = (make(name, plan=plan) for make in (robot.compiled, robot.differentiable))
+    by_svd = partial(_by_svd, robot, plan, weight, sprung)
     dependent = None if plan.is_direct else robot.dependent(())
-    return Inverse(function, differentiable, by_svd, (_inverse_of, robot), drives.joints, robot, tolerance, dependent)
+    return Inverse(
+        function, differentiable, by_svd, (_inverse_of, robot, name), drives.joints, robot, tolerance, dependent
+    )
 
 
-def _inverse_of(robot: Constrained) -> Any:
-    return robot.inverse_dynamics
+def _inverse_of(robot: Constrained, name: str) -> Any:
+    return getattr(robot, name)
 
 
-def _by_svd(robot: Constrained, plan: Plan, weight: np.ndarray | None, given: dict[str, np.ndarray]) -> Any:
+def _by_svd(
+    robot: Constrained, plan: Plan, weight: np.ndarray | None, sprung: bool, given: dict[str, np.ndarray]
+) -> Any:
     """Inverse dynamics by singular values."""
-    tau, rows = robot.compiled("spanning_forces")(**given)
+    tau, rows = robot.compiled("spanning_forces", passive=sprung)(**given)
     valid = np.isfinite(tau).all(axis=-1) & np.isfinite(rows).all(axis=(-2, -1))
     clean = np.where(valid[:, None], tau, 0.0), np.where(valid[:, None, None], rows, 0.0)
     places = np.array(plan.active)

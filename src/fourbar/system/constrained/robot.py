@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         ConstrainedHybridDynamics,
         ConstrainedImpulse,
         ConstrainedInverseDynamics,
+        ConstrainedInversePassiveDynamics,
         ConstrainedJacobian,
         ConstrainedOsimInverse,
         ConstrainedRate,
@@ -55,17 +56,9 @@ def _restored(kind: type[System], mechanism: Any, options: Recipe) -> Constraine
     return Constrained(kind._unchecked(mechanism), *options)  # which was checked before
 
 
-def _rebuild(robot: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
-    """A compiled function from its recipe: how functions travel to other processes."""
-    return _restored(*robot).compiled(name, **dict(static))
-
-
-def _rebuild_differentiable(robot: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
-    return _restored(*robot).differentiable(name, **dict(static))
-
-
-def _rebuild_resolved(robot: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
-    return _restored(*robot).resolved(name, **dict(static))
+def _rebuild(made_by: str, robot: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
+    """A function from its recipe and the method that makes it: how functions travel to other processes."""
+    return getattr(_restored(*robot), made_by)(name, **dict(static))
 
 
 class Constrained(Frozen):
@@ -196,14 +189,14 @@ class Constrained(Frozen):
         """One of the compiled functions, by name."""
         check_solvable(self._model.cluster_tree, METHODS[name], name)
         key = tuple(sorted(static.items()))
-        rebuild = (_rebuild, self._recipe, name, key)
+        rebuild = (_rebuild, "compiled", self._recipe, name, key)
         make = partial(make_method, self._model, name, METHODS[name], lambda _: static, rebuild)
         return self.once((name, key), make)
 
     def differentiable(self, name: str, **static: Any) -> Any:
         """The compiled function without its last result, a measure of trust: the part that is differentiated."""
         key = tuple(sorted(static.items()))
-        rebuild = (_rebuild_differentiable, self._recipe, name, key)
+        rebuild = (_rebuild, "differentiable", self._recipe, name, key)
         return self.once(
             (name, key, "differentiable"),
             partial(make_method, self._model, name, without_health(name), lambda _: static, rebuild),
@@ -216,15 +209,14 @@ class Constrained(Frozen):
 
         def make() -> Resolved:
             chosen = self.choose(name, static)
-            function, differentiable = (
-                make(name, chosen=chosen, **static) for make in (self.compiled, self.differentiable)
-            )
+            both = self.compiled, self.differentiable
+            function, differentiable = (make(name, chosen=chosen, **static) for make in both)
             solve = by_svd(
                 lambda: self.compiled(f"{name}_factor", **static),
                 lambda: self.compiled(f"{name}_apply", **static),
                 self.quiet_rows,
             )
-            rebuild, dependent = (_rebuild_resolved, self._recipe, name, key), self.dependent(chosen.rows, **static)
+            rebuild, dependent = (_rebuild, "resolved", self._recipe, name, key), self.dependent(chosen.rows, **static)
             return Resolved(function, differentiable, solve, self._tolerance, rebuild, dependent=dependent)
 
         return self.once(("resolved", name, key), make)
@@ -288,8 +280,8 @@ class Constrained(Frozen):
         """Forces of drives and constraints that cause accelerations: ``tau, force = inverse_dynamics(q, v, a)``.
 
         Takes q (..., nq), v (..., nv), a (..., nv), which the constraints must allow, and optionally f_ext (...,
-        n_bodies, 6). Where the drives are more than enough, `least` of `System.constrained` says what is least (Kim eq.
-        56-66).
+        n_bodies, 6) and tau_passive (..., n), given forces of joints. Where the drives are more than enough, `least` of
+        `System.constrained` says what is least (Kim eq. 56-66). Springs and damping: `inverse_passive_dynamics`.
 
         Returns
         -------
@@ -301,11 +293,22 @@ class Constrained(Frozen):
         ArgumentError
             If the robot was constrained without `actuated=`, or the drives are too few.
         """
-        if self._drives is None:
-            raise ArgumentError(
-                "inverse_dynamics needs the actuated joints: robot.constrained(..., actuated=['hip', ...])"
-            )
         made: Any = make_inverse(self, self._drives, self._tolerance)
+        return made
+
+    @cached_property
+    def inverse_passive_dynamics(self) -> ConstrainedInversePassiveDynamics:
+        """Forces of drives and constraints that, together with springs and damping, cause accelerations.
+
+        ``tau, force = inverse_passive_dynamics(q, v, a)`` takes what `inverse_dynamics` takes, and optionally
+        friction_velocity (...), over which dry friction is smoothed (rad/s, m/s): without it there is none.
+
+        Returns
+        -------
+        Inverse
+            The function; it returns τ (..., n_actuated) (N m, N) and λ (..., m).
+        """
+        made: Any = make_inverse(self, self._drives, self._tolerance, sprung=True)
         return made
 
     @property
@@ -396,16 +399,13 @@ class Constrained(Frozen):
         -------
         ndarray, shape (..., nq), or tuple of ndarray
             Configurations in which loops and functions are closed; if v is given, also the velocities (..., nv) nearest
-            to v in the sense of kinetic energy that break no row.
+            to v in the sense of kinetic energy that break no row. Newton's steps lead there from q, else from starts
+            beside it: near, but not the nearest of all.
 
         Raises
         ------
         AssemblyError
             If the constraints cannot be met from here (NaN and a warning in a batch).
-
-        Notes
-        -----
-        Newton's steps lead there from q, else from starts beside it: near, but not the nearest of all.
         """
         argument = Argument("q", (self.system.nq,))
         array = np.array(to_array("project", argument, q))

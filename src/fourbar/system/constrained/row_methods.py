@@ -7,9 +7,10 @@ from typing import Any
 from ...algorithms import rnea
 from ...algorithms.constrained.dynamics import Still
 from ...algorithms.constrained.rows import dense_rows, evaluate_rows
-from ...functions.arguments import DT_OR_1, A, Q, V
+from ...functions.arguments import DT_OR_1, TAU_PASSIVE, A, Q, V
 from ...functions.context import Context
 from ...functions.methods.configuration import integrate
+from ...functions.methods.passive import passive_by_link
 from ...functions.registry import Outputs, flat, method
 from ...spatial.linear import Mat, Vec
 from ...tree.embedding import LoopEmbedding
@@ -188,15 +189,28 @@ def osim_inverse(c: Context) -> Outputs:
     return [("Omega", (len(rows), len(rows)), flat(rows))]
 
 
-def spanning(c: Context) -> tuple[list[Any], list[list[Any]]]:
+def spanning(c: Context, passive: bool = False) -> tuple[list[Any], list[list[Any]]]:
     """Forces (n) of all n velocities of the spanning tree without any constraint, and rows (k, n) of all that
-    constrains them: the conditions', then the embedded loops'."""
+    constrains them: the conditions', then the embedded loops'. Forces that are given, and those of springs, dampers and
+    friction where these are wanted, are taken off.
+    """
     m = constrained_model(c)
     s = c.equations(m.touched)
-    tau = flat(rnea.inverse_dynamics(s, c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity))
+    tau = rnea.inverse_dynamics(s, c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity)
+    for i, force in passive_by_link(c).items() if passive else ():
+        tau[i] = c.recorder.call(_less, tau[i], force)
+    if TAU_PASSIVE.name in c.given:
+        given = c.given[TAU_PASSIVE.name]
+        tau = [
+            c.recorder.call(_less, x, Vec(given[at : at + len(x)])) for x, at in zip(tau, c.tree.first_v, strict=False)
+        ]
     rows = evaluate_rows(s, m.bundles, c.coordinates(), c.velocities(), c.still())
     full = [row for b, own in zip(m.bundles, rows, strict=True) for row in dense_rows(s, b, own)]
-    return tau, full + _loop_rows(c)
+    return flat(tau), full + _loop_rows(c)
+
+
+def _less(a: Vec, b: Vec) -> Vec:
+    return a - b
 
 
 def _loop_rows(c: Context) -> list[list[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -57,20 +58,53 @@ def test_velocities_come_back(name: str, route: Callable[..., convert.Velocities
 
 @EACH
 def test_residual_says_what_cannot_be_reached(name: str) -> None:
-    """Of any twists, each route leaves V - J v; that of least squares is perpendicular to what joints can do."""
+    """Of any twists, each route leaves V - J v; least squares at origins one perpendicular to all that joints do."""
     system, (q, _v) = robot(name), states(name)
     V = np.random.default_rng(2).normal(size=(len(q), len(system.names.bodies), 6))
     J = system.jacobians(q)
     left = []
-    for route in ROUTES:
+    at_origins = partial(convert.velocities_by_least_squares, at="origin")
+    for route in (convert.velocities_by_joint, convert.velocities_recursive, at_origins):
         found = route(system, q, V)
         assert np.abs(V - np.einsum("bnij,bj->bni", J, found.v) - found.residual).max() <= 1e-11 * np.abs(J).max()
         left.append(np.linalg.norm(found.residual, axis=(-2, -1)))
     if V.shape[1] * 6 > system.nv:
         assert np.all(left[2] > 0.1)
     assert np.all(left[2] <= 1.0001 * np.minimum(left[0], left[1]))
-    scaled = np.einsum("bnij,bni->bj", J, found.residual) / np.linalg.norm(J, axis=(1, 2))
+    scaled = np.einsum("bnij,bni->bj", J, at_origins(system, q, V).residual) / np.linalg.norm(J, axis=(1, 2))
     assert np.abs(scaled).max() <= 1e-12
+
+
+@pytest.mark.default_cases("tree0", "tree1", "four_bar", "geared", "own_coordinate")
+@EACH
+def test_least_squares_at_centres_of_mass_and_at_origins(name: str) -> None:
+    """Of twists that no v makes: dense least squares in world axes, [all linear; all angular] as in Liu-Jain eq. 60."""
+    system, (q, _v) = robot(name), states(name)
+    V = np.random.default_rng(7).normal(size=(len(q), len(system.names.bodies), 6))
+    com = np.array([body.com for body in system.mechanism.bodies])
+    unit = np.eye(system.nv)
+    for at, points in (("com", com), ("origin", 0.0 * com)):
+        v = convert.velocities_by_least_squares(system, q, V, at=at).v
+        for k, poses in enumerate(system.poses(q)):
+            columns = [convert.twist_to_world(system.twists(q[k], e), poses, points) for e in unit]
+            J = np.stack([np.concatenate([c[:, 3:].ravel(), c[:, :3].ravel()]) for c in columns], axis=-1)
+            W = convert.twist_to_world(V[k], poses, points)
+            size = np.linalg.norm(J, axis=0)
+            expected = np.linalg.lstsq(J / size, np.concatenate([W[:, 3:].ravel(), W[:, :3].ravel()]))[0] / size
+            assert np.abs((v[k] - expected) * size).max() <= 1e-11 * np.linalg.norm(W)
+
+
+def test_least_squares_of_a_bar_by_hand() -> None:
+    """A hinge about y, its bar's centre c along x: of a velocity u along z of the origin alone, v = -c u / (1 + c²)."""
+    b = fb.Builder("bar")
+    b.body("bar", joint=fb.joints.Revolute("y"), mass=1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))
+    bar, V = b.build(), [[0, 0, 0, 0, 0, 2.0]]
+    at_com = convert.velocities_by_least_squares(bar, [0.3], V)
+    assert np.allclose(at_com.v, [-0.5 * 2.0 / (1 + 0.5**2)], atol=1e-15)
+    assert np.allclose(at_com.residual, [[0, 0.8, 0, 0, 0, 2.0]], atol=1e-15)
+    assert np.allclose(convert.velocities_by_least_squares(bar, [0.3], V, at="origin").v, [0.0], atol=1e-15)
+    with pytest.raises(ArgumentError, match=r"at='centre': expected 'com' .* or 'origin'"):
+        convert.velocities_by_least_squares(bar, [0.3], V, at="centre")
 
 
 @pytest.mark.parametrize("joint", REGISTRY, ids=repr)

@@ -17,7 +17,7 @@ from ..linalg import inverse_in_units
 from ..system.system import System
 from . import wrench_from_world
 from .batched_vectors import read
-from .numbered_robot import joint_subspace, links, relative_pose
+from .numbered_robot import joint_subspace, links, relative_pose, twists_at_com
 
 
 class JointTorques(NamedTuple):
@@ -237,11 +237,9 @@ def wrenches_from_generalized(robot: System, q: Any, Q: Any) -> np.ndarray:
     array([3., 1.])
     """
     q, Q = _read(robot, q, Q, "Q", robot.nv)
-    poses = robot.poses(q)
-    J, com = robot.jacobians(q), np.array([b.com for b in robot.mechanism.bodies])
-    at_com = J.copy()
-    at_com[..., 3:, :] += np.cross(J[..., :3, :], com[:, :, None], axis=-2)
+    poses, com = robot.poses(q), np.array([b.com for b in robot.mechanism.bodies])
+    J = twists_at_com(robot, robot.jacobians(q))
     R = poses[..., None, :3, :3]
-    turned = (R @ at_com.reshape(*J.shape[:-2], 2, 3, robot.nv)).reshape(*J.shape[:-3], -1, robot.nv)
+    turned = (R @ J.reshape(*J.shape[:-2], 2, 3, robot.nv)).reshape(*J.shape[:-3], -1, robot.nv)
     world = _times(inverse_in_units(np.swapaxes(turned, -1, -2)), Q).reshape(*Q.shape[:-1], _count(robot), 6)
     return wrench_from_world(world, poses, com)

@@ -66,6 +66,14 @@ def twist_in_child(T: np.ndarray, V: np.ndarray) -> np.ndarray:
     return np.concatenate(turned, axis=-1)
 
 
+def twists_at_com(robot: System, V: np.ndarray) -> np.ndarray:
+    """Twists of the bodies' origins, columns of V (..., n_bodies, 6, n), as those of their centres of mass."""
+    com = np.array([b.com for b in robot.mechanism.bodies])
+    at_com = V.copy()
+    at_com[..., 3:, :] += np.cross(V[..., :3, :], com[:, :, None], axis=-2)
+    return at_com
+
+
 def transform_matrix(T: Transform, batch: tuple[int, ...]) -> np.ndarray:
     """A transform of arrays as poses (*batch, 4, 4)."""
     found = np.zeros((*batch, 4, 4))

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import ArgumentError
 from ..joints.base import Joint
 from ..linalg import inverse_in_units
 from ..system.system import System
 from .batched_vectors import read
-from .numbered_robot import joint_subspace, links, reduced_velocities, relative_pose, twist_in_child
+from .numbered_robot import joint_subspace, links, reduced_velocities, relative_pose, twist_in_child, twists_at_com
 
 
 class Velocities(NamedTuple):
@@ -163,7 +164,7 @@ def _by_joint(
     return _finished(robot, q, V, reduced_velocities(robot, v_all))
 
 
-def velocities_by_least_squares(robot: System, q: Any, V: Any) -> Velocities:
+def velocities_by_least_squares(robot: System, q: Any, V: Any, at: str = "com") -> Velocities:
     """Velocity of a robot from the twists of its bodies, all together.
 
     Parameters
@@ -174,11 +175,20 @@ def velocities_by_least_squares(robot: System, q: Any, V: Any) -> Velocities:
         Configuration, with its loops closed.
     V : array_like, shape (..., n_bodies, 6)
         Twists [angular; linear] (rad/s, m/s) of the bodies, as of `System.twists`.
+    at : {"com", "origin"}, default "com"
+        Points of the bodies whose linear velocities are compared: centres of mass, as in the paper, or origins.
 
     Returns
     -------
     Velocities
-        v = J⁺ V (..., nv) (Liu-Jain eq. 61), with the least sum of squares of V - J v; loops are kept.
+        v = J⁺ V (..., nv) (Liu-Jain eq. 61), and the part V - J v (..., n_bodies, 6) that it does not make, of the
+        origins for either `at`.
+
+    Notes
+    -----
+    v minimises the sum over the bodies of |Δω|² + |Δv|² in SI units, where Δω is the error of the angular velocity and
+    Δv that of the linear velocity at the chosen point; loops are kept. Twists that the joints can make give the same v
+    for both points, others do not.
 
     Examples
     --------
@@ -190,7 +200,11 @@ def velocities_by_least_squares(robot: System, q: Any, V: Any) -> Velocities:
     array([1. , 0.5])
     """
     q, V = _read(robot, q, V)
-    J = robot.jacobians(q)
+    if at not in ("com", "origin"):
+        raise ArgumentError(f"at={at!r}: expected 'com' (the centres of mass) or 'origin' (of the bodies)")
+    J, goal = robot.jacobians(q), V[..., None]
+    if at == "com":
+        J, goal = twists_at_com(robot, J), twists_at_com(robot, goal)
     tall = J.reshape(*J.shape[:-3], -1, robot.nv)
-    v = _times(inverse_in_units(tall), V.reshape(*V.shape[:-2], -1))
+    v = _times(inverse_in_units(tall), goal.reshape(*V.shape[:-2], -1))
     return _finished(robot, q, V, v)

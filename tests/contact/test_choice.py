@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -212,7 +213,7 @@ def stool(legs: int) -> fb.System:
 def test_of_too_many_points_the_feet_and_what_lies_far_apart_take_part() -> None:
     """All feet, and corners of the seat and of every leg: whichever way it falls, nothing sinks."""
     for legs in (4, 5):
-        with pytest.warns(fb.SimulationWarning, match=r"more than 40 points may touch; 40 are simulated"):
+        with pytest.warns(fb.SimulationWarning, match=r"points may touch, 40 of them are simulated"):
             scene = fb.Scene(stool(legs), fb.Plane(), pairs="none")
         assert len(scene.contacts) == 40 and {f"foot{k}" for k in range(legs)} <= set(scene.contacts)
         assert sum(name.startswith("seat") for name in scene.contacts) >= 4
@@ -235,9 +236,43 @@ def test_between_objects_the_nearest_shapes_take_part_all_at_one_height_or_none(
     b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1), geometry=[shape])
     ball = b.build()
     for legs, points in ((4, 37), (5, 6)):
-        with pytest.warns(fb.SimulationWarning, match=rf"{points} are simulated.*seat"):
+        with pytest.warns(fb.SimulationWarning, match=rf"{points} of them are simulated.*seat"):
             scene = fb.Scene(stool(legs).attach(ball, "world"), fb.Plane())
         assert ("leg2.7" in scene.contacts) == (legs == 4) and "seat.0" not in scene.contacts
+
+
+@pytest.mark.parametrize("pairs", ["objects", [("ball", "seat")]])
+def test_a_warning_names_pairs_that_are_left_out_and_naming_bodies_brings_them_back(pairs: Any) -> None:
+    """A ball beside a stool of 53 points: six points of feet and ball are simulated, and the two do not touch."""
+    b = fb.Builder("ball")
+    shape = Geometry("sphere", (0.02,), Placement(position=(9.0, 0.0, 5.0)), "collision", name="ball")
+    b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1), geometry=[shape])
+    robot = stool(5).attach(b.build(), "world")
+    with pytest.warns(fb.SimulationWarning) as caught:
+        scene = fb.Scene(robot, fb.Plane(), pairs=pairs)
+    every = fb.Scene(robot, fb.Plane(), pairs=pairs, contacts=["ball", "stool"])
+    (message,) = {str(x.message) for x in caught}
+    assert f"{len(every.contacts)} points may touch, {len(scene.contacts)} of them are simulated" in message
+    assert len(scene.contacts) == 6 and not any(":" in name for name in scene.contacts)
+    through = message.split("Pairs of shapes that pass through each other: ")[1].split(".")[0]
+    assert {"seat", "ball"} == set(through.split(", ")[0].split(":"))
+    assert "Shapes that pass through terrain: seat, leg0, leg1, leg2, leg3, leg4." in message
+    assert "shapes of equal height together" in message and "only some of their points" not in message
+    assert any({"seat", "ball"} == set(name.split(":")) for name in every.contacts)
+
+
+def test_a_warning_names_cylinders_that_keep_some_points_of_their_rims() -> None:
+    b = fb.Builder("wheels")
+    shapes = [Geometry("cylinder", (0.1, 0.05), Placement(position=(k, 0.0, k)), "collision", name=f"wheel{k}")
+              for k in range(8)]  # fmt: skip
+    b.body("wheels", joint=fb.joints.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1), geometry=shapes)
+    with pytest.warns(fb.SimulationWarning, match="48 points may touch, 40 of them are simulated") as caught:
+        scene = fb.Scene(b.build(), fb.Plane())
+    message = str(caught[0].message)
+    points = {f"wheel{k}": sum(name.startswith(f"wheel{k}.") for name in scene.contacts) for k in range(8)}
+    partly = ", ".join(name for name, n in points.items() if 0 < n < 6)
+    assert points["wheel0"] == 6 and partly and f"sink into terrain between them: {partly}" in message
+    assert "Pairs" not in message and "points of the others that are far apart" in message
 
 
 def test_a_robot_whose_neutral_configuration_is_beyond_its_limits_starts_at_them() -> None:

@@ -9,7 +9,7 @@ such as those of all legs, together or not at all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,21 +20,46 @@ from .candidates import Candidate, OneOf, Touch
 _LEVEL = 2e-3  # metres within which shapes are equally high
 
 
+class Skipped(NamedTuple):
+    """Candidates that are left out, of `total`, chosen by whole levels of height or not (`by_level`): pairs of shapes,
+    shapes that have no point left on some terrain, and shapes that have some points left there, all by name."""
+
+    total: int
+    by_level: bool
+    pairs: tuple[str, ...]
+    whole: tuple[str, ...]
+    partly: tuple[str, ...]
+
+    @classmethod
+    def of(cls, groups: Sequence[Any], kept: dict[int, list[Candidate]]) -> Skipped:
+        """The groups that miss candidates, where `kept` has those that are simulated, by the number of the group."""
+        missing = [k for k, x in enumerate(groups) if len(kept.get(k, ())) < len(x.candidates)]
+        names = {k: ":".join(x.name for x in groups[k].shapes) for k in missing}
+        on_terrain = [k for k in missing if len(groups[k].shapes) == 1]
+        pairs = [k for k in missing if len(groups[k].shapes) > 1]
+        whole, partly = [k for k in on_terrain if k not in kept], [k for k in on_terrain if k in kept]
+        listed = (tuple(dict.fromkeys(names[k] for k in some)) for some in (pairs, whole, partly))
+        return cls(sum(len(x.candidates) for x in groups), _by_level(groups), *listed)
+
+
 def first(
     groups: Sequence[Any], home: dict[int, Transform], roots: Sequence[int], most: int
-) -> tuple[list[Any], list[str]]:
-    """Groups that have at most `most` candidates in all, in their order; and the names of shapes that miss some."""
+) -> tuple[list[Any], Skipped]:
+    """Groups that have at most `most` candidates in all, in their order; and those that are left out."""
     away = _distances(groups, home)
     lowest = _lowest(groups, away, roots)
     heights = [x - lowest[roots[g.shapes[0].link]] if len(g.shapes) == 1 else max(x, 0.0) for g, x in
                zip(groups, away, strict=True)]  # fmt: skip
-    if all(len(group.shapes) == 1 for group in groups):
-        kept = _spread(groups, heights, home, most)
-    else:
+    if _by_level(groups):
         kept = {k: list(groups[k].candidates) for k in _levels(groups, heights, most)}
-    skipped = [":".join(x.name for x in groups[k].shapes) for k in range(len(groups))
-               if len(kept.get(k, ())) < len(groups[k].candidates)]  # fmt: skip
-    return [groups[k]._replace(candidates=kept[k]) for k in sorted(kept)], skipped
+    else:
+        kept = _spread(groups, heights, home, most)
+    return [groups[k]._replace(candidates=kept[k]) for k in sorted(kept)], Skipped.of(groups, kept)
+
+
+def _by_level(groups: Sequence[Any]) -> bool:
+    """Whether whole levels of equal height are chosen: where objects may touch each other."""
+    return any(len(group.shapes) > 1 for group in groups)
 
 
 def _levels(groups: Sequence[Any], away: Sequence[float], most: int) -> set[int]:

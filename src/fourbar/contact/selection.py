@@ -69,14 +69,14 @@ class CandidateGroup(NamedTuple):
 
 
 class ContactSelection(NamedTuple):
-    """Candidates and terrain; messages about what does not act, what was left out, how meshes touch; and how far
-    shapes reach from the origins of their bodies (m)."""
+    """Candidates and terrain; messages about what does not act; candidates left out above `ENOUGH` (None: there were
+    fewer); how meshes touch; and how far shapes reach from the origins of their bodies (m)."""
 
     candidates: tuple[Candidate, ...]
     terrains: tuple[Terrain, ...]
     terrain_names: tuple[str, ...]
     left: tuple[str, ...]
-    skipped: tuple[str, ...]
+    skipped: nearest_candidates.Skipped | None
     beyond: dict[str, float]
     reach: float
 
@@ -94,7 +94,7 @@ def what_touches(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Contact
     groups += (pairs := among(chosen, allowed, asked, left))
     if not mechanism.contacts.enabled and (mechanism.world or chosen.shapes):
         left.append("any two shapes of the file, which switches contacts off")
-    skipped: list[str] = []
+    skipped = None
     count = sum(len(x.candidates) for x in groups)
     if asked.contacts is None and count > ENOUGH:  # a rim without some of its sectors would sink in
         groups = on_world(grounded, grounds, allowed, asked, sectors=False) + pairs
@@ -109,7 +109,7 @@ def what_touches(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Contact
     beyond = {name: x for name, x in chosen.beyond.items() if name in kept}
     terrains, names = tuple(x.terrain for x in grounds), tuple(x.name or FIRST_TERRAIN for x in grounds)
     longest = max((reach(x) for group in groups for x in group.shapes if moves(x)), default=0.0)
-    return ContactSelection(candidates, terrains, names, tuple(left), tuple(skipped), beyond, longest)
+    return ContactSelection(candidates, terrains, names, tuple(left), skipped, beyond, longest)
 
 
 def choose(mechanism: Mechanism, cluster_tree: ClusterTree, asked: ContactRequest, left: list[str]) -> ChosenShapes:

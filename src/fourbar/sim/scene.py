@@ -60,12 +60,14 @@ class Scene(Staged, SceneRepresentation):
         What does not move. Without any, what the model has fixed to the world.
     contacts : list of str or Shape, optional
         What may touch: frames and bodies by name, and shapes. A body stands for its collision shapes, or for the point
-        at its origin if it has none. All collision shapes of the model if None; of more than 40 points 40 take
-        part: those of the lowest shapes at the start, and of the others such as lie far from each other.
+        at its origin if it has none. All collision shapes of the model if None, but of more than 40 points at most 40
+        take part, with a warning that names the rest: on terrain those of the lowest shapes at the start, and points
+        of the others that are far apart; where objects may touch each other, those of the nearest shapes.
     pairs : str or list of pairs of names, default "objects"
         Which shapes may touch each other: "objects", those of different objects, and pairs that the model names; "all",
         also those of one robot whose links no joint connects; "none"; or a list of pairs of names. Groups and excluded
-        pairs of the model hold, but for a list.
+        pairs of the model hold, but for a list. Pairs count among the 40 points too: without `contacts`, those that
+        are left out pass through each other, a hand and the object before it for instance, even if listed here.
     grounded : list of str, optional
         The shapes, or bodies, that may touch terrain; all that may by the groups of the model if None.
     mesh_points : int, default 8
@@ -92,7 +94,15 @@ class Scene(Staged, SceneRepresentation):
     Warns
     -----
     SimulationWarning
-        If shapes or limits of the model do not act.
+        If shapes, pairs of shapes or limits of the model do not act.
+
+    Notes
+    -----
+    A cylinder touches a plane with single points of its rims, 120° apart. Where only some of the points of a scene are
+    simulated, the lowest one may be missing, and the cylinder sinks in although every step counts as solved (an ANYmal
+    C by 56 mm). Restitution together with friction can add energy in an impact (Kane's paradox), although every step
+    counts as solved: to a single body from a restitution of 0.8 on, to a robot with joints from 0.3 on, and without
+    bound where links that stick are nearly in line.
 
     Examples
     --------

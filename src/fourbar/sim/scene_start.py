@@ -11,7 +11,8 @@ import numpy as np
 from ..arrays import to_count
 from ..contact.candidates import Candidate
 from ..contact.laws import Law
-from ..contact.selection import ENOUGH, ContactSelection
+from ..contact.nearest_candidates import Skipped
+from ..contact.selection import ENOUGH, MOST, ContactSelection
 from ..contact.shapes import Shape
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, AssemblyError, warn
@@ -84,11 +85,8 @@ def warn_of_selection(found: ContactSelection, unkept: Sequence[str], unkept_by_
         left = [x if n == 1 else f"{x} ({n} of them)" for x, n in Counter(found.left).items()]
         warn(f"Scene: these shapes are not simulated and touch nothing: {_listed(left, '; ')}. Replace them "
              "by simple shapes with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
-    if found.skipped:
-        warn(f"Scene: more than {ENOUGH} points may touch; {len(found.candidates)} are simulated, of {ENOUGH} at most, "
-             "those of the lowest shapes at the start first, and of shapes at one height all or none. Left out, at "
-             f"least in part: {_listed(found.skipped, ', ')}. Name the shapes that should touch in contacts=[...]",
-             SimulationWarning)  # fmt: skip
+    if (skipped := found.skipped) and (skipped.pairs or skipped.whole or skipped.partly):
+        warn(_left_out(skipped, len(found.candidates)), SimulationWarning)
     if found.beyond:
         count = len(found.beyond)
         worst = max(found.beyond, key=lambda name: found.beyond[name])
@@ -98,6 +96,26 @@ def warn_of_selection(found: ContactSelection, unkept: Sequence[str], unkept_by_
     if unkept:
         warn(f"Scene: the limits of {_listed([repr(x) for x in unkept], ', ')} are not enforced: their coordinates are "
              "not the integrals of their velocities", SimulationWarning)  # fmt: skip
+
+
+def _left_out(skipped: Skipped, simulated: int) -> str:
+    """The message about candidates that are left out."""
+    rule = (
+        "those of the nearest shapes at the start, shapes of equal height together where there is room"
+        if skipped.by_level
+        else "those of the lowest shapes at the start, and points of the others that are far apart"
+    )
+    parts = (
+        (skipped.pairs, "Pairs of shapes that pass through each other"),
+        (skipped.whole, "Shapes that pass through terrain"),
+        (skipped.partly, "Shapes with only some of their points, which may sink into terrain between them"),
+    )
+    listed = " ".join(f"{what}: {_listed(names, ', ')}." for names, what in parts if names)
+    return (
+        f"Scene: {skipped.total} points may touch, {simulated} of them are simulated; without contacts= at most "
+        f"{ENOUGH} are, {rule}. {listed} Name the bodies that should touch in contacts=[...]: then all their points "
+        f"are simulated, up to {MOST}"
+    )
 
 
 def _listed(names: Sequence[str], between: str) -> str:

@@ -28,8 +28,11 @@ from .interop.euler_angles import (
     vector_from_euler,
 )
 from .interop.generalized_forces import (
+    ForcesAndTorques,
     JointTorques,
     body_torques_from_joint_torques,
+    connectivity_matrix,
+    forces_and_joint_torques_from_generalized,
     generalized_from_joint_torques,
     joint_torques_from_body_torques,
     joint_torques_from_generalized,
@@ -78,9 +81,10 @@ from .interop.velocities import (
 )
 
 __all__ = [
-    "Coordinates", "JointCoordinates", "JointTorques", "JointVelocity", "MaximalState", "PEERS", "SEQUENCES", "State",
-    "StateMap", "Velocities", "body_torques_from_joint_torques", "coordinates_from_poses", "euler_from_matrix",
-    "euler_from_quaternion", "euler_from_vector", "euler_rate_from_omega", "force_from_wrench",
+    "Coordinates", "ForcesAndTorques", "JointCoordinates", "JointTorques", "JointVelocity", "MaximalState", "PEERS",
+    "SEQUENCES", "State", "StateMap", "Velocities", "body_torques_from_joint_torques", "connectivity_matrix",
+    "coordinates_from_poses", "euler_from_matrix", "euler_from_quaternion", "euler_from_vector",
+    "euler_rate_from_omega", "force_from_wrench", "forces_and_joint_torques_from_generalized",
     "generalized_from_joint_torques", "is_gimbal_locked", "joint_coordinates", "joint_torques_from_body_torques",
     "joint_torques_from_generalized", "joint_velocity", "matrix_from_euler", "matrix_from_quaternion",
     "matrix_from_vector", "matrix_rate_from_omega", "maximal_from_state", "nearest_rotation", "omega_from_euler_rate",

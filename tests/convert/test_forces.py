@@ -82,6 +82,69 @@ def test_generalized_forces_as_joint_torques(name: str) -> None:
             assert np.abs(found.residual).max() < 1e-10
 
 
+def paper_matrices(name: str, q: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """J'_v of points of the world, and Ĵ_ω = Rᵀ D J_ω of Liu-Jain eq. 65, of one state: dense, from twists."""
+    system = robot(name)
+    poses, nv = system.poses(q), system.nv
+    at = np.einsum("nji,nj->ni", poses[:, :3, :3], points - poses[:, :3, 3])
+    V = np.stack([convert.twist_to_world(system.twists(q, e), poses, at) for e in np.eye(nv)], axis=-1)
+    number = {body: i for i, body in enumerate(system.names.bodies)}
+    R = np.zeros((3 * len(poses), 3 * len(poses)))
+    for k, joint in enumerate(system.mechanism.joints):
+        R[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = (
+            np.eye(3) if joint.parent == "world" else poses[number[joint.parent], :3, :3]
+        )
+    J_omega = V[:, :3].reshape(-1, nv)
+    return V[:, 3:].reshape(-1, nv), R.T @ convert.connectivity_matrix(system) @ J_omega
+
+
+@pytest.mark.default_cases("tree0", "tree1", "four_bar", "geared", "own_coordinate")
+@EACH
+def test_generalized_forces_as_forces_at_points_and_joint_torques(name: str) -> None:
+    """Liu-Jain §6.2, case 1 with known points: the dense pseudo-inverse of eq. 69; f and τ̂ make Q by eq. 67 and 69."""
+    q, v, poses, _V = world_twists(name)
+    system, rng = robot(name), np.random.default_rng(8)
+    Q, points = rng.normal(size=v.shape), rng.normal(size=(*poses.shape[:-2], 3))
+    f, torques, residual = convert.forces_and_joint_torques_from_generalized(system, q, Q, points)
+    made = system.generalized_force(q, convert.wrench_from_force(poses, f, points))
+    made += convert.generalized_from_joint_torques(system, q, torques)
+    assert np.abs(made - Q).max() < 1e-10 and np.abs(residual).max() < 1e-10
+    for k in range(len(q)):
+        A = np.concatenate(paper_matrices(name, q[k], points[k])).T
+        size = np.linalg.norm(A, axis=1)[:, None]
+        expected = np.linalg.lstsq(A / size, Q[k] / size[:, 0])[0]
+        found = np.concatenate([f[k].ravel(), torques[k].ravel()])
+        assert np.abs(found - expected).max() <= 1e-10 * np.abs(expected).max()
+
+
+def test_force_on_one_body_by_name() -> None:
+    """A force at the tip alone, in a batch of points; without it the force of the slide is all residual."""
+    b = fb.Builder("arm")
+    b.body("upper", joint=fb.joints.Revolute("y"), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    b.body("rod", parent="upper", joint=fb.joints.Prismatic("x"), mass=1.0)
+    arm = b.build()
+    points = np.array([[0.5, 0, 0], [2.0, 0, 0]])
+    f, torques, residual = convert.forces_and_joint_torques_from_generalized(arm, [0, 0.1], [2.0, 3.0], {"rod": points})
+    c = points[:, 0]  # 2 = τ_y - c f_z, shortest: τ_y = 2 / (1 + c²), f_z = -c τ_y; 3 = f_x
+    expected = np.stack([np.full(2, 3.0), np.zeros(2), -2 * c / (1 + c**2)], axis=-1)
+    assert np.allclose(f[:, 1], expected, atol=1e-14) and np.array_equal(f[:, 0], np.zeros((2, 3)))
+    assert np.allclose(torques[:, 0, 1], 2 / (1 + c**2), atol=1e-14)
+    assert np.allclose(residual, 0.0, atol=1e-14)
+    alone = convert.forces_and_joint_torques_from_generalized(arm, [0, 0.1], [2.0, 3.0], {})
+    assert np.allclose(alone.torques, [[0, 2, 0], [0, 0, 0]]) and np.allclose(alone.residual, [0, 3])
+    assert np.array_equal(alone.forces, np.zeros((2, 3)))
+
+
+def test_connectivity_of_figure_1() -> None:
+    """D of Liu-Jain eq. 64: links 3 and 4 on link 2."""
+    b = fb.Builder("figure 1")
+    for name, parent in (("1", "world"), ("2", "1"), ("3", "2"), ("4", "2")):
+        b.body(name, parent=parent, joint=fb.joints.Spherical(), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    one, zero = np.eye(3), np.zeros((3, 3))
+    expected = [[one, zero, zero, zero], [-one, one, zero, zero], [zero, -one, one, zero], [zero, -one, zero, one]]
+    assert np.array_equal(convert.connectivity_matrix(b.build()), np.block(expected))
+
+
 def test_hinges_need_torques_only_and_slides_none() -> None:
     b = fb.Builder("arm")
     b.body("upper", joint=fb.joints.Revolute("y"), mass=1.0, inertia=(0.1, 0.1, 0.1))
@@ -125,5 +188,9 @@ def test_errors() -> None:
         convert.body_torques_from_joint_torques(arm, [0, 0], [[0, 0], [0, 0]])
     with pytest.raises(ArgumentError, match=r"Q must have shape .* got \(3,\)"):
         convert.wrenches_from_generalized(arm, [0, 0], [1, 2, 3])
+    with pytest.raises(ArgumentError, match=r"points must have shape \(..., 2, 3\), got \(3,\)"):
+        convert.forces_and_joint_torques_from_generalized(arm, [0, 0], [1, 2], [0, 0, 1])
+    with pytest.raises(fb.UnknownNameError, match="there is no body 'hand'"):
+        convert.forces_and_joint_torques_from_generalized(arm, [0, 0], [1, 2], {"hand": [0, 0, 1]})
     with pytest.raises(ArgumentError, match="a pose must have shape"):
         convert.wrench_from_force(np.eye(3), [0, 0, 0], [0, 0, 0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -115,3 +117,38 @@ def test_a_configuration_from_which_steps_lead_nowhere_is_closed_from_beside_it(
     b.configuration("stuck", {})
     robot = b.build()
     assert robot.loop_gap(robot.configurations["stuck"]) < 1e-11
+
+
+def _flat(factor: float = 1.0, home: dict[str, float] | None = None) -> fb.Builder:
+    """A parallelogram that is closed with all joints at zero, where its links are in line."""
+    b = fb.Builder("flat")
+    b.body("crank", joint=Revolute("y"), **ROD)
+    b.body("coupler", parent="crank", joint=Revolute("y"), position=(0.2 * factor, 0, 0), **ROD)
+    b.body("rocker", joint=Revolute("y"), position=(0.5 * factor, 0, 0), **ROD)
+    ends = {"at_predecessor": (0.5 * factor, 0, 0), "at_successor": (0.2 * factor, 0, 0)}
+    b.loop(Closure(Revolute("y"), "coupler", "rocker", **ends), name="pin")
+    return b if home is None else b.configuration("home", home)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e-4, 1e5])
+def test_build_warns_of_a_linkage_drawn_in_line(factor: float):
+    with pytest.warns(
+        RuntimeWarning, match=r"loop 'pin' is singular where all joints are at zero.*Builder\.configuration"
+    ):
+        _flat(factor).build()
+    with pytest.warns(RuntimeWarning, match="loop 'pin' is singular in the configuration 'home'"):
+        _flat(factor, home={"crank": 0.0}).build()
+
+
+def test_build_is_silent_where_the_assembly_is_named():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        robot = _flat(home={"crank": 1.0, "coupler": -1.0, "rocker": 1.0}).build()
+    assert np.allclose(robot.neutral(), [1.0, -1.0, 1.0])
+
+
+@pytest.mark.parametrize("name", ["four_bar", "parallelogram", "crank_rocker", "six_bar", "five_bar", "slider_crank"])
+def test_shipped_linkages_are_silent(name: str):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        getattr(fb.robots, name)().neutral()

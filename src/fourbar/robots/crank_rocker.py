@@ -27,7 +27,7 @@ def crank_rocker() -> System:
     pin = Closure(Revolute("z"), "coupler", "rocker", at_predecessor=(coupler, 0, 0), at_successor=(rocker, 0, 0))
     b.loop(pin, name="pin", independent=["crank"])
     b.frame("pen", "coupler", position=(0.5 * coupler, 0.4 * coupler, 0.0))
-    return b.build()
+    return System(b.mechanism())  # drawn in line, of which `build` would warn
 
 
 def closed_form(q: np.ndarray, v: np.ndarray, gravity: float = 9.81) -> np.ndarray:

@@ -49,7 +49,7 @@ def parallelogram() -> System:
     b.body("follower", joint=Revolute("z"), position=(ground, 0.0, 0.0), **rod(1.0, (crank, 0.0, 0.0)))
     b.loop(_hinge("coupler", coupler, "follower", crank), name="closing", independent=["crank"])
     b.frame("middle", "coupler", position=(coupler / 2.0, 0.0, 0.0))
-    return b.build()
+    return System(b.mechanism())  # drawn in line, of which `build` would warn
 
 
 def five_bar() -> System:

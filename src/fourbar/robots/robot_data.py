@@ -69,7 +69,7 @@ def build_facts(
             _add_loop(b, row, functions or {})
     for name, body, position in facts["points"]:
         b.frame(name, body, position=position)
-    return b.build()
+    return System(b.mechanism())  # files draw four-bars in line, of which `build` would warn
 
 
 def _add_body(

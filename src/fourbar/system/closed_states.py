@@ -10,7 +10,8 @@ import numpy as np
 from ..errors import ArgumentError, AssemblyError, CoordinateError, SingularError, unknown, warn
 from ..functions.angles import describe_endless_angle, endless_angles, stored_joints
 from ..functions.nan_reasons import lacks_direction, toggled, without_wrong_coordinates
-from ..linalg import finite, smallest
+from ..linalg import finite, rank, smallest
+from ..mechanism.mechanism import Mechanism
 from ..tolerances import CLOSED
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import Cluster
@@ -339,3 +340,32 @@ def slack_messages(cluster_tree: ClusterTree) -> list[str]:
         for cluster in cluster_tree.clusters
         for name, gap in cluster.slack
     ]
+
+
+FLAT_FIX = "name the assembly that is meant with Builder.configuration: loops are closed near the first one"
+
+
+def flat_messages(mechanism: Mechanism, cluster_tree: ClusterTree) -> list[str]:
+    """A message for each cluster whose loops are singular where closing them starts, but not where they are closed.
+
+    Links drawn in line, for one: several assemblies meet there, and which of them is found is arbitrary.
+    """
+    named = mechanism.configurations[:1]
+    start = {joint: x for configuration in named for joint, x in configuration.coordinates}
+    where = f"in the configuration {named[0].name!r}" if named else "where all joints are at zero"
+    messages = []
+    for cluster in cluster_tree.clusters:
+        tie = cluster.embedding
+        if not isinstance(tie, LoopEmbedding) or tie.is_linear or tie.closed is None:
+            continue
+        joints = [cluster_tree.moving[i] for i in cluster.links]
+        drawn = np.array([x for c in joints for x in start.get(c.name, c.joint.neutral())], float)
+        with np.errstate(all="ignore"):  # K may be NaN where loops are open
+            at_start, closed = tie.units.of(tie.slopes(np.stack([drawn, tie.closed])))
+        if np.isfinite(at_start).all() and rank(at_start) < rank(closed):
+            names = ", ".join(map(repr, cluster.loops))
+            messages.append(
+                f"{f'loops {names} are' if len(cluster.loops) > 1 else f'loop {names} is'} singular {where} "
+                "(links in line, for example): assemblies meet there, and neutral() is in an arbitrary one"
+            )
+    return messages

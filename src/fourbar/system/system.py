@@ -18,7 +18,7 @@ from ..once import cached_property
 from ..representation import counted, html_table
 from ..tree.assembly import ClusterInfo, choose_independent, describe
 from ..tree.cluster_tree import ClusterTree
-from .closed_states import SLACK_FIX, Looped, slack_messages
+from .closed_states import FLAT_FIX, SLACK_FIX, Looped, flat_messages, slack_messages
 from .configurations import Configured
 from .edit import Editing
 from .inspection import Inspected
@@ -451,7 +451,8 @@ class Builder(MechanismBuilder):
         Warns
         -----
         RuntimeWarning
-            Where rows of a loop are left out, as others imply them but for a small gap.
+            Where rows of a loop are left out, as others imply them but for a small gap; where loops are singular in the
+            configuration near which they are closed (a linkage drawn in line), so that their assembly is arbitrary.
 
         Examples
         --------
@@ -462,6 +463,8 @@ class Builder(MechanismBuilder):
         robot = System(self.mechanism())
         for message in slack_messages(robot.model.cluster_tree):
             warn(f"{message}; {SLACK_FIX}", RuntimeWarning)
+        for message in flat_messages(robot.mechanism, robot.model.cluster_tree):
+            warn(f"{message}; {FLAT_FIX}", RuntimeWarning)
         return robot
 
 

@@ -218,6 +218,7 @@ class Scene(Staged, SceneRepresentation):
         *,
         dt: float,
         u: Any = None,
+        f_ext: Any = None,
         impulse: Any = None,
         friction: Any = None,
         numbers: Any = None,
@@ -225,10 +226,12 @@ class Scene(Staged, SceneRepresentation):
     ) -> Stepped:
         """One step of length dt of one state or a batch, under joint forces tau (..., nv) and controls u (..., nu).
 
-        Actuators act where u is given. impulse: those of the last step, a start that saves work; if None they are zeros
-        and the state is the start of a motion: open loops and constraints that are not met are refused, unless q is
-        what the last step returned. friction (..., n) stands for the coefficients of all contacts, numbers for
-        parameters of the robot and numbers of the terrain by name; both may differ in each sample.
+        Actuators act where u is given. f_ext: wrenches [moment; force] (N m, N) on the bodies, each in the frame of its
+        body, (..., n_bodies, 6), or on some by name, {"hand": wrench}. impulse: those of the last step, a start that
+        saves work; if None they are zeros and the state is the start of a motion: open loops and constraints that are
+        not met are refused, unless q is what the last step returned. friction (..., n) stands for the coefficients of
+        all contacts, numbers for parameters of the robot and numbers of the terrain by name; both may differ in each
+        sample.
         """
         if impulse is None and self._closes and q is not self._stepped:
             self.kept.check(*(np.asarray(x, float) for x in (q, v)))
@@ -243,7 +246,7 @@ class Scene(Staged, SceneRepresentation):
             spec = self.spec._replace(numbers=given.terrain)
             self._functions[given.every] = compiled_step(self.robot.mechanism, spec, given.which)
         function = self._functions[given.every]
-        some = {"friction": friction, "u": u, "threads": threads}
+        some = {"f_ext": f_ext, "friction": friction, "u": u, "threads": threads}
         more = {name: x for name, x in some.items() if x is not None}
         q, v, impulse, report = function(q, v, tau, dt, impulse, *given.values.values(), **more)
         self._stepped = q

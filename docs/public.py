@@ -24,6 +24,7 @@ from fourbar.bridges import drake, mujoco, pinocchio
 from fourbar.functions.registry import METHODS, Method
 from fourbar.identification import BaseParameters, Excitation, Fourier
 from fourbar.joints import JOINT_TYPES, GroupJoint, Joint
+from fourbar.sim.keyframe import Keyframe
 from fourbar.system.constrained.actuated import Actuated
 from fourbar.system.constrained.robot import Constrained
 from fourbar.system.equations import Equations
@@ -248,7 +249,8 @@ def _sections() -> Iterator[Section]:
     yield Section("Simulation", (function(fb.simulate), function(fb.rollout), function(fb.traced), *states))
     terrains = (kind_of(fb.Plane), kind_of(fb.HeightField), kind_of(fb.SignedDistance))
     run = (kind_of(fb.ContactRun), *members(fb.ContactRun))
-    yield Section("Contacts", (kind_of(fb.Scene), *run, *terrains, *_classes("contact.", _named(contact, SHOWN_ALONE))))
+    scene = (kind_of(fb.Scene), kind_of(Keyframe))
+    yield Section("Contacts", (*scene, *run, *terrains, *_classes("contact.", _named(contact, SHOWN_ALONE))))
     yield Section("Viewing", (function(fb.view), kind_of(fb.View), *members(fb.View)))
     seen = tuple(function(getattr(observe, name), "observe.") for name in observe.__all__)
     yield Section("Observations: `fourbar.observe`", seen, observe)

@@ -346,11 +346,7 @@ NOTES = {
     "solver": (model(HINGE, head='<option iterations="7"/>'), "iterations is an option of MuJoCo's own"),
     "visual": (model(HINGE, head='<visual><map znear=".1"/></visual>'), "<visual> is for MuJoCo only"),
     "statistic": (model(HINGE, head='<statistic extent="2"/>'), "<statistic> is for MuJoCo only"),
-    "velocities of a keyframe": (model(HINGE, '<keyframe><key qvel="1"/></keyframe>'), "qvel of a keyframe"),
-    "controls of a keyframe": (
-        model(HINGE, '<actuator><motor joint="j"/></actuator><keyframe><key name="k" ctrl="1"/></keyframe>'),
-        "ctrl of a keyframe",
-    ),
+    "time of a keyframe": (model(HINGE, '<keyframe><key time="1"/></keyframe>'), "time of a keyframe"),
     "weld in place": (
         model(HINGE + '<body name="w"/>', '<equality><weld body1="w"/></equality>'), "do not move relative to each",
     ),

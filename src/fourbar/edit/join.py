@@ -33,11 +33,14 @@ def _bare(mechanism: Mechanism) -> Mechanism:
 def _both(b: MechanismBuilder, first: Mechanism, second: Mechanism) -> Mechanism:
     """Both mechanisms. In a configuration that only one of them has, the other is in its first one."""
     b.include(_bare(second))
-    known = [{x.name: dict(x.coordinates) for x in m.configurations} for m in (first, second)]
-    homes = [next(iter(own.values()), {}) for own in known]
+    known = [{x.name: x for x in m.configurations} for m in (first, second)]
     for name in dict.fromkeys(name for own in known for name in own):
+        parts = [own.get(name, next(iter(own.values()))) for own in known if own]
         b.configuration(
-            name, {j: q for own, home in zip(known, homes, strict=True) for j, q in own.get(name, home).items()}
+            name,
+            {j: q for x in parts for j, q in x.coordinates},
+            velocities={j: v for x in parts for j, v in x.velocities},
+            controls={a: u for x in parts for a, u in x.controls},
         )
     return b.mechanism()
 

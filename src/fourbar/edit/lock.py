@@ -72,15 +72,13 @@ def _fixed(mechanism: Mechanism, stuck: set[str], at: Coordinates, same: set[str
     loops = tuple(part for loop in mechanism.loops for part in _remaining(loop, {j: at[j] for j in stuck}, same))
     tying = _tying(connections)
     loops = tuple(x for x in loops if tying(x))
-    configurations = kept_coordinates(mechanism, {c.name for c in connections} - stuck)
+    moving = {c.name for c in connections if c.joint.nv}
+    acting = actuators.of_joints(_held(mechanism, stuck, at), moving)
+    configurations = kept_coordinates(mechanism, {c.name for c in connections} - stuck, acting)
     if loops and stuck:
         here = Configuration("locked", tuple((joint, q) for joint, q in at.items() if joint not in stuck))
         configurations = (here, *(x for x in configurations if x.name != here.name))
-    moving = {c.name for c in connections if c.joint.nv}
-    return replace(
-        mechanism, joints=connections, loops=loops, configurations=configurations,
-        actuators=actuators.of_joints(_held(mechanism, stuck, at), moving),
-    )  # fmt: skip
+    return replace(mechanism, joints=connections, loops=loops, configurations=configurations, actuators=acting)
 
 
 def _held(mechanism: Mechanism, stuck: set[str], at: Coordinates) -> list[actuators.Actuator]:

@@ -34,7 +34,11 @@ def mirror(mechanism: Mechanism, plane: Axis) -> Mechanism:
             gravity=m.vector(mechanism.gravity),
             loops=tuple(replace(x, loop=x.loop.mirrored(m, images)) for x in mechanism.loops),
             configurations=tuple(
-                replace(x, coordinates=tuple((j, _mapped(images[j].q, q)) for j, q in x.coordinates))
+                replace(
+                    x,
+                    coordinates=tuple((j, _mapped(images[j].q, q)) for j, q in x.coordinates),
+                    velocities=tuple((j, _mapped(images[j].v, v)) for j, v in x.velocities),
+                )
                 for x in mechanism.configurations
             ),
             actuators=tuple(actuators.mirrored(x, lambda j: images[j].v) for x in mechanism.actuators),

@@ -84,7 +84,12 @@ def renamed(
             for x in mechanism.loops
         ),
         configurations=tuple(
-            replace(x, coordinates=tuple((joint.get(j, j), q) for j, q in x.coordinates))
+            replace(
+                x,
+                coordinates=tuple((joint.get(j, j), q) for j, q in x.coordinates),
+                velocities=tuple((joint.get(j, j), v) for j, v in x.velocities),
+                controls=tuple((actuator.get(a, a), u) for a, u in x.controls),
+            )
             for x in mechanism.configurations
         ),
         actuators=tuple(pulls.renamed(x, joint, actuator) for x in mechanism.actuators),
@@ -113,8 +118,17 @@ def prefixed(mechanism: Mechanism, prefix: str, world: str = WORLD) -> Mechanism
     )
 
 
-def kept_coordinates(mechanism: Mechanism, joints: set[str]) -> tuple[Configuration, ...]:
-    """The named configurations, restricted to these joints."""
+def kept_coordinates(
+    mechanism: Mechanism, joints: set[str], actuators: Iterable[pulls.Actuator]
+) -> tuple[Configuration, ...]:
+    """The named configurations, restricted to these joints and actuators."""
+    names = {x.name for x in actuators}
     return tuple(
-        replace(x, coordinates=tuple((j, q) for j, q in x.coordinates if j in joints)) for x in mechanism.configurations
+        replace(
+            x,
+            coordinates=tuple((j, q) for j, q in x.coordinates if j in joints),
+            velocities=tuple((j, v) for j, v in x.velocities if j in joints),
+            controls=tuple((a, u) for a, u in x.controls if a in names),
+        )
+        for x in mechanism.configurations
     )

@@ -111,14 +111,15 @@ def _cut(mechanism: Mechanism, bodies: _BodyChildren, kept: set[str], ground: st
     loops = [x for x in mechanism.loops if kept.intersection(bodies.of_loop(x))]
     world = {ground: WORLD}
     joints = {c.name for _, c in left}
+    acting = actuators.of_joints(mechanism.actuators, joints)
     return replace(
         mechanism,
         bodies=tuple(b for b, _ in left),
         joints=tuple(c for _, c in left),
         frames=tuple(replace(f, body=world.get(f.body, f.body)) for f in frames),
         loops=tuple(replace(x, loop=x.loop.renamed({}, world)) for x in loops),
-        configurations=kept_coordinates(mechanism, joints),
-        actuators=actuators.of_joints(mechanism.actuators, joints),
+        configurations=kept_coordinates(mechanism, joints, acting),
+        actuators=acting,
         world=mechanism.world if ground == WORLD else (),
         contacts=mechanism.contacts.among(places if ground == WORLD else kept),
     )
@@ -140,5 +141,5 @@ def _hung(part: Mechanism, body: str | None, joint: Joint) -> Mechanism:
     hung = MechanismBuilder().body(old.child, joint=joint, joint_name=old.name).mechanism().joints[0]
     others = {c.name for c in part.joints} - {old.name}
     own = actuators.of_joints(part.actuators, others)
-    part = replace(part, configurations=kept_coordinates(part, others), actuators=own)
+    part = replace(part, configurations=kept_coordinates(part, others, own), actuators=own)
     return replace(part, joints=tuple(hung if c is old else c for c in part.joints))

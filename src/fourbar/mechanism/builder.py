@@ -21,7 +21,8 @@ from .mechanism import WORLD, Body, Configuration, Frame, Mechanism, NamedLoop, 
 from .references import check_configurations, check_loops, check_references, parents_first
 from .validate import (
     as_matrix,
-    read_coordinates,
+    read_by_joint,
+    read_controls,
     read_drive,
     read_geometry,
     read_independent,
@@ -301,7 +302,14 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
         place = loop.at_successor
         return Closure(Fixed(), body, loop.successor, at_successor=place.p, successor_rotation=place.R)
 
-    def configuration(self, name: str, coordinates: Mapping[str, Any]) -> Self:
+    def configuration(
+        self,
+        name: str,
+        coordinates: Mapping[str, Any],
+        *,
+        velocities: Mapping[str, Any] | None = None,
+        controls: Mapping[str, Any] | None = None,
+    ) -> Self:
         """Name a configuration.
 
         Parameters
@@ -310,6 +318,10 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
             Name of the configuration.
         coordinates : mapping of str to array_like
             Coordinates (rad, m) by joint; other joints are neutral.
+        velocities : mapping of str to array_like, optional
+            Velocities (rad/s, m/s) by joint; others are zero. They and `controls` are in `Scene.keyframes`.
+        controls : mapping of str to float, optional
+            Controls by actuator; others are zero.
 
         Returns
         -------
@@ -331,11 +343,11 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
         """
         if not isinstance(name, str) or not name or name in self._configurations:
             raise ModelError(f"a configuration needs a unique name, a non-empty string; got {name!r}")
-        if not isinstance(coordinates, Mapping):
-            raise ModelError(f"configuration {name!r}: expected coordinates by joint, got {coordinates!r}")
-        what = f"configuration {name!r}, joint"
-        read = tuple((str(j), read_coordinates(f"{what} {j!r}", q)) for j, q in coordinates.items())
-        self._configurations[name] = Configuration(name, read)
+        what = f"configuration {name!r}"
+        q = read_by_joint(what, "coordinates", coordinates)
+        v = read_by_joint(what, "velocities", {} if velocities is None else velocities)
+        u = read_controls(what, {} if controls is None else controls)
+        self._configurations[name] = Configuration(name, q, v, u)
         return self
 
     def rotor(
@@ -447,7 +459,8 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
                 raise ModelError(f"there is already a loop {loop.name!r}; names must be unique")
             self._loops[loop.name] = loop
         for configuration in mechanism.configurations:
-            self.configuration(configuration.name, dict(configuration.coordinates))
+            q, v, u = (dict(x) for x in (configuration.coordinates, configuration.velocities, configuration.controls))
+            self.configuration(configuration.name, q, velocities=v, controls=u)
         for actuator in mechanism.actuators:
             self._add_actuator(actuator)
         return self._add_world(mechanism.world, mechanism.contacts)
@@ -466,7 +479,7 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
             raise ModelError(f"mechanism {self.name!r} has no bodies; add one with body(...)")
         check_references(self._bodies, self._connections, self._frames.values())
         check_loops(self._bodies, self._connections, self._loops.values())
-        check_configurations(self._connections, self._configurations.values())
+        check_configurations(self._connections, self._actuators, self._configurations.values())
         actuators.check(self._actuators.values(), {c.name: c.joint for c in self._connections.values()})
         order = parents_first(self._bodies, self._connections)
         return Mechanism(

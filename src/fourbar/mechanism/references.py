@@ -39,18 +39,23 @@ def check_loops(bodies: Names, placed: Joints, loops: Iterable[NamedLoop]) -> No
                 raise ModelError(f"loop {loop.name!r}: {unknown('body', body, [WORLD, *bodies])}")
 
 
-def check_configurations(placed: Joints, configurations: Iterable[Configuration]) -> None:
-    """Named configurations fit their joints."""
+def check_configurations(placed: Joints, actuators: Names, configurations: Iterable[Configuration]) -> None:
+    """Named configurations fit their joints and actuators."""
     joints = {c.name: c.joint for c in placed.values()}
     for configuration in configurations:
-        for joint, q in configuration.coordinates:
+        what = f"configuration {configuration.name!r}"
+        for joint, _ in (*configuration.coordinates, *configuration.velocities):
             if joint not in joints:
-                raise ModelError(f"configuration {configuration.name!r}: {unknown('joint', joint, joints)}")
+                raise ModelError(f"{what}: {unknown('joint', joint, joints)}")
+        for joint, q in configuration.coordinates:
             if len(q) != joints[joint].nq:
-                raise ModelError(
-                    f"configuration {configuration.name!r}: joint {joint!r} has {joints[joint].nq} coordinates, "
-                    f"got {len(q)}"
-                )
+                raise ModelError(f"{what}: joint {joint!r} has {joints[joint].nq} coordinates, got {len(q)}")
+        for joint, v in configuration.velocities:
+            if len(v) != joints[joint].nv:
+                raise ModelError(f"{what}: joint {joint!r} has {joints[joint].nv} velocities, got {len(v)}")
+        for actuator, _ in configuration.controls:
+            if actuator not in actuators:
+                raise ModelError(f"{what}: {unknown('actuator', actuator, actuators)}")
 
 
 def parents_first(bodies: Names, joints: Joints) -> list[str]:

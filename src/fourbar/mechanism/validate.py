@@ -214,14 +214,33 @@ def read_scale(what: str, value: Any) -> float:
     return scale
 
 
-def read_coordinates(what: str, value: Any) -> tuple[float, ...]:
-    """Coordinates of a joint: one finite number, or several."""
+def _by_name(what: str, kind: str, value: Any) -> list[tuple[str, Any]]:
+    """Values by name; `kind` says which."""
+    if not isinstance(value, Mapping):
+        raise ModelError(f"{what}: expected {kind}, got {value!r}")
+    return [(str(name), x) for name, x in value.items()]
+
+
+def read_by_joint(what: str, kind: str, value: Any) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    """Coordinates or velocities (`kind`) by joint."""
+    given = _by_name(what, f"{kind} by joint", value)
+    return tuple((joint, read_coordinates(f"{what}, joint {joint!r}", x, kind)) for joint, x in given)
+
+
+def read_controls(what: str, value: Any) -> tuple[tuple[str, float], ...]:
+    """Controls by actuator."""
+    given = _by_name(what, "controls by actuator", value)
+    return tuple((actuator, read_number(f"{what}, control of actuator {actuator!r}", x)) for actuator, x in given)
+
+
+def read_coordinates(what: str, value: Any, kind: str = "coordinates") -> tuple[float, ...]:
+    """Coordinates or velocities (`kind`) of a joint: one finite number, or several."""
     try:
         array = np.atleast_1d(np.asarray(value, float))
     except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what}: expected numbers, got {value!r}") from None
     if array.ndim != 1 or not np.all(np.isfinite(array)):
-        raise ModelError(f"{what}: expected finite coordinates, got {value!r}")
+        raise ModelError(f"{what}: expected finite {kind}, got {value!r}")
     return tuple(array.tolist())
 
 

@@ -41,7 +41,8 @@ def motorised(robot: Actuated) -> System:
             motors.append(Actuator(f"{joint.name}.{k}" if nv > 1 else joint.name, (Drive(joint.name, gear),)))
     motors.sort(key=lambda motor: robot.joints.index(motor.joints[0]))
     free = tuple(replace(x, max_force=(), min_force=()) for x in mechanism.joints)
-    return type(robot.system)(replace(mechanism, actuators=tuple(motors), joints=free))
+    named = tuple(replace(x, controls=()) for x in mechanism.configurations)  # of other actuators
+    return type(robot.system)(replace(mechanism, actuators=tuple(motors), joints=free, configurations=named))
 
 
 class Kept(NamedTuple):

@@ -30,6 +30,7 @@ from .constrained import Kept
 from .contact_run import ContactRun, MotionRequest, Stepped
 from .given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, check_friction, read_numbers
 from .in_chunks import any_lazy
+from .keyframe import Keyframe, keyframes_of
 from .read_arguments import (
     check_actuators,
     check_step,
@@ -172,10 +173,10 @@ class Scene(Staged, SceneRepresentation):
         """The names of all that may touch, in the order of gaps and forces."""
         return tuple(x.name for x in self.spec.candidates)
 
-    @property
-    def keyframes(self) -> Mapping[str, np.ndarray]:
-        """The configurations (nq) that the file of the robot names."""
-        return self.robot.configurations
+    @cached_property
+    def keyframes(self) -> Mapping[str, Keyframe]:
+        """The states that the file of the robot names: q (nq), v (nv) and u (nu) each."""
+        return keyframes_of(self.robot)
 
     @property
     def friction(self) -> np.ndarray:
@@ -282,7 +283,7 @@ class Scene(Staged, SceneRepresentation):
         if isinstance(q, str):
             if q not in self.keyframes:
                 raise unknown("configuration", q, list(self.keyframes))
-            q = self.keyframes[q]
+            q = self.keyframes[q].q
         chosen = home(self.robot) if q is None else to_array("start", Argument("q", (self.robot.nq,)), q)
         return lifted(self.robot, self.spec.candidates, chosen)
 

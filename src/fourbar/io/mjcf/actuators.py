@@ -32,6 +32,7 @@ class ActuatorReader:
 
     def __init__(self, model: Any, names: MjcfNames, lines: ElementLines, reading: Reading) -> None:
         self.model, self.names, self.lines, self.reading = model, names, lines, reading
+        self.read: list[int] = []  # the actuators that are added
         self.floating = with_reflected(model, model.dof_armature, "armature")[model.jnt_dofadr] != 0.0
 
     def add_to(self, b: MechanismBuilder) -> None:
@@ -43,6 +44,7 @@ class ActuatorReader:
             if drives:
                 with self.reading.element(), self.reading.naming(place):
                     self._add(b, a, name, drives)
+                    self.read.append(a)
             else:
                 kind = _TRANSMISSIONS[self.model.actuator_trntype[a]]
                 message = f"actuator {name!r} acts on a {kind} and is ignored: add its force yourself"

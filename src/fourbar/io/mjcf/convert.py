@@ -15,6 +15,7 @@ from .bodies import Bodies, rotation
 from .contacts import add_rules
 from .equalities import EqualityReader
 from .findings import Findings
+from .keyframes import add_keyframes
 from .lines import ElementLines
 from .names import MjcfNames
 from .passive import passive
@@ -47,10 +48,11 @@ def convert(
         )  # fmt: skip
     equalities = EqualityReader(model, names, lines, reading)
     equalities.add_to(b)
-    ActuatorReader(model, names, lines, reading).add_to(b)
+    actuators = ActuatorReader(model, names, lines, reading)
+    actuators.add_to(b)
     report_tendons(model, names, lines, reading, equalities.rods)
     Findings(model, names, lines, reading).report()
-    _add_configurations(b, model, names)
+    add_keyframes(b, actuators)
     b.world(*geometry.get(0, []))
     add_rules(b, model, names, reading, Place(lines.file))
     reading.check()
@@ -61,13 +63,3 @@ def convert(
 def model_name(model: Any) -> str:
     """The name of the model."""
     return model.names.split(b"\0", 1)[0].decode("utf-8", "replace") or "robot"
-
-
-def _add_configurations(b: MechanismBuilder, model: Any, names: MjcfNames) -> None:
-    """The configuration in which MuJoCo compiles the model, then the keyframes."""
-    if model.njnt == 0:
-        return
-    for name, qpos in (("qpos0", model.qpos0), *zip(names.keys, model.key_qpos, strict=True)):
-        ends = [*model.jnt_qposadr[1:], model.nq]
-        parts = zip(names.joints, model.jnt_qposadr, ends, strict=True)
-        b.configuration(name, {joint: qpos[first:end] for joint, first, end in parts})

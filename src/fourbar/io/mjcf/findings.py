@@ -150,7 +150,6 @@ class Findings:
         }  # fmt: skip
         report_counts(self.reading, self.whole, counts)
         self._options()
-        self._keys()
         self._contacts()
         if m.nflex:
             bodies = counted(int(m.nflex), "flexible body is", "flexible bodies are")
@@ -172,16 +171,6 @@ class Findings:
         if option.integrator:
             name = _INTEGRATORS[option.integrator] if option.integrator < len(_INTEGRATORS) else option.integrator
             self._note(self.whole, f"integrator={name} is ignored: simulate has its own", "option@integrator")
-
-    def _keys(self) -> None:
-        """Keyframes: what they contain besides a configuration."""
-        m = self.model
-        for k, name in enumerate(self.names.keys):
-            said = {"qvel": m.key_qvel[k], "act": m.key_act[k], "ctrl": m.key_ctrl[k], "time": m.key_time[k]}
-            for attribute, values in said.items():
-                if np.any(values):
-                    message = f"{attribute} of a keyframe is ignored; its qpos is in robot.configurations"
-                    self._note(self.lines.of("key", name), message, f"key@{attribute}")
 
     def _contacts(self) -> None:
         m = self.model

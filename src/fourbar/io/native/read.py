@@ -8,7 +8,7 @@ from typing import Any
 
 from ...constraints.serialize import by_joint
 from ...constraints.serialize import from_plain as loop_from_plain
-from ...errors import FourbarError, ModelError
+from ...errors import FourbarError, ModelError, unknown
 from ...joints.serialize import Plain, choose, held_types, matrix, number, numbers, parameters, shown, table, text
 from ...joints.serialize import from_plain as joint_from_plain
 from ...mechanism.actuators import Drive
@@ -23,7 +23,10 @@ from ..report import ParseError, Place, Reading, Report
 from . import VERSION
 from .contacts import add_contacts, read_heights, read_surface
 
-_TOP = ("fourbar", "name", "gravity", "bodies", "frames", "loops", "configurations", "actuators", "world", "contacts")
+_TOP = (
+    "fourbar", "name", "gravity", "bodies", "frames", "loops", "configurations", "velocities", "controls", "actuators",
+    "world", "contacts",
+)  # fmt: skip
 _PLACE = ("position", "rotation", "rpy")
 _BODY = ("name", "parent", "joint", "mass", "com", "inertia", "allow_unphysical", "geometry")
 _SHAPE = ("kind", "size", *_PLACE, "role", "mesh", "scale", "colour", "name", "surface", "heights")
@@ -121,8 +124,7 @@ def from_plain(document: Document, reading: Reading) -> Mechanism:
             for i, item in enumerate(_items(kind, top.get(kind, []))):
                 with reading.element(), tables.at(kind, i, item=item):
                     add(b, item, reading)
-    with reading.element(), tables.at("configurations"):
-        _add_configurations(b, top.get("configurations", {}))
+    _add_configurations(b, top, reading, tables)
     with reading.element(), tables.at("contacts"):
         add_contacts(b, top.get("contacts", {}), reading, _checked)
     reading.check()
@@ -295,11 +297,31 @@ def _read_drive(reading: Reading, value: Any) -> Drive:
     return Drive(text("joint", given["joint"]), tuple(ratios), text("axes", given.get("axes", "child")))  # type: ignore[arg-type]
 
 
-def _add_configurations(b: MechanismBuilder, value: Any) -> None:
+def _add_configurations(b: MechanismBuilder, top: Plain, reading: Reading, tables: _Tables) -> None:
+    """The named configurations, with their velocities and controls."""
+    by_kind: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for kind, of in (("configurations", "coordinates by joint"), ("velocities", "velocities by joint"),
+                     ("controls", "controls by actuator")):  # fmt: skip
+        with reading.element(), tables.at(kind):
+            by_kind[kind] = _by_configuration(kind, of, top.get(kind, {}))
+            for name in by_kind[kind]:
+                if name not in (known := by_kind.get("configurations", {})):
+                    raise ModelError(str(unknown("configuration", name, known)))
+    with reading.element(), tables.at("configurations"):
+        for name, q in by_kind.get("configurations", {}).items():
+            v, u = (by_kind.get(kind, {}).get(name, {}) for kind in ("velocities", "controls"))
+            b.configuration(name, q, velocities=v, controls={a: x[0] for a, x in u.items()})
+
+
+def _by_configuration(kind: str, of: str, value: Any) -> dict[str, dict[str, list[float]]]:
+    """Numbers by joint or actuator, by the name of the configuration."""
     if not isinstance(value, dict):
-        raise ModelError(f"expected a table of configurations by name, got {shown(value)}")
-    for name, joints in value.items():
-        if not isinstance(joints, dict):
-            raise ModelError(f"{name!r}: expected coordinates by joint, got {shown(joints)}")
-        read = {j: numbers(f"{name!r}.{j}", q if isinstance(q, list) else [q]) for j, q in joints.items()}
-        b.configuration(name, read)
+        raise ModelError(f"expected a table of {kind} by name, got {shown(value)}")
+    for name, entries in value.items():
+        if not isinstance(entries, dict):
+            raise ModelError(f"{name!r}: expected {of}, got {shown(entries)}")
+    size = 1 if kind == "controls" else None
+    return {
+        name: {key: numbers(f"{name!r}.{key}", x if isinstance(x, list) else [x], size) for key, x in entries.items()}
+        for name, entries in value.items()
+    }

@@ -44,10 +44,13 @@ def to_plain(mechanism: Mechanism, file: str) -> Plain:
     frames = [_frame(f) for f in mechanism.frames]
     loops = [_loop(x, problems) for x in mechanism.loops]
     named = {x.name: {joint: list(q) for joint, q in x.coordinates} for x in mechanism.configurations}
+    velocities = {x.name: {j: list(v) for j, v in x.velocities} for x in mechanism.configurations if x.velocities}
+    controls = {x.name: dict(x.controls) for x in mechanism.configurations if x.controls}
     pulls = [_actuator(x) for x in mechanism.actuators]
     if problems.found:
         raise ModelError(f"{file}: {mechanism.name!r} cannot be written: " + "; ".join(problems.found))
     more = {"frames": frames, "loops": loops, "configurations": named, "actuators": pulls}
+    more |= {"velocities": velocities, "controls": controls}
     more |= {"world": [_shape(x) for x in mechanism.world], "contacts": _contacts(mechanism.contacts)}
     return {**found, **_given(more, ([], {}))}
 

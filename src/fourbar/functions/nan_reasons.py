@@ -1,17 +1,21 @@
 """Why a result is NaN although its arguments are finite: what is said of it, in words.
 
 The reasons are coordinates that stand for no placement (a quaternion of zeros, an angle beyond what sin and cos can
-reduce), joints that move nothing with inertia, and loops at a toggle position.
+reduce), joints that move nothing with inertia, loops at a toggle position, and Euler angles at gimbal lock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import CoordinateError, FourbarError, MasslessError, SingularError, warn
+from ..expr import Graph, prepare
+from ..joints.base import Joint
+from ..spatial.subspace import Columns
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import split
 from ..tree.embedding import LoopEmbedding
@@ -67,6 +71,45 @@ def describe_toggles(cluster_tree: ClusterTree, rows: np.ndarray) -> str:
     return (
         f"loop {', '.join(map(repr, loops))} is at a toggle position: its independent velocities do not determine the "
         "others there; choose others with robot.with_independent(...)"
+    )
+
+
+@lru_cache(maxsize=4096)
+def _regular(joint: Joint, armature: tuple[float, ...]) -> Callable[[Iterable[Any]], list[Any]] | None:
+    """Whether the rates of a joint are independent, of its coordinates; None where they are everywhere."""
+    if joint.nv < 3:
+        return None
+    q = Graph().inputs("q", joint.nq)
+    S = joint.subspace(q)
+    condition = S.regular(armature) if isinstance(S, Columns) else True
+    return None if condition is True else prepare([condition], q)
+
+
+def dependent_rates(cluster_tree: ClusterTree, q: np.ndarray) -> dict[str, np.ndarray]:
+    """Masks (...) of the configurations (..., nq) in which the rates of a joint without armature are dependent.
+
+    By the names of the joints that have such places, outside loops.
+    """
+    masks: dict[str, np.ndarray] = {}
+    at = 0
+    for cluster in cluster_tree.clusters:
+        first, at = at, at + cluster.embedding.nq
+        for c in (cluster_tree.moving[i] for i in cluster.links) if cluster.is_free else ():
+            regular = _regular(c.joint, c.armature)
+            if regular is not None:
+                (valid,) = regular(q[..., k] for k in range(first, at))
+                masks[c.name] = ~np.asarray(valid, bool)
+    return masks
+
+
+def describe_dependent_rates(names: Sequence[str]) -> str:
+    """A message about joints whose rates are dependent; empty if there are none."""
+    if not names:
+        return ""
+    return (
+        f"joint {', '.join(map(repr, names))} is at a singularity of its coordinates, such as gimbal lock: different "
+        "velocities are the same motion, and the mass matrix has no inverse; use fourbar.joints.Spherical or Free, "
+        "whose quaternions have no such place, or give the joint armature"
     )
 
 
@@ -148,7 +191,13 @@ class Explainer:
     @property
     def watches_batches(self) -> bool:
         """Whether NaN may come from anything but the coordinates themselves, so that all results are looked at."""
-        return bool(self._reason or self._massless or has_bent_loops(self._cluster_tree) or spins(self._cluster_tree))
+        tree = self._cluster_tree
+        return bool(self._reason or self._massless or has_bent_loops(tree) or spins(tree) or self._locks)
+
+    @property
+    def _locks(self) -> bool:
+        """Whether some joint has places at which its rates are dependent."""
+        return bool(dependent_rates(self._cluster_tree, np.zeros((1, self._cluster_tree.nq))))
 
     @property
     def watch(self) -> dict[str, WatchedEntries]:
@@ -184,8 +233,13 @@ class Explainer:
                 return CoordinateError(wrong)
         if self._massless:
             return None
-        what = (describe_toggles(self._cluster_tree, rows["q"]) if "q" in rows else "") or self._reason
+        what = (self._singular(rows["q"]) if "q" in rows else "") or self._reason
         return SingularError(what) if what else None
+
+    def _singular(self, rows: np.ndarray) -> str:
+        """A message about loops or joints that are singular at configurations (n, nq); empty if none is."""
+        locked = [name for name, where in dependent_rates(self._cluster_tree, rows).items() if where.any()]
+        return describe_toggles(self._cluster_tree, rows) or describe_dependent_rates(locked)
 
 
 def _rows(q: np.ndarray, lost: np.ndarray) -> np.ndarray:

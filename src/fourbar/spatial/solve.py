@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..expr import maximum, select, sqrt
 from .linear import Mat, Scalar, Vec, is_zero, reciprocal
 
-_DEPENDENT = 1e12  # how much smaller than a diagonal entry a pivot may be before it is rounding
+DEPENDENT = 1e12  # how much smaller than a diagonal entry a pivot may be before it is rounding
 
 
 class Factored(NamedTuple):
@@ -37,6 +37,10 @@ class Factored(NamedTuple):
             for j in range(i):
                 x[i] = x[i] - self.L[i][j] * x[j]
         return Vec([0.0 if is_zero(y) else y * sqrt(d) for y, d in zip(x, self.inverse_pivots, strict=True)])
+
+    def where(self, valid: Any) -> Factored:
+        """The same, with NaN in place of every solution where D is not `valid`."""
+        return Factored(self.L, Vec([select(valid, x, float("nan")) for x in self.inverse_pivots]))
 
     def solve_columns(self, B: Mat) -> Mat:
         """D⁻¹ B."""
@@ -81,6 +85,6 @@ def inverse_or_nan(D: Mat) -> Mat:
         ratio = maximum(maximum(D[first][first], D[first + 1][first + 1]), D[first + 2][first + 2]) * inverse
         lost = lost + ratio * ratio
     columns = [factored.solve([1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
-    valid = lost < _DEPENDENT * _DEPENDENT  # false for NaN too
+    valid = lost < DEPENDENT * DEPENDENT  # false for NaN too
     half = [[select(valid, columns[j][i], float("nan")) for j in range(i + 1)] for i in range(n)]
     return Mat(Vec([half[max(i, j)][min(i, j)] for j in range(n)]) for i in range(n))

@@ -7,12 +7,13 @@ at all, and the rows of the freed inertia that belong to the joint vanish exactl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import reduce
+from typing import Any, NamedTuple
 
-from ..expr import select, sqrt
+from ..expr import minimum, select, sqrt
 from .articulated_inertia import Articulated
 from .linear import Mat, Scalar, Vec, dot, is_zero, zeros
-from .solve import Factored, factor
+from .solve import DEPENDENT, Factored, factor
 from .transform import Transform
 from .vectors import Twist, Wrench
 
@@ -93,8 +94,22 @@ class Columns(NamedTuple):
                 for i, column in enumerate(self.columns)
             )
         )
+        regular = self.regular(armature)
+        D = D if regular is True else D.where(regular)
         Y = D.solve_columns(U)
         return Hinge(tuple(range(6)), U, D, Y), Articulated.of_rows(_minus_product(IA.rows(), U, Y))
+
+    def regular(self, armature: Sequence[Scalar]) -> Any:
+        """Whether three rates that only turn the body are independent, as those of Euler angles are not at gimbal lock.
+
+        A condition on the state; True of subspaces in which this cannot fail. Rates with armature have inertia of their
+        own, so only the others need be independent. The columns are compared with each other: units do not matter.
+        """
+        turning = [i for i, column in enumerate(self.columns) if all(map(is_zero, column[3:]))]
+        if len(turning) < 3 or all(x.__class__ is float for i in turning for x in self.columns[i]):
+            return True
+        size = sum(dot(self.columns[i], self.columns[i]) for i in turning)
+        return _independent([Vec(self.columns[i][:3]) for i in turning if is_zero(armature[i])], size)
 
     def push(self, hinge: Hinge, pA: Wrench, tau: Sequence[Scalar]) -> tuple[Vec, Wrench]:
         """w = D⁻¹(τ - Sᵀ pA), and the force that is left, pA + U w."""
@@ -215,3 +230,19 @@ def _minus_product(A: Mat, U: Mat, Y: Mat) -> list[list[Scalar]]:
                 result[i][j] = result[i][j] - u[i] * y[j]
             result[j][i] = result[i][j]
     return result
+
+
+def _independent(vectors: Sequence[Vec], size: Scalar) -> Any:
+    """Whether up to three vectors (3) span as many dimensions, where lengths squared are compared with a `size`."""
+    if not vectors:
+        return True
+    spanned = [sum(dot(a, a) for a in vectors)]
+    crosses = [a.cross(b) for i, a in enumerate(vectors) for b in vectors[i + 1 :]]
+    if crosses:
+        spanned.append(sum(dot(x, x) for x in crosses))
+    if len(vectors) == 3:
+        volume = dot(vectors[0], crosses[-1])
+        spanned.append(volume * volume)
+    # Each is the one before times the square of a further singular value, to within a factor.
+    margins = [x * DEPENDENT - before * size for before, x in zip([1.0, *spanned], spanned, strict=False)]
+    return reduce(minimum, margins) > 0.0

@@ -9,7 +9,13 @@ import numpy as np
 
 from ..errors import ArgumentError, AssemblyError, CoordinateError, SingularError, unknown, warn
 from ..functions.angles import describe_endless_angle, endless_angles, stored_joints
-from ..functions.nan_reasons import lacks_direction, toggled, without_wrong_coordinates
+from ..functions.nan_reasons import (
+    dependent_rates,
+    describe_dependent_rates,
+    lacks_direction,
+    toggled,
+    without_wrong_coordinates,
+)
 from ..linalg import finite, rank, smallest
 from ..mechanism.mechanism import Mechanism
 from ..tolerances import CLOSED
@@ -104,7 +110,7 @@ def loop_gap(cluster_tree: ClusterTree, q: Any) -> np.ndarray:
 
 
 def check(cluster_tree: ClusterTree, q: Any, v: Any, tolerance: float) -> Any:
-    """Refuse invalid states: NaN, open loops, toggle positions. Returns the arguments as arrays."""
+    """Refuse invalid states: NaN, open loops, toggle positions, gimbal lock. Returns the arguments as arrays."""
     from ..tree.closed_positions import gaps_in_units
 
     array = stored("check", "q", cluster_tree.nq, q)
@@ -122,6 +128,7 @@ def check(cluster_tree: ClusterTree, q: Any, v: Any, tolerance: float) -> Any:
                 f"{np.nanmax(worst):.3g}: results there are meaningless; robot.assemble(q) closes loops"
             )
     _check_toggles(cluster_tree, array)
+    _check_rates(cluster_tree, array)
     if v is None:
         return array
     velocities = stored("check", "v", cluster_tree.nv, v)
@@ -143,6 +150,13 @@ def _check_toggles(cluster_tree: ClusterTree, q: np.ndarray) -> None:
                 f"check: q{place}: {_named(loops)} {_are(loops)} at a toggle position: the independent velocities do "
                 "not determine the others there; choose others with robot.with_independent(...)"
             )
+
+
+def _check_rates(cluster_tree: ClusterTree, q: np.ndarray) -> None:
+    """Refuse configurations in which the rates of a joint are dependent, as at gimbal lock."""
+    for name, wrong in dependent_rates(cluster_tree, q).items():
+        if wrong.any():
+            raise SingularError(f"check: q{_at(wrong)}: {describe_dependent_rates([name])}")
 
 
 def _are(names: Sequence[str]) -> str:
@@ -270,7 +284,7 @@ class Looped:
         AssemblyError
             If a loop is open.
         SingularError
-            If a loop is at a toggle position.
+            If a loop is at a toggle position, or a joint at a singularity of its coordinates (gimbal lock).
 
         Notes
         -----

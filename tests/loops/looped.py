@@ -140,6 +140,30 @@ def nested() -> Builder:
 
 
 @_mechanism
+def coupled() -> Builder:
+    """Clusters on several links of another (Chignoli, Fig. 5): a gear between joints on the crank and on the coupler of
+    a four-bar, beside an arm with a motor; the gear's wheels carry a coupling between joints on both of them.
+    """
+    b = Builder("coupled", gravity=(0.4, -9.7, 0.8))
+    b.loop(bars(b, "", (1.0, 0.4, 0.9, 0.7)), name="four_bar", independent=["crank"])
+    shaped(b, "arm", 81, parent="crank", joint=Revolute("y"), position=(0.1, 0, 0.1))
+    shaped(b, "rotor", 82, parent="arm", joint=Revolute("x"), position=(0, 0, 0.1))
+    b.loop(Gear("arm", "rotor", 6.0), name="motor")
+    shaped(b, "wheel", 83, parent="crank", joint=Revolute("x"), position=(0.2, 0, 0.05))
+    shaped(
+        b, "other_wheel", 84, parent="coupler", joint=Revolute((0.0, 0.6, 0.8)), position=(0.3, 0.1, 0), armature=0.02
+    )
+    b.loop(Gear("wheel", "other_wheel", -2.0, offset=0.1), name="gear")
+    shaped(b, "slide", 85, parent="wheel", joint=Prismatic("z"), position=(0.1, 0, 0))
+    shaped(b, "spindle", 86, parent="other_wheel", joint=Revolute("y"), position=(0, 0.1, 0))
+    shaped(b, "knob", 87, parent="wheel", joint=Revolute("x"), position=(0, 0.1, 0))
+    b.loop(Coupling({"slide": 1.0, "knob": 0.1, "spindle": -0.05}, offset=0.03), name="belt")
+    shaped(b, "hand", 88, parent="spindle", joint=Spherical(), position=(0, 0.1, 0.2))
+    shaped(b, "finger", 89, parent="knob", joint=Revolute("x"), position=(0.1, 0, 0))
+    return b
+
+
+@_mechanism
 def tripod() -> Builder:
     """A platform on three legs of changing length: spatial loops through a free joint, merged."""
     b = Builder("tripod")

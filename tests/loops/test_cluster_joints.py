@@ -7,8 +7,15 @@ import pytest
 
 import fourbar as fb
 
-ROBOTS = ["four_bar", "five_bar", "delta", "differential_wrist", "tello", "mini_cheetah", "double_pendulum"]
+from .looped import mechanism
+
+ROBOTS = ["four_bar", "five_bar", "delta", "differential_wrist", "tello", "mini_cheetah", "double_pendulum", "coupled"]
 RNG = np.random.default_rng(3)
+
+
+def robot_of(name: str) -> fb.System:
+    """A robot of the library, or a mechanism whose clusters hang on several bodies of others."""
+    return mechanism(name) if name == "coupled" else getattr(fb.robots, name)()
 
 
 def each_cluster(robot: fb.System):
@@ -23,7 +30,7 @@ def each_cluster(robot: fb.System):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_twists_of_a_cluster(name: str) -> None:
     """𝗏 = 𝖷 𝗏_parent + 𝖲 ẏ, with twists from another algorithm; 𝖲 are columns of the bodies' Jacobians."""
-    robot = getattr(fb.robots, name)()
+    robot = robot_of(name)
     q, v = robot.random(rng=1), RNG.normal(size=robot.nv)
     twists, jacobians = robot.twists(q, v), robot.jacobians(q)
     for info, bodies, columns in each_cluster(robot):
@@ -42,7 +49,7 @@ def test_twists_of_a_cluster(name: str) -> None:
 @pytest.mark.parametrize("name", ROBOTS)
 def test_force_subspaces(name: str) -> None:
     """𝖲ᵀ 𝖳ᵃ = 1, 𝖲ᵀ 𝖳ᶜ = 0, and together they span all wrenches."""
-    robot = getattr(fb.robots, name)()
+    robot = robot_of(name)
     q = robot.random(rng=2)
     for info, _, _ in each_cluster(robot):
         S = robot.cluster_subspace(q, info.bodies[0])

@@ -92,6 +92,31 @@ def test_body_within_a_loop_is_that_body_with_what_it_carries_outside_the_loop()
     near(linkage.articulated_bias(q, v, tau, "coupler"), bias, 1e-10)
 
 
+def geared_bodies(cut: bool) -> fb.System:
+    """A four-bar with a gear between joints on its crank and its coupler; or these two bodies afloat, with the gear."""
+    b = fb.Builder("geared")
+    if cut:
+        b.body("crank", joint=Free(), mass=1.0, com=(0.2, 0.0, 0.0), inertia=(0.0, 0.4**2 / 12, 0.4**2 / 12))
+        b.body("coupler", joint=Free(), mass=1.0, com=(0.45, 0.0, 0.0), inertia=(0.0, 0.0675, 0.0675))
+    else:
+        b.loop(looped.bars(b, "", (1.0, 0.4, 0.9, 0.7)), name="loop", independent=["crank"])
+    looped.shaped(b, "wheel", 1, parent="crank", joint=Revolute("x"), position=(0.2, 0.0, 0.1))
+    looped.shaped(b, "driven", 2, parent="coupler", joint=Revolute("y"), position=(0.3, 0.1, 0.0))
+    b.loop(fb.loops.Gear("wheel", "driven", -2.0), name="gear")
+    return b.build()
+
+
+def test_bodies_on_which_a_gear_hangs_while_the_other_is_still() -> None:
+    linkage, alone = geared_bodies(cut=False), geared_bodies(cut=True)
+    q = mechanisms.state(linkage, n=1).q[0]
+    poses = [pose_as_coordinates(linkage.pose(q, body)) for body in ("crank", "coupler")]
+    M = alone.mass_matrix(np.concatenate([*poses, [q[-1], -2.0 * q[-1]]]))  # the wheel, and what it drives
+    assert alone.names.velocities[0].startswith("crank") and alone.names.velocities[6].startswith("coupler")
+    for body, at in (("crank", slice(0, 6)), ("coupler", slice(6, 12))):
+        inertia = M[at, at] - np.outer(M[at, 12], M[12, at]) / M[12, 12]
+        near(linkage.articulated_inertia(q, body), inertia, 1e-10)
+
+
 @pytest.mark.quick
 def test_wrench_is_the_reaction_in_motion() -> None:
     """F = I_A A + p_A is what the joint transmits while the robot moves under tau; also what holds the base."""

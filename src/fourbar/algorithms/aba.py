@@ -12,9 +12,9 @@ from ..tree.clusters import Cluster
 from ..tree.links import Kinematics
 from ..tree.states import ClusterState
 from . import armature
-from .articulated import Bias, Freed, Handle
-from .sweep import ClusterSweeps, Outcome, Sweeps
-from .wide_cluster import wide_node
+from .articulated import Bias, Freed
+from .sweep import ClusterSweeps, Hung, Outcome, Sweeps
+from .wide_cluster import wide_nodes
 
 
 class Spun(NamedTuple):
@@ -32,16 +32,14 @@ def spin_outward(k: Kinematics, parent: Spun, v: Vec, F_ext: Wrench) -> Spun:
     return Spun(spin, c, k.I.force(still) - F_ext)
 
 
-def free_inward(
-    cluster: Any, children: tuple[tuple[Handle, ...], ...], p: tuple[Wrench, ...], bias: Bias, tau: Vec
-) -> Outcome:
+def free_inward(cluster: Any, children: Hung, p: tuple[Wrench, ...], bias: Bias, tau: Vec) -> Outcome:
     """IA = I + Σ Xᵀ Ia X;  pA = p + Σ Xᵀ pa;  Ia = IA - U D⁻¹ Uᵀ;  pa = pA + Ia c + U D⁻¹ u."""
     return cluster.free(children, p, bias, tau)
 
 
-def accelerate_outward(cluster: Any, A: Twist, freed: Freed, bias: Bias) -> Outcome:
+def accelerate_outward(cluster: Any, above: tuple[Twist, ...], freed: Freed, bias: Bias) -> Outcome:
     """A' = X A_λ + c;  a = D⁻¹(u - Uᵀ A');  A = A' + S a."""
-    return cluster.accelerate(freed, bias, A)
+    return cluster.accelerate(freed, bias, above)
 
 
 def ground(gravity: Vec) -> Twist:
@@ -93,7 +91,7 @@ def forward_dynamics(
     gravity: Sequence[float],
 ) -> list[Vec]:
     """Accelerations of every cluster, from velocities of all links, forces of the clusters and wrenches on bodies."""
-    sweeps = ClusterSweeps(s, clusters, [wide_node(s, *x) for x in zip(clusters, states, strict=True)])
+    sweeps = ClusterSweeps(s, clusters, wide_nodes(s, clusters, states))
     p, bias, left, _ = spin(s, clusters, states, v, tau, F_ext)
     freed = sweeps.inward(free_inward, p, bias, left)
     return list(sweeps.outward(accelerate_outward, s.known(ground, Vec(gravity)), freed, bias).values())

@@ -9,17 +9,19 @@ unit of the independent velocity j, and all links' inertias and biases IA, pA,
 
     D = 𝖲ᵀ IA 𝖲,   W = Σ Xᵀ IA 𝖲,   Ia = Σ Xᵀ IA X - W D⁻¹ Wᵀ,   pa = Σ Xᵀ (pA + IA c) + W D⁻¹ u,   a = D⁻¹ (u - Wᵀ A).
 
-Sums over links are formed by small sweeps inside the cluster, so nothing of size 6 n x 6 n ever exists. What is held
-moves the links as the loops' own accelerations g do: with the columns of G split into free and held ones,
-q̈ = G_f a_f + (g + G_h a_h).
+Sums over links are formed by small sweeps inside the cluster, so nothing of size 6 n x 6 n ever exists. A cluster on
+several carriers (Chignoli's output bodies, §IV-B) has sums and W for each; then - W D⁻¹ Wᵀ couples them, and stays a
+product until one link carries all of it (`YieldingTerm`). What is held moves the links as the loops' own accelerations
+g do: with the columns of G split into free and held ones, q̈ = G_f a_f + (g + G_h a_h).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..spatial.articulated_inertia import Articulated
+from ..spatial.inertia import Inertia
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.solve import Factored, factor
 from ..spatial.subspace import Hinge
@@ -27,11 +29,14 @@ from ..spatial.vectors import Twist, Wrench
 from ..tree.clusters import Cluster
 from ..tree.links import Kinematics
 from ..tree.states import ClusterState
-from .sweep import ClusterSweeps, Node, Outcome, Sweeps, outward, summed_inward
+from .sweep import CarrierMessages, ClusterSweeps, Hung, Node, Outcome, Sweeps, outward, summed_inward
 
 
 class Handle(NamedTuple):
-    """The handle by which a cluster is carried: F = Ia A + pa, with all that hangs on it."""
+    """The handle by which a cluster is carried: F = Ia A + pa, with all that hangs on it.
+
+    Of a cluster on several carriers Ia is that of each alone, as if its velocities were locked; see `YieldingTerm`.
+    """
 
     Ia: Articulated
     pa: Wrench
@@ -44,10 +49,17 @@ class Bias(NamedTuple):
     g: tuple[Vec, ...]
 
 
-class ClusterHinge(NamedTuple):
-    """A freed cluster, as `Hinge` is a freed joint: W by independent velocity, and D factored."""
+class YieldingTerm(NamedTuple):
+    """The force - W D⁻¹ Wᵀ A by which free velocities lower the resistance of several links: W by link and velocity."""
 
-    W: tuple[Wrench, ...]
+    W: tuple[tuple[Wrench, ...], ...]
+    D: Factored
+
+
+class ClusterHinge(NamedTuple):
+    """A freed cluster, as `Hinge` is a freed joint: W by carrier and independent velocity, and D factored."""
+
+    W: tuple[tuple[Wrench, ...], ...]
     D: Factored
 
     def drive(self, u: Vec, w: Vec) -> Vec:
@@ -63,24 +75,48 @@ class Freed(NamedTuple):
 
 
 class Pushed(NamedTuple):
-    """The response of a cluster to forces: u = τ - Sᵀ pA, w = D⁻¹ u, and the force pa on its carrier."""
+    """The response of a cluster to forces: u = τ - Sᵀ pA, w = D⁻¹ u, and the forces pa on its carriers."""
 
     u: Vec
     w: Vec
-    pa: Wrench
+    pa: tuple[Wrench, ...]
 
 
-def _inertias(ks: Sequence[Kinematics], children: Sequence[Sequence[Articulated]]) -> list[Articulated]:
-    """IA = I + Σ Xᵀ Ia X of every link: its own, and what hangs on it outside the cluster."""
-    return [sum(sent, Articulated.of(k.I)) for k, sent in zip(ks, children, strict=True)]
+class Resistance(NamedTuple):
+    """IA of the links of a cluster with all that hangs on them: by link, and less what yields between some of them."""
+
+    IA: tuple[Articulated | Inertia, ...]  # rigid bodies stay such: they are cheaper to carry to another frame
+    yielding: tuple[tuple[tuple[int, ...], YieldingTerm], ...] = ()
+
+    @staticmethod
+    def of(ks: Sequence[Kinematics], children: Hung) -> Resistance:
+        """IA = I + Σ Xᵀ Ia X of every link: its own, and what hangs on it outside the cluster."""
+        IA = tuple(sum(sent, k.I) for k, sent in zip(ks, children.on, strict=True))
+        return Resistance(IA, children.across)
+
+    def blocks(self) -> tuple[Articulated, ...]:
+        """The square block of each link: its resistance while the others are still."""
+        diagonal = [Articulated.of(I) for I in self.IA]
+        for places, term in self.yielding:
+            for b, W in zip(places, term.W, strict=True):
+                diagonal[b] = _less(diagonal[b], [_loss(W, term.D)])
+        return tuple(diagonal)
+
+    def push(self, pA: Sequence[Wrench], A: Sequence[Twist]) -> list[Wrench]:
+        """pA + IA A, by link."""
+        found = [p + Articulated.of(I) @ t for p, I, t in zip(pA, self.IA, A, strict=True)]
+        for places, term in self.yielding:
+            y = term.D.solve(tuple(_powers(term.W, [A[b] for b in places])))
+            for b, W in zip(places, term.W, strict=True):
+                found[b] = found[b] - _weighted(W, y)
+        return found
 
 
-def _gathered(
-    ks: Sequence[Kinematics], p: Sequence[Wrench], children: Sequence[Sequence[Handle]]
-) -> tuple[list[Articulated], list[Wrench]]:
+def _gathered(ks: Sequence[Kinematics], p: Sequence[Wrench], children: Hung) -> tuple[Resistance, list[Wrench]]:
     """IA, and pA = p + Σ Xᵀ pa, of every link."""
-    IA = _inertias(ks, [[handle.Ia for handle in sent] for sent in children])
-    return IA, [sum((handle.pa for handle in sent), own) for own, sent in zip(p, children, strict=True)]
+    inertias = Hung(tuple(tuple(handle.Ia for handle in sent) for sent in children.on), children.across)
+    IA = Resistance.of(ks, inertias)
+    return IA, [sum((handle.pa for handle in sent), own) for own, sent in zip(p, children.on, strict=True)]
 
 
 class ArticulatedLink(NamedTuple):
@@ -88,29 +124,28 @@ class ArticulatedLink(NamedTuple):
 
     k: Kinematics
 
-    def gather(
-        self, children: Sequence[Sequence[Handle]], p: Sequence[Wrench]
-    ) -> tuple[list[Articulated], list[Wrench]]:
+    def gather(self, children: Hung, p: Sequence[Wrench]) -> tuple[Resistance, list[Wrench]]:
         """IA and pA of every link, with what hangs on it."""
         return _gathered((self.k,), p, children)
 
-    def release(self, children: Sequence[Sequence[Articulated]]) -> Outcome:
+    def release(self, children: Hung) -> Outcome:
         """Let the joint move freely: its hinge, and the inertia Ia that is left to its carrier."""
-        (IA,) = _inertias((self.k,), children)
-        hinge, Ia = self.k.S.free(IA, self.k.armature)
-        return Outcome(hinge, Ia.to_parent(self.k.X))
+        ((IA,), _) = Resistance.of((self.k,), children)
+        hinge, Ia = self.k.S.free(Articulated.of(IA), self.k.armature)
+        return Outcome(hinge, CarrierMessages((Ia.to_parent(self.k.X),)))
 
-    def free(self, children: Sequence[Sequence[Handle]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
+    def free(self, children: Hung, p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
         """`release` under forces p that velocity takes, and tau: the `Freed` cluster, and the force on its carrier."""
         k, (c,) = self.k, bias.c
-        (IA,), (pA,) = self.gather(children, p)
-        hinge, Ia = k.S.free(IA, k.armature)
+        ((IA,), _), (pA,) = self.gather(children, p)
+        hinge, Ia = k.S.free(Articulated.of(IA), k.armature)
         w, left = k.S.push(hinge, pA, tau)
-        return Outcome(Freed(hinge, w), Handle(Ia.to_parent(k.X), k.X.force_to_parent(left + Ia @ c)))
+        handle = Handle(Ia.to_parent(k.X), k.X.force_to_parent(left + Ia @ c))
+        return Outcome(Freed(hinge, w), CarrierMessages((handle,)))
 
-    def accelerate(self, freed: Freed, bias: Bias, A: Twist) -> Outcome:
+    def accelerate(self, freed: Freed, bias: Bias, above: Sequence[Twist]) -> Outcome:
         """A' = X A + c;  a = D⁻¹(u - Uᵀ A'), and the link's acceleration A' + S a."""
-        (c,) = bias.c
+        (c,), (A,) = bias.c, above
         a, moved = self.k.S.accelerate(freed.hinge, freed.drive, self.k.X.motion_to_child(A) + c)
         return Outcome(a, (moved,))
 
@@ -119,10 +154,11 @@ class ArticulatedLink(NamedTuple):
         (pA,) = on
         u = tau - self.k.S.project(pA)
         w, left = self.k.S.push(hinge, pA, tau)
-        return Pushed(u, w, self.k.X.force_to_parent(left))
+        return Pushed(u, w, (self.k.X.force_to_parent(left),))
 
-    def answer(self, hinge: Hinge, w: Vec, A: Twist) -> Outcome:
+    def answer(self, hinge: Hinge, w: Vec, above: Sequence[Twist]) -> Outcome:
         """a = w - D⁻¹ Uᵀ A', and the link's acceleration, for that of the carrier."""
+        (A,) = above
         a, moved = self.k.S.accelerate(hinge, w, self.k.X.motion_to_child(A))
         return Outcome(a, (moved,))
 
@@ -136,49 +172,46 @@ class ArticulatedLink(NamedTuple):
 
 
 class ArticulatedCluster(NamedTuple):
-    """Links tied by loops, `inner` the parent of each within the cluster; or any that move with some columns of G only:
-    with none if they are held."""
+    """Links tied by loops, `inner` the parent of each within the cluster (as in `Cluster`); or any that move with some
+    columns of G only: with none if they are held."""
 
     ks: tuple[Kinematics, ...]
     inner: tuple[int, ...]
     G: tuple[Mat, ...]
 
-    def gather(
-        self, children: Sequence[Sequence[Handle]], p: Sequence[Wrench]
-    ) -> tuple[list[Articulated], list[Wrench]]:
+    def gather(self, children: Hung, p: Sequence[Wrench]) -> tuple[Resistance, list[Wrench]]:
         """As for `ArticulatedLink`."""
         return _gathered(self.ks, p, children)
 
-    def release(self, children: Sequence[Sequence[Articulated]]) -> Outcome:
+    def release(self, children: Hung) -> Outcome:
         """As for `ArticulatedLink`."""
-        return Outcome(*self._release(_inertias(self.ks, children)))
+        return Outcome(*self._release(Resistance.of(self.ks, children)))
 
-    def free(self, children: Sequence[Sequence[Handle]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
+    def free(self, children: Hung, p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
         """As for `ArticulatedLink`; loops add S g to the accelerations c that links gain by velocity alone."""
         IA, pA = self.gather(children, p)
-        hinge, Ia = self._release(IA)
+        hinge, sent = self._release(IA)
         gained = self._spread([x + k.S.twist(b) for x, k, b in zip(bias.c, self.ks, bias.g, strict=True)])
-        on = [f + I @ t for f, I, t in zip(pA, IA, gained, strict=True)]
-        u, _, pa = self._push(hinge, on, tau, bias.g)
-        return Outcome(Freed(hinge, u), Handle(Ia, pa))
+        u, _, pa = self._push(hinge, IA.push(pA, gained), tau, bias.g)
+        return Outcome(Freed(hinge, u), CarrierMessages(tuple(map(Handle, sent.on, pa)), sent.across))
 
-    def accelerate(self, freed: Freed, bias: Bias, A: Twist) -> Outcome:
+    def accelerate(self, freed: Freed, bias: Bias, above: Sequence[Twist]) -> Outcome:
         """a = D⁻¹ (u - Wᵀ A), and the acceleration of every link."""
         W, D = freed.hinge
-        a = D.solve([u - w.power(A) for u, w in zip(freed.drive, W, strict=True)])
+        a = D.solve([u - x for u, x in zip(freed.drive, _powers(W, above), strict=True)])
         rates = [block @ a + b for block, b in zip(self.G, bias.g, strict=True)]
         own = [x + k.S.twist(r) for x, k, r in zip(bias.c, self.ks, rates, strict=True)]
-        return Outcome(a, tuple(self._spread(own, A)))
+        return Outcome(a, tuple(self._spread(own, above)))
 
     def push(self, hinge: ClusterHinge, on: Sequence[Wrench], tau: Vec) -> Pushed:
         """As for `ArticulatedLink`."""
         return self._push(hinge, on, tau, [Vec([0.0] * k.S.nv) for k in self.ks])
 
-    def answer(self, hinge: ClusterHinge, w: Vec, A: Twist) -> Outcome:
+    def answer(self, hinge: ClusterHinge, w: Vec, above: Sequence[Twist]) -> Outcome:
         """a = w - D⁻¹ Wᵀ A, and the acceleration of every link."""
-        a = w - hinge.D.solve([x.power(A) for x in hinge.W])
+        a = w - hinge.D.solve(tuple(_powers(hinge.W, above)))
         own = [k.S.twist(block @ a) for k, block in zip(self.ks, self.G, strict=True)]
-        return Outcome(a, tuple(self._spread(own, A)))
+        return Outcome(a, tuple(self._spread(own, above)))
 
     def whitened(self, hinge: ClusterHinge, u: Vec) -> Vec:
         """D^-½ u."""
@@ -193,51 +226,69 @@ class ArticulatedCluster(NamedTuple):
         """G_hᵀ (Sᵀ F + armature): the forces in velocities that are held, from those on links and rates of joints."""
         return self._projected(held, self._gather(F)[0], self._spun_up(rates))
 
-    def _release(self, IA: Sequence[Articulated]) -> tuple[ClusterHinge, Articulated]:
-        """W, D and the inertia that is left to the carrier when the cluster moves freely."""
-        W: list[Wrench] = []
+    def _release(self, IA: Resistance) -> tuple[ClusterHinge, CarrierMessages]:
+        """W, D, and the inertia that is left to the carriers when the cluster moves freely: on each and between."""
+        W: list[tuple[Wrench, ...]] = []
         D: list[Vec] = []
+        motions: list[list[Twist]] = []
         for j in range(len(self.G[0][0])):
             rates, S_j = self._motion(j)
-            F, carrier = self._gather([I @ t for I, t in zip(IA, S_j, strict=True)])
-            W.append(carrier)
+            motions.append(S_j)
+            F, on_carriers = self._gather([Articulated.of(I) @ t for I, t in zip(IA.IA, S_j, strict=True)])
+            W.append(on_carriers)
             D.append(self._projected(self.G, F, self._spun_up(rates)))
-        factored = factor(Mat(D))
-        rows = [w.six() for w in W]
-        Y = factored.solve_columns(Mat(rows))
-        left = [list(row) for row in self._composite(IA).rows()]
-        for i in range(6):
-            for k in range(i, 6):
-                left[i][k] = left[i][k] - dot([row[i] for row in rows], [y[k] for y in Y])
-        return ClusterHinge(tuple(W), factored), Articulated.of_rows(left)
+        carried = []
+        for places, term in IA.yielding:
+            carried.append(self._carried(places, term))
+            B = [tuple(_powers(term.W, [S_j[b] for b in places])) for S_j in motions]
+            for j, own in enumerate(B):
+                y = term.D.solve(own)
+                D[j] = D[j] - Vec([dot(other, y) for other in B])
+                W[j] = tuple(w - _weighted(x, y) for w, x in zip(W[j], carried[-1].W, strict=True))
+        hinge = ClusterHinge(tuple(zip(*W, strict=True)) or ((),) * -min(self.inner), factor(Mat(D)))
+        yielding = [YieldingTerm(*hinge), *carried] if W else carried
+        if min(self.inner) < -1:
+            return hinge, CarrierMessages(self._composite(IA.IA), tuple(yielding))
+        losses = [_loss(own, factored) for (own,), factored in yielding]
+        (whole,) = self._composite(IA.IA)
+        return hinge, CarrierMessages((_less(Articulated.of(whole), losses),))
+
+    def _carried(self, places: tuple[int, ...], term: YieldingTerm) -> YieldingTerm:
+        """A term that couples some links, as the carriers feel it."""
+        by_place = dict(zip(places, term.W, strict=True))
+        none = (Wrench.zero(),) * len(term.W[0])
+        columns = zip(*(by_place.get(b, none) for b in range(len(self.ks))), strict=True)
+        return YieldingTerm(tuple(zip(*(self._gather(own)[1] for own in columns), strict=True)), term.D)
 
     def _push(self, hinge: ClusterHinge, on: Sequence[Wrench], tau: Vec, rates: Sequence[Vec]) -> Pushed:
         """`push`, with armatures that accelerate already."""
         F, P = self._gather(on)
         u = Vec(tau) - self._projected(self.G, F, self._spun_up(rates))
         w = hinge.D.solve(u)
-        return Pushed(u, w, P + _weighted(hinge.W, w))
+        return Pushed(u, w, tuple(p + _weighted(W, w) for p, W in zip(P, hinge.W, strict=True)))
 
     def _motion(self, j: int) -> tuple[list[Vec], list[Twist]]:
-        """Rates of all joints, and twists of all links beside the carrier's, for a unit of independent velocity j."""
+        """Rates of all joints, and twists of all links beside the carriers', for a unit of independent velocity j."""
         rates = [Vec([row[j] for row in block]) for block in self.G]
         return rates, self._spread([k.S.twist(r) for k, r in zip(self.ks, rates, strict=True)])
 
-    def _spread(self, own: Sequence[Twist], carrier: Twist | None = None) -> list[Twist]:
-        """V_b = X_b V_parent + own_b."""
+    def _spread(self, own: Sequence[Twist], carriers: Sequence[Twist] | None = None) -> list[Twist]:
+        """V_b = X_b V_parent + own_b; carriers rest if not given."""
 
-        def step(b: int, above: Twist | None) -> Twist:
+        def step(b: int, inside: Twist | None) -> Twist:
+            above = carriers[-1 - self.inner[b]] if inside is None and carriers is not None else inside
             return own[b] if above is None else self.ks[b].X.motion_to_child(above) + own[b]
 
-        return outward(self.inner, carrier, step)
+        return outward(self.inner, None, step)
 
-    def _gather(self, own: Sequence[Wrench]) -> tuple[list[Wrench], Wrench]:
-        """F_b = own_b + Σ Xᵀ F of the links it carries; and what the carrier feels."""
+    def _gather(self, own: Sequence[Wrench]) -> tuple[list[Wrench], tuple[Wrench, ...]]:
+        """F_b = own_b + Σ Xᵀ F of the links it carries; and what the carriers feel."""
         return summed_inward(self.inner, own, lambda b, F: self.ks[b].X.force_to_parent(F))
 
-    def _composite(self, IA: Sequence[Articulated]) -> Articulated:
-        """Σ Xᵀ IA X in the carrier's frame."""
-        return summed_inward(self.inner, IA, lambda b, I: I.to_parent(self.ks[b].X))[1]
+    def _composite(self, IA: Sequence[Articulated | Inertia]) -> tuple[Articulated | Inertia, ...]:
+        """Σ Xᵀ IA X in the frames of the carriers; where nothing is taken from it yet, a rigid body stays such."""
+        own = IA if min(self.inner) < -1 else tuple(map(Articulated.of, IA))
+        return summed_inward(self.inner, own, lambda b, I: I.to_parent(self.ks[b].X))[1]
 
     def _projected(self, G: Sequence[Mat], F: Sequence[Wrench], taken: Sequence[Vec]) -> Vec:
         """Gᵀ (Sᵀ F + taken)."""
@@ -247,6 +298,29 @@ class ArticulatedCluster(NamedTuple):
     def _spun_up(self, rates: Sequence[Sequence[Scalar]]) -> list[Vec]:
         """The forces that accelerate the armatures."""
         return [spun_up(k, rate) for k, rate in zip(self.ks, rates, strict=True)]
+
+
+def _powers(W: Sequence[Sequence[Wrench]], A: Sequence[Twist]) -> Iterator[Scalar]:
+    """Wᵀ A by velocity, summed over links."""
+    for wrenches in zip(*W, strict=True):
+        total, *rest = (x.power(t) for x, t in zip(wrenches, A, strict=True))
+        yield sum(rest, total)
+
+
+def _loss(W: Sequence[Wrench], D: Factored) -> tuple[list[Vec], Mat]:
+    """Wᵀ and D⁻¹ Wᵀ by rows, of which W D⁻¹ Wᵀ is the product."""
+    rows = [w.six() for w in W]
+    return rows, D.solve_columns(Mat(rows))
+
+
+def _less(I: Articulated, losses: Sequence[tuple[Sequence[Vec], Mat]]) -> Articulated:
+    """I - Σ W D⁻¹ Wᵀ, each as `_loss` gives it."""
+    left = [list(row) for row in I.rows()]
+    for rows, Y in losses:
+        for i in range(6):
+            for k in range(i, 6):
+                left[i][k] = left[i][k] - dot([row[i] for row in rows], [y[k] for y in Y])
+    return Articulated.of_rows(left)
 
 
 def _weighted(W: Sequence[Wrench], w: Sequence[Scalar]) -> Wrench:
@@ -263,7 +337,7 @@ class HeldFreed(NamedTuple):
     """A cluster of which some velocities are held: the others freed, and what each link pushes against."""
 
     freed: Freed
-    IA: tuple[Articulated, ...]
+    IA: Resistance
     pA: tuple[Wrench, ...]
 
 
@@ -282,20 +356,20 @@ class HeldCluster(NamedTuple):
     loose: tuple[int, ...]
     nv: int
 
-    def free(self, children: Sequence[Sequence[Handle]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
+    def free(self, children: Hung, p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
         """As for `ArticulatedLink`, with the accelerations of what is held in the bias (see `held_bias`)."""
-        freed, handle = self.moving.free(children, p, bias, self.chosen(tau))
+        freed, sent = self.moving.free(children, p, bias, self.chosen(tau))
         IA, pA = self.moving.gather(children, p)
-        return Outcome(HeldFreed(freed, tuple(IA), tuple(pA)), handle)
+        return Outcome(HeldFreed(freed, IA, tuple(pA)), sent)
 
-    def accelerate(self, kept: HeldFreed, bias: Bias, A: Twist) -> Outcome:
+    def accelerate(self, kept: HeldFreed, bias: Bias, above: Sequence[Twist]) -> Outcome:
         """`FreeAndHeld`, and the acceleration of every link; τ = G_hᵀ (Sᵀ (IA A + pA) + armature)."""
-        a, moved = self.moving.accelerate(kept.freed, bias, A)
-        F = [I @ t + p for I, t, p in zip(kept.IA, moved, kept.pA, strict=True)]
+        a, moved = self.moving.accelerate(kept.freed, bias, above)
+        F = kept.IA.push(kept.pA, moved)
         rates = [block @ a + b for block, b in zip(self.moving.G, bias.g, strict=True)]
         return Outcome(FreeAndHeld(a, self.moving.reactions(self.held, F, rates)), moved)
 
-    def release(self, children: Sequence[Sequence[Articulated]]) -> Outcome:
+    def release(self, children: Hung) -> Outcome:
         """As for `ArticulatedLink`."""
         return self.moving.release(children)
 
@@ -304,9 +378,9 @@ class HeldCluster(NamedTuple):
         u, w, pa = self.moving.push(hinge, on, self.chosen(tau))
         return Pushed(self.scattered(u), self.scattered(w), pa)
 
-    def answer(self, hinge: ClusterHinge, w: Vec, A: Twist) -> Outcome:
+    def answer(self, hinge: ClusterHinge, w: Vec, above: Sequence[Twist]) -> Outcome:
         """As for `ArticulatedLink`: what is held does not accelerate."""
-        a, moved = self.moving.answer(hinge, self.chosen(w), A)
+        a, moved = self.moving.answer(hinge, self.chosen(w), above)
         return Outcome(self.scattered(a), moved)
 
     def whitened(self, hinge: ClusterHinge, u: Vec) -> Vec:

@@ -1,6 +1,7 @@
 """Articulated inertias and bias forces of bodies (Î, B̂ of Kim Table 3; 𝖨ᴬ, 𝗉ᴬ of Chignoli §VII) as results.
 
 A body of a cluster with loops has the block of 𝖨ᴬ that belongs to it: itself and what hangs on it outside the cluster.
+Where something hangs on several bodies of a cluster, the block of one is its resistance while the others are still.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from ..tree.states import ClusterState
 from .aba import spin
 from .articulated import Bias, Handle, over_clusters
 from .energy import add, velocity_outward
-from .sweep import Outcome, Sweeps
+from .sweep import Hung, Outcome, Sweeps
 
 
 class ArticulatedLinks(NamedTuple):
-    """A cluster on the way inward: IA and pA of every link, and the handle by which its carrier holds it."""
+    """A cluster on the way inward: IA and pA of every link, and the handles by which its carriers hold it."""
 
     IA: tuple[Articulated, ...]
     pA: tuple[Wrench, ...]
-    handle: Handle
+    handles: tuple[Handle, ...]
 
 
 class ArticulatedBody(NamedTuple):
@@ -36,13 +37,11 @@ class ArticulatedBody(NamedTuple):
     pA: Wrench
 
 
-def gather_inward(
-    cluster: Any, children: tuple[tuple[Handle, ...], ...], p: tuple[Wrench, ...], bias: Bias, tau: Vec
-) -> Outcome:
+def gather_inward(cluster: Any, children: Hung, p: tuple[Wrench, ...], bias: Bias, tau: Vec) -> Outcome:
     """IA = I + Σ Xᵀ Ia X and pA = p + Σ Xᵀ pa of every link, before the joints are freed."""
     IA, pA = cluster.gather(children, p)
-    handle = cluster.free(children, p, bias, tau).message
-    return Outcome(ArticulatedLinks(tuple(IA), tuple(pA), handle), handle)
+    sent = cluster.free(children, p, bias, tau).message
+    return Outcome(ArticulatedLinks(IA.blocks(), tuple(pA), sent.on), sent)
 
 
 def _of_rates(IA: Articulated, pA: Wrench, V: Twist) -> ArticulatedBody:
@@ -74,7 +73,8 @@ def articulated_bodies(
     for cluster, own in zip(clusters, gathered, strict=True):
         for link, IA, pA in zip(cluster.links, own.IA, own.pA, strict=True):
             of_link[link] = s.recorder.call(_of_rates, IA, pA, V[link])
-    roots = [own.handle for cluster, own in zip(clusters, gathered, strict=True) if cluster.carrier == GROUND]
+    on_ground = [n for n, cluster in enumerate(clusters) if cluster.carriers == (GROUND,)]
+    roots = [handle for n in on_ground for handle in gathered[n].handles]
     Ia = s.recorder.call(add, ground.Ia, *(x.Ia for x in roots))
     pa = s.recorder.call(add, ground.pa, *(x.pa for x in roots))
     of_link[GROUND] = ArticulatedBody(Ia, pa)

@@ -35,7 +35,7 @@ def velocity_parents(clusters: Sequence[Cluster]) -> list[int]:
     last: dict[int, int] = {}  # the last velocity up to a link, by link
     found: list[int] = []
     for cluster in clusters:
-        before = last.get(cluster.carrier, -1)
+        before = last.get(cluster.carriers[0], -1)
         for _ in range(cluster.embedding.nv):
             found.append(before)
             before = len(found) - 1

@@ -7,7 +7,9 @@ way, the block of two frames is  eχ Ω fχᵀ  at the place where their paths m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 from ..spatial.linear import Mat, Vec
@@ -22,9 +24,9 @@ from .sweep import Sweeps
 
 
 class Propagators(NamedTuple):
-    """The links of a cluster: their propagators P, and the square blocks 𝖲 D⁻¹ 𝖲ᵀ between any two of them."""
+    """The links of a cluster: their propagators P by carrier, and the square blocks 𝖲 D⁻¹ 𝖲ᵀ between two of them."""
 
-    P: tuple[Mat, ...]
+    P: tuple[tuple[Mat, ...], ...]
     own: tuple[tuple[Mat, ...], ...]
 
 
@@ -32,12 +34,15 @@ def _unit_twists() -> list[Twist]:
     return [Twist.of(Vec([1.0 if i == j else 0.0 for i in range(6)])) for j in range(6)]
 
 
-def propagators(cluster: Any, hinge: Any, nv: int) -> Propagators:
+def propagators(cluster: Any, hinge: Any, nv: int, carriers: int) -> Propagators:
     """The propagation of accelerations through a freed cluster, and its own response to unit forces."""
-    still = Vec([0.0] * nv)
-    passed = [cluster.answer(hinge, still, A)[1] for A in _unit_twists()]
-    links = len(passed[0])
-    P = tuple(Mat.from_columns([column[b].six() for column in passed]) for b in range(links))
+    still, rest = Vec([0.0] * nv), [Twist.zero()] * carriers
+    passed = [
+        [cluster.answer(hinge, still, (*rest[:c], A, *rest[c + 1 :]))[1] for A in _unit_twists()]
+        for c in range(carriers)
+    ]
+    links = len(passed[0][0])
+    P = tuple(tuple(Mat.from_columns([column[b].six() for column in own]) for own in passed) for b in range(links))
     if nv == 0:
         return Propagators(P, ((Mat.zeros(6, 6),) * links,) * links)
     S = cluster.motions()
@@ -46,19 +51,23 @@ def propagators(cluster: Any, hinge: Any, nv: int) -> Propagators:
     return Propagators(P, own)
 
 
-def omega_outward(above: Mat, P: Mat, Q: Mat, own: Mat) -> Mat:
-    """P Ω_λ Qᵀ + own."""
-    return P @ above @ Q.T + own
+def omega_outward(above: tuple[tuple[Mat, ...], ...], P: tuple[Mat, ...], Q: tuple[Mat, ...], own: Mat) -> Mat:
+    """P Ω_λ Qᵀ + own, summed over the carriers."""
+    for p, row in zip(P, above, strict=True):
+        for q, omega in zip(Q, row, strict=True):
+            own = p @ omega @ q.T + own
+    return own
 
 
-def propagate(chi: Mat, P: Mat) -> Mat:
-    """eχ_λ = eχ_k P_k."""
-    return chi @ P
+def propagate(chi: tuple[Mat, ...], P: tuple[Mat, ...]) -> Mat:
+    """eχ_λ = eχ_k P_k, summed over the links through which a cluster is reached."""
+    return reduce(add, (x @ p for x, p in zip(chi, P, strict=True)))
 
 
-def meet(chi: Mat, omega: Mat, other: Mat) -> Mat:
-    """eχ Ω fχᵀ."""
-    return chi @ omega @ other.T
+def meet(chi: tuple[Mat, ...], omega: tuple[tuple[Mat, ...], ...], other: tuple[Mat, ...]) -> Mat:
+    """eχ Ω fχᵀ, summed over the links through which a cluster is reached."""
+    pairs = ((x, block, y) for x, row in zip(chi, omega, strict=True) for y, block in zip(other, row, strict=True))
+    return reduce(add, (x @ block @ y.T for x, block, y in pairs))
 
 
 def start(place: Transform, pose: Transform | None, linear_only: bool) -> Mat:
@@ -102,23 +111,27 @@ class _Omega:
     def _propagators(self, n: int) -> Propagators:
         if n not in self.propagators:
             node, hinge = self.released.sweeps.nodes[n], self.released.hinges[n]
-            self.propagators[n] = node.step(propagators, hinge, self.clusters[n].embedding.nv)
+            cluster = self.clusters[n]
+            self.propagators[n] = node.step(propagators, hinge, cluster.embedding.nv, len(cluster.carriers))
         return self.propagators[n]
 
-    def _paths(self, home: Location, pose: Transform | None, linear: bool) -> dict[int, Mat]:
-        """eχ of a frame at its link and at every link that its clusters hang on."""
-        found: dict[int, Mat] = {}
-        link = home.link
-        if link >= 0:
-            found[link] = self.s.recorder.call(start, home.pose, pose, linear)
-        while link >= 0:
-            n = self.home[link]
-            carrier = self.clusters[n].carrier
-            if carrier >= 0:
-                P = self._propagators(n).P[self.clusters[n].links.index(link)]
-                found[carrier] = self.s.recorder.call(propagate, found[link], P)
-            link = carrier
-        return found
+    def _paths(self, home: Location, pose: Transform | None, linear: bool) -> dict[int, dict[int, Mat]]:
+        """eχ of a frame by cluster, at its link and at every link that its clusters hang on."""
+        found: dict[int, dict[int, Mat]] = {}
+        if home.link < 0:
+            return found
+        at = {home.link: self.s.recorder.call(start, home.pose, pose, linear)}
+        while True:
+            n = self.home[min(at)]
+            found[n], cluster = at, self.clusters[n]
+            if cluster.carriers[0] < 0:
+                return found
+            P = [self._propagators(n).P[cluster.links.index(link)] for link in at]
+            chi = tuple(at.values())
+            at = {
+                carrier: self.s.recorder.call(propagate, chi, tuple(own[c] for own in P))
+                for c, carrier in enumerate(cluster.carriers)
+            }
 
     def _omega(self, a: int, b: int) -> Mat:
         """Ω between two links of one cluster."""
@@ -126,21 +139,25 @@ class _Omega:
             n = self.home[a]
             cluster, own = self.clusters[n], self._propagators(n)
             i, j = cluster.links.index(a), cluster.links.index(b)
-            if cluster.carrier < 0:
+            if cluster.carriers[0] < 0:
                 self.omega[a, b] = own.own[i][j]
             else:
-                above = self._omega(cluster.carrier, cluster.carrier)
+                above = self._omegas(cluster.carriers, cluster.carriers)
                 self.omega[a, b] = self.s.recorder.call(omega_outward, above, own.P[i], own.P[j], own.own[i][j])
         return self.omega[a, b]
 
-    def _meeting(self, e: int, f: int) -> tuple[int, int] | None:
-        """The two links of one cluster, nearest to the frames, through which both are reached."""
-        first = {self.home[link]: link for link in self.chi[e]}
-        shared = [link for link in self.chi[f] if self.home[link] in first]
+    def _omegas(self, rows: Iterable[int], columns: Iterable[int]) -> tuple[tuple[Mat, ...], ...]:
+        columns = tuple(columns)
+        return tuple(tuple(self._omega(a, b) for b in columns) for a in rows)
+
+    def _block(self, e: int, f: int) -> Mat | None:
+        """Ω between two frames, at the cluster nearest to them that reaches both."""
+        shared = self.chi[e].keys() & self.chi[f].keys()
         if not shared:
             return None
-        link = max(shared, key=lambda link: self.home[link])
-        return first[self.home[link]], link
+        n = max(shared)
+        first, second = self.chi[e][n], self.chi[f][n]
+        return self.s.recorder.call(meet, tuple(first.values()), self._omegas(first, second), tuple(second.values()))
 
     def rows(self) -> list[list[Any]]:
         """All blocks."""
@@ -149,11 +166,7 @@ class _Omega:
         M: list[list[Any]] = [[0.0] * total for _ in range(total)]
         for e in range(len(self.ends)):
             for f in range(e + 1):
-                met = self._meeting(e, f)
-                if met is None:
-                    continue
-                block = self.s.recorder.call(meet, self.chi[e][met[0]], self._omega(*met), self.chi[f][met[1]])
-                for i, row in enumerate(block):
+                for i, row in enumerate(self._block(e, f) or ()):
                     for j, x in enumerate(row):
                         at, to = sum(sizes[:e]) + i, sum(sizes[:f]) + j
                         if at >= to:

@@ -9,32 +9,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..spatial.articulated_inertia import Articulated
 from ..spatial.linear import Vec
 from ..spatial.vectors import Twist, Wrench
 from ..tree.clusters import Cluster
 from ..tree.states import ClusterState
 from .articulated import over_clusters
-from .sweep import ClusterSweeps, Outcome, Sweeps
+from .sweep import CarrierMessages, ClusterSweeps, Hung, Outcome, Sweeps
 
 Columns = tuple[Vec, ...]  # one for each force
 
 
-def release_inward(cluster: Any, children: tuple[tuple[Articulated, ...], ...]) -> Outcome:
+def release_inward(cluster: Any, children: Hung) -> Outcome:
     """IA = I + Σ Xᵀ Ia X;  U = IA S;  D = Sᵀ U;  Ia = IA - U D⁻¹ Uᵀ."""
     return cluster.release(children)
 
 
 def push_rows_inward(
     cluster: Any, on: tuple[tuple[Wrench, ...] | None, ...], tau: Columns | None, hinge: Any, nv: int
-) -> tuple[Columns, Columns, tuple[Wrench, ...]]:
-    """u, w = D⁻¹ u and pa for several forces at once: `on` are biases by link and force, `tau` act in the joints."""
+) -> tuple[Columns, Columns, tuple[tuple[Wrench, ...], ...]]:
+    """u, w = D⁻¹ u and pa (by carrier) for several forces at once: `on` are biases by link and force, `tau` act in the
+    joints.
+    """
     sent = next(len(x) for x in (tau, *on) if x is not None)
     none = (Vec([0.0] * nv),) * sent
     found = []
     for r, own in enumerate(none if tau is None else tau):
         found.append(cluster.push(hinge, [Wrench.zero() if x is None else x[r] for x in on], own))
-    return tuple(x.u for x in found), tuple(x.w for x in found), tuple(x.pa for x in found)
+    return tuple(x.u for x in found), tuple(x.w for x in found), tuple(zip(*(x.pa for x in found), strict=True))
 
 
 def push_units_inward(
@@ -50,21 +51,24 @@ def add_rows(a: tuple[Wrench, ...], b: tuple[Wrench, ...]) -> tuple[Wrench, ...]
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
-def answer_rows_outward(cluster: Any, hinge: Any, A: tuple[Twist, ...], w: Columns) -> Outcome:
-    """a = w - D⁻¹ Uᵀ A' and the links' accelerations, for several forces; where none of them reaches, w = 0."""
-    found = [cluster.answer(hinge, x, y) for x, y in zip(w, A, strict=True)]
+def answer_rows_outward(cluster: Any, hinge: Any, above: tuple[tuple[Twist, ...], ...], w: Columns) -> Outcome:
+    """a = w - D⁻¹ Uᵀ A' and the links' accelerations, for several forces; where none of them reaches, w = 0.
+
+    `above` are the accelerations of the carriers, of each for every force.
+    """
+    found = [cluster.answer(hinge, x, A) for x, A in zip(w, zip(*above, strict=True), strict=True)]
     return Outcome(tuple(a for a, _ in found), tuple(zip(*(moved for _, moved in found), strict=True)))
 
 
-def push_inward(cluster: Any, hinge: Any, children: tuple[tuple[Wrench, ...], ...], tau: Vec) -> Outcome:
-    """w = D⁻¹ (τ - Sᵀ pA), and the force pa that the carrier feels."""
-    _, w, pa = cluster.push(hinge, tuple(sum(sent, Wrench.zero()) for sent in children), tau)
-    return Outcome(w, pa)
+def push_inward(cluster: Any, hinge: Any, children: Hung, tau: Vec) -> Outcome:
+    """w = D⁻¹ (τ - Sᵀ pA), and the forces pa that the carriers feel."""
+    _, w, pa = cluster.push(hinge, tuple(sum(sent, Wrench.zero()) for sent in children.on), tau)
+    return Outcome(w, CarrierMessages(pa))
 
 
-def answer_outward(cluster: Any, hinge: Any, A: Twist, w: Vec) -> Outcome:
+def answer_outward(cluster: Any, hinge: Any, above: tuple[Twist, ...], w: Vec) -> Outcome:
     """a = w - D⁻¹ Uᵀ A', and the accelerations of the links."""
-    return cluster.answer(hinge, w, A)
+    return cluster.answer(hinge, w, above)
 
 
 class Released:
@@ -92,7 +96,7 @@ class Released:
         if not units:
             return {}
         pushed = sweeps.inward_from(push_units_inward, {}, {n: units}, add_rows, nv)
-        (root,) = (m for m in pushed if sweeps.clusters[m].carrier < 0)
+        (root,) = (m for m in pushed if sweeps.clusters[m].carriers[0] < 0)
         reached = [m for m in range(n + 1) if sweeps.path(sweeps.clusters[m].links[0])[-1] == root]
         w = {m: pushed.get(m, (Vec([0.0] * nv[m]),) * nv[n]) for m in reached}
         still = (Twist.zero(),) * nv[n]

@@ -46,13 +46,15 @@ def inward(parents: Sequence[int], step: Callable[[int, tuple[Any, ...]], tuple[
     return found, tuple(messages[-1])
 
 
-def summed_inward(parents: Sequence[int], own: Sequence[Any], sent: Callable[[int, Any], Any]) -> tuple[list[Any], Any]:
-    """total_i = own_i + Σ sent(j, total_j) over the children j; and the sum of what is sent to the ground."""
-    totals: list[Any] = [*own, None]  # the last: of the ground, whose number is -1
+def summed_inward(
+    parents: Sequence[int], own: Sequence[Any], sent: Callable[[int, Any], Any]
+) -> tuple[list[Any], tuple[Any, ...]]:
+    """total_i = own_i + Σ sent(j, total_j) over the children j; and the sums of what is sent to each carrier -1 - k."""
+    totals: list[Any] = [*own, *(None for _ in range(-min(parents)))]  # of carriers from the last to the first
     for i in reversed(range(len(parents))):
         message, before = sent(i, totals[i]), totals[parents[i]]
         totals[parents[i]] = message if before is None else before + message
-    return totals[:-1], totals[-1]
+    return totals[: len(own)], tuple(totals[: len(own) - 1 : -1])
 
 
 def _first_step(step: Callable[..., Any], link: Link, q: Any, v: Any, *args: Any) -> tuple[Any, Any]:
@@ -143,6 +145,22 @@ class Sweeps:
         return found
 
 
+class CarrierMessages(NamedTuple):
+    """The message of a cluster to those that carry it: one for each carrier, and terms that couple several of them."""
+
+    on: tuple[Any, ...]
+    across: tuple[Any, ...] = ()
+
+
+class Hung(NamedTuple):
+    """The messages of all that hangs on a cluster: those on each link, and coupling terms, with the places (among the
+    links) of the carriers that each couples.
+    """
+
+    on: tuple[tuple[Any, ...], ...]
+    across: tuple[tuple[tuple[int, ...], Any], ...] = ()
+
+
 class Node(Protocol):
     """Where a step over clusters runs."""
 
@@ -181,7 +199,7 @@ class ClusterSweeps:
         found = []
         while link >= 0:
             found.append(self.home[link])
-            link = self.clusters[found[-1]].carrier
+            link = self.clusters[found[-1]].carriers[0]
         return found
 
     def zeros(self, n: int) -> list[float]:
@@ -189,13 +207,20 @@ class ClusterSweeps:
         return [0.0] * self.clusters[n].embedding.nv
 
     def inward(self, step: Callable[..., Any], *inputs: Any) -> list[Any]:
-        """result_n, message to the carrier = step(cluster, messages by link, inputs_n...)."""
+        """result_n, `CarrierMessages` to the carriers = step(cluster, what is `Hung` on it, inputs_n...)."""
         messages: list[list[Any]] = [[] for _ in range(len(self.s.tree.parents) + 1)]  # the last: to the ground
+        across: dict[int, list[Any]] = {}
         found: list[Any] = [None] * len(self.clusters)
         for n in reversed(range(len(self.clusters))):
-            sent = tuple(tuple(messages[link]) for link in self.clusters[n].links)
-            found[n], message = self.nodes[n].step(step, sent, *(x[n] for x in inputs))
-            messages[self.clusters[n].carrier].insert(0, message)
+            cluster = self.clusters[n]
+            hung = Hung(tuple(tuple(messages[link]) for link in cluster.links), tuple(across.get(n, ())))
+            found[n], sent = self.nodes[n].step(step, hung, *(x[n] for x in inputs))
+            for carrier, message in zip(cluster.carriers, sent.on, strict=True):
+                messages[carrier].insert(0, message)
+            if sent.across:
+                above = self.home[cluster.carriers[0]]
+                places = tuple(self.clusters[above].links.index(carrier) for carrier in cluster.carriers)
+                across.setdefault(above, []).extend((places, term) for term in sent.across)
         return found
 
     def inward_from(
@@ -203,26 +228,29 @@ class ClusterSweeps:
     ) -> dict[int, Any]:
         """`inward` for just the clusters that are reached by what acts `on` links and `within` clusters.
 
-        result_n, message = step(cluster, sum on each link or None, what acts within or None, inputs_n...).
+        result_n, messages by carrier = step(cluster, sum on each link or None, what acts within or None, inputs_n...).
         """
         loads, found = dict(on), {}
         for n in reversed(range(len(self.clusters))):
-            links, carrier = self.clusters[n].links, self.clusters[n].carrier
+            links, carriers = self.clusters[n].links, self.clusters[n].carriers
             if n not in within and not any(link in loads for link in links):
                 continue
             acting = tuple(loads.get(link) for link in links)
             found[n], sent = self.nodes[n].step(step, acting, within.get(n), *(x[n] for x in inputs))
-            if carrier != GROUND:
-                loads[carrier] = self.s.recorder.call(add, loads[carrier], sent) if carrier in loads else sent
+            if carriers == (GROUND,):
+                continue
+            for carrier, message in zip(carriers, sent, strict=True):
+                loads[carrier] = self.s.recorder.call(add, loads[carrier], message) if carrier in loads else message
         return found
 
     def outward(
         self, step: Callable[..., Any], ground: Any, *inputs: Any, only: Iterable[int] | None = None
     ) -> dict[int, Any]:
-        """result_n, message by link = step(cluster, message of the carrier or ground, inputs_n...), by cluster."""
+        """result_n, message by link = step(cluster, messages of the carriers or ground, inputs_n...), by cluster."""
         moved, found = {GROUND: ground}, {}
         for n in range(len(self.clusters)) if only is None else only:
             cluster = self.clusters[n]
-            found[n], parts = self.nodes[n].step(step, moved[cluster.carrier], *(x[n] for x in inputs))
+            above = tuple(moved[carrier] for carrier in cluster.carriers)
+            found[n], parts = self.nodes[n].step(step, above, *(x[n] for x in inputs))
             moved.update(zip(cluster.links, parts, strict=True))
         return found

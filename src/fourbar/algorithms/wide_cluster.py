@@ -20,7 +20,7 @@ from ..tree.links import Kinematics
 from ..tree.states import ClusterState
 from .articulated import Bias, Handle, node, spun_up
 from .crba import couple_all, diagonal
-from .sweep import Node, Outcome, Sweeps, inward, outward
+from .sweep import CarrierMessages, Hung, Node, Outcome, Sweeps, inward, outward
 from .tiled_product import Rows, plus_product, transposed
 from .tiled_solver import BLOCK, negative_solution
 
@@ -150,15 +150,13 @@ class WideCluster:
         """step(cluster, *args), of which the parts are recorded."""
         return step(self, *args)
 
-    def free(
-        self, children: Sequence[tuple[Handle, ...]], p: Sequence[Wrench], bias: Bias, tau: Vec
-    ) -> tuple[FreedWide, Handle]:
+    def free(self, children: Hung, p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
         """As for `ArticulatedCluster`."""
         call, inner = self._recorder.call, self._cluster.inner
         ks = [self._s.kinematics(i) for i in self._cluster.links]
 
         def place(b: int, above: _Link | _Carrier) -> _Link:
-            return call(_link, ks[b], above.pose, above.gained, bias.c[b], bias.g[b], p[b], children[b])
+            return call(_link, ks[b], above.pose, above.gained, bias.c[b], bias.g[b], p[b], children.on[b])
 
         def compose(b: int, sent: tuple[_Sent, ...]) -> tuple[Any, _Sent]:
             *found, message = call(_compose, ks[b], links[b], bias.g[b], sent)
@@ -175,11 +173,13 @@ class WideCluster:
             for (momenta, _), f in zip(composed, forces, strict=True)
             for h, x in zip(momenta, f, strict=True)
         ]
-        return _eliminated(self._recorder, _Map(self._recorder, self._cluster, self._G), M, carried, sent, tau)
+        G = _Map(self._recorder, self._cluster, self._G)
+        freed, handle = _eliminated(self._recorder, G, M, carried, sent, tau)
+        return Outcome(freed, CarrierMessages((handle,)))
 
-    def accelerate(self, freed: FreedWide, bias: Bias, A: Twist) -> Outcome:
+    def accelerate(self, freed: FreedWide, bias: Bias, above: Sequence[Twist]) -> Outcome:
         """As for `ArticulatedCluster`."""
-        a: list[Any] = []
+        (A,), a = above, []
         for first in range(0, len(freed.rows), BLOCK):
             a += self._recorder.call(_free_accelerations, tuple(map(Vec, freed.rows[first : first + BLOCK])), A)
 
@@ -193,9 +193,18 @@ class WideCluster:
         return Outcome(Vec(a), outward(self._cluster.inner, A, move))
 
 
-def wide_node(s: Sweeps, cluster: Cluster, e: ClusterState) -> Node:
-    """Where steps on a cluster run, of which one with many velocities is freed in parts."""
-    return WideCluster(s, cluster, e) if is_wide(cluster) else node(s, cluster, e)
+def wide_nodes(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState]) -> list[Node]:
+    """Where steps on clusters run, of which those with many velocities are freed in parts.
+
+    Not if they hang on several links, or if one that does hangs on them: then several inertias couple.
+    """
+    several = [cluster for cluster in clusters if len(cluster.carriers) > 1]
+    coupled = {link for cluster in several for link in (*cluster.links, *cluster.carriers)}
+    nodes: list[Node] = []
+    for cluster, e in zip(clusters, states, strict=True):
+        alone = coupled.isdisjoint(cluster.links)
+        nodes.append(WideCluster(s, cluster, e) if alone and is_wide(cluster) else node(s, cluster, e))
+    return nodes
 
 
 def _eliminated(

@@ -108,7 +108,9 @@ def _clusters(robot: System) -> list[str]:
     if not tied:
         return []
     head = ("loops", "tie", "on", "independent")
-    listed = [(", ".join(c.loops), ", ".join(c.bodies), c.carrier, ", ".join(c.velocity_names)) for c in tied]
+    listed = [
+        (", ".join(c.loops), ", ".join(c.bodies), ", ".join(c.carriers), ", ".join(c.velocity_names)) for c in tied
+    ]
     return [table.columns(head, listed, right=())]
 
 

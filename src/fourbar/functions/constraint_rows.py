@@ -45,12 +45,14 @@ def _joint_links(cluster_tree: ClusterTree, condition: Given) -> dict[str, int]:
     return {joint: number[joint] for joint in condition.joints}
 
 
-def _chain(cluster_tree: ClusterTree, home: dict[int, int], link: int) -> dict[int, int]:
-    """Clusters from that of a link to the root, and the link through which each is reached."""
-    found: dict[int, int] = {}
-    while link >= 0:
-        found[home[link]] = link
-        link = cluster_tree.clusters[home[link]].carrier
+def _chain(cluster_tree: ClusterTree, home: dict[int, int], link: int) -> dict[int, set[int]]:
+    """Clusters from that of a link to the root, and the links through which each is reached."""
+    found: dict[int, set[int]] = {}
+    reached = {link}
+    while GROUND not in reached:
+        n = home[min(reached)]
+        found[n] = reached
+        reached = set(cluster_tree.clusters[n].carriers)
     return found
 
 
@@ -59,11 +61,11 @@ def carrier_of(cluster_tree: ClusterTree, links: Sequence[int]) -> int:
     home = {link: n for n, cluster in enumerate(cluster_tree.clusters) for link in cluster.links}
     chains = [_chain(cluster_tree, home, link) for link in links]
     common = set(chains[0]).intersection(*chains[1:])
-    if not common:
-        return GROUND
-    nearest = max(common)
-    reached = {chain[nearest] for chain in chains}
-    return reached.pop() if len(reached) == 1 else cluster_tree.clusters[nearest].carrier
+    for nearest in sorted(common, reverse=True):
+        reached = {link for chain in chains for link in chain[nearest]}
+        if len(reached) == 1:
+            return reached.pop()
+    return GROUND
 
 
 def _held(condition: object) -> Given:

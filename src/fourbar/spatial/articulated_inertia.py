@@ -21,8 +21,10 @@ class Articulated(NamedTuple):
     A: Sym
 
     @staticmethod
-    def of(rigid: Inertia) -> Articulated:
-        """A single rigid body."""
+    def of(rigid: Inertia | Articulated) -> Articulated:
+        """A single rigid body; what is articulated stays as it is."""
+        if isinstance(rigid, Articulated):
+            return rigid
         return Articulated(rigid.J, hat(rigid.h), Sym.diagonal(rigid.m))
 
     @staticmethod
@@ -37,8 +39,12 @@ class Articulated(NamedTuple):
         J, A, Ht = self.J.matrix(), self.A.matrix(), self.H.T
         return Mat((*(Vec((*J[i], *self.H[i])) for i in range(3)), *(Vec((*Ht[i], *A[i])) for i in range(3))))
 
-    def __add__(self, other: Articulated) -> Articulated:  # type: ignore[override]
-        return Articulated(self.J + other.J, self.H + other.H, self.A + other.A)
+    def __add__(self, other: Articulated | Inertia) -> Articulated:  # type: ignore[override]
+        J, H, A = other if isinstance(other, Articulated) else Articulated.of(other)
+        return Articulated(self.J + J, self.H + H, self.A + A)
+
+    def __radd__(self, other: Inertia) -> Articulated:
+        return Articulated.of(other) + self
 
     def __matmul__(self, V: Twist) -> Wrench:
         return Wrench(

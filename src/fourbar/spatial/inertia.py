@@ -82,6 +82,8 @@ class Inertia(NamedTuple):
         return Inertia.of(m, h, Sym.of(Mat.of(inertia)) + rotational(outer(h, c)))
 
     def __add__(self, other: Inertia) -> Inertia:  # type: ignore[override]
+        if not isinstance(other, Inertia):
+            return NotImplemented
         return Inertia(self.m + other.m, self.h + other.h, self.J + other.J, self.Sigma + other.Sigma)
 
     def matrix(self) -> Mat:

@@ -38,11 +38,14 @@ class ClusterInfo(NamedTuple):
     loops : tuple of str
         The loops that tie them; none in a cluster of one body.
     carrier : str
-        The body that carries it.
+        The body that carries it; the first of several.
     coordinate_names : tuple of str
         Its coordinates in q.
     velocity_names : tuple of str
         Its independent velocities in v.
+    carriers : tuple of str
+        All bodies that carry it, Chignoli's output bodies: several if a gear couples joints on different bodies of one
+        other cluster.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class ClusterInfo(NamedTuple):
     carrier: str
     coordinate_names: tuple[str, ...]
     velocity_names: tuple[str, ...]
+    carriers: tuple[str, ...]
 
 
 def _labels(name: str, suffixes: Sequence[str]) -> list[str]:
@@ -87,13 +91,15 @@ def describe(cluster_tree: ClusterTree, cluster: Cluster) -> ClusterInfo:
     velocities = tuple(label for _, label in _velocity_labels(cluster_tree, cluster))
     explicit = isinstance(cluster.embedding, LoopEmbedding) and cluster.embedding.explicit
     coordinates = tuple(x for c in connections for x in coordinate_labels(c))
+    carriers = tuple("world" if i < 0 else cluster_tree.moving[i].child for i in cluster.carriers)
     return ClusterInfo(
         bodies=tuple(c.child for c in connections),
         joints=tuple(c.name for c in connections),
         loops=cluster.loops,
-        carrier="world" if cluster.carrier < 0 else cluster_tree.moving[cluster.carrier].child,
+        carrier=carriers[0],
         coordinate_names=velocities if explicit else coordinates,
         velocity_names=velocities,
+        carriers=carriers,
     )
 
 

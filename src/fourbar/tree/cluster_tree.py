@@ -19,7 +19,7 @@ from ..spatial.inertia import Inertia
 from ..spatial.linear import Mat, Vec
 from ..spatial.symmetric import Sym
 from ..spatial.transform import IDENTITY, Transform
-from .clusters import Cluster, ClusterFinder
+from .clusters import Cluster, ClusterFinder, carriers_of
 from .embedding import LoopEmbedding
 from .links import Link
 from .reframe import reframed
@@ -198,8 +198,8 @@ class _Tying(ClusterFinder):
     """Makes clusters, reusing recent ones of mechanisms that differ elsewhere, or in masses only."""
 
     def _tie(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> Any:
-        place = {link: n for n, link in enumerate(links)}
-        own = [(self.moving[i], self.tree.links[i], place.get(self.tree.parents[i])) for i in links]
+        place = self._places(links, carriers_of(self.tree.parents, links))
+        own = [(self.moving[i], self.tree.links[i], place[self.tree.parents[i]]) for i in links]
         bodies = {body: self.home(body) for loop in loops for body in loop.loop.bodies}
         key = (
             tuple((c.name, c.joint, link.joint, link.placement, parent) for c, link, parent in own),

@@ -36,12 +36,13 @@ from .units import Sight, lever, measure
 class Cluster:
     """Links connected by loops.
 
-    `carrier` is their common parent link, `inner` the parent of each within the cluster: a position in `links`, or -1
-    for the carrier. Rows of loops that are redundant but for a small gap are left out; `slack` lists them.
+    `carriers` are the links that they hang on (Chignoli's output bodies), all of one cluster or the ground alone;
+    `inner` is the parent of each within the cluster: a position in `links`, or -1 - k for the k-th carrier. Rows of
+    loops that are redundant but for a small gap are left out; `slack` lists them.
     """
 
     links: tuple[int, ...]
-    carrier: int
+    carriers: tuple[int, ...]
     inner: tuple[int, ...]
     embedding: OwnJoint | LoopEmbedding | Bound | FoldedLoops
     loops: tuple[str, ...] = ()
@@ -62,10 +63,15 @@ _ATTEMPTS, _AT_ONCE, _ENOUGH = (
 )  # number of starting points, batch size, and number of closed configurations wanted
 
 
+def carriers_of(parents: Sequence[int], links: Sequence[int]) -> tuple[int, ...]:
+    """The links that those of a cluster hang on."""
+    return tuple(sorted({parents[i] for i in links}.difference(links)))
+
+
 def single_clusters(tree: SpanningTree) -> tuple[Cluster, ...]:
     """The clusters of a tree without loops: every link by itself."""
     return tuple(
-        Cluster((i,), parent, (GROUND,), OwnJoint(link.joint))
+        Cluster((i,), (parent,), (-1,), OwnJoint(link.joint))
         for i, (parent, link) in enumerate(zip(tree.parents, tree.links, strict=True))
     )
 
@@ -92,8 +98,8 @@ def loop_residual(
 ) -> Residual:
     """φ of the loops of a cluster, as a function of the coordinates of its links."""
     names = [moving[i].name for i in links]
-    carrier = tree.parents[links[0]]
-    depth = {carrier: 0}
+    carriers = carriers_of(tree.parents, links)
+    depth = dict.fromkeys(carriers, 0)
     for i in links:
         depth[i] = depth[tree.parents[i]] + 1
     kept = _FACTORS if max(depth.values()) <= _DEEP else 2
@@ -101,7 +107,7 @@ def loop_residual(
     placed = links if need_poses else ()
 
     def residual(q: Sequence[Vec], displaced: Mapping[str, Twist]) -> list[Scalar]:
-        poses: dict[int, Transform] = {carrier: IDENTITY}
+        poses: dict[int, Transform] = dict.fromkeys(carriers, IDENTITY)  # the bodies of a loop are all on one of them
         for i, own in zip(placed, q, strict=False):
             link = tree.links[i]
             pose_i = poses[tree.parents[i]].then(link.placement).then(link.joint.placement(own))
@@ -140,18 +146,23 @@ class ClusterFinder:
         parents = self.tree.parents
         merged = LinkClusters(parents)
         tied = [self._tied(merged, loop) for loop in self.loops]
+        groups = list(merged)
         loops_of: dict[int, list[NamedLoop]] = {}
         for loop, link in zip(self.loops, tied, strict=True):
             loops_of.setdefault(merged.first(link), []).append(loop)
         made = []
-        for links in merged:
-            place = {link: n for n, link in enumerate(links)}
-            loops = loops_of.get(links[0], [])
-            carrier = parents[links[0]]
-            inner = tuple(place.get(parents[i], GROUND) for i in links)
+        for links in groups:
+            carriers, loops = carriers_of(parents, links), loops_of.get(links[0], [])
+            place = self._places(links, carriers)
+            inner = tuple(place[parents[i]] for i in links)
             embedding, slack = self._tie(links, loops) if loops else (OwnJoint(self.moving[links[0]].joint), ())
-            made.append(Cluster(links, carrier, inner, embedding, tuple(loop.name for loop in loops), slack))
+            made.append(Cluster(links, carriers, inner, embedding, tuple(loop.name for loop in loops), slack))
         return tuple(made)
+
+    @staticmethod
+    def _places(links: Sequence[int], carriers: Sequence[int]) -> dict[int, int]:
+        """Positions of the links in their cluster, and -1 - k of the k-th carrier."""
+        return {link: n for n, link in enumerate(links)} | {link: -1 - k for k, link in enumerate(carriers)}
 
     def _tied(self, merged: LinkClusters, loop: NamedLoop) -> int:
         """Merge the clusters of the links that a loop connects; one of these links."""
@@ -255,8 +266,8 @@ class ClusterFinder:
 
     def _way(self, links: Sequence[int], bodies: Sequence[str]) -> set[int]:
         """The links of the cluster that carry some bodies."""
-        carrier = self.tree.parents[links[0]]
-        return between(self.tree.parents, [self.home(body)[0] for body in bodies], carrier) if bodies else set()
+        carriers = carriers_of(self.tree.parents, links)
+        return between(self.tree.parents, [self.home(body)[0] for body in bodies], carriers)
 
     def _far(self, links: Iterable[int]) -> float:
         """The longest length of a placement of these links."""
@@ -343,7 +354,7 @@ class ClusterFinder:
         return [isinstance(j, FlatJoint) for j in joints for _ in range(j.nv)]
 
     def _depths(self, links: tuple[int, ...]) -> list[int]:
-        """For each velocity the number of links of the cluster between its link and the carrier."""
+        """For each velocity the number of links of the cluster between its link and the carriers."""
         depth: dict[int, int] = {}
         for i in links:
             depth[i] = depth.get(self.tree.parents[i], -1) + 1

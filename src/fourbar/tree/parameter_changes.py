@@ -139,7 +139,7 @@ def affects_loops(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Clus
     """A mask of the parameters on which the loops of a cluster can depend: their own, and placements of joints on and
     below their bodies.
     """
-    near, found = {*cluster.links, cluster.carrier}, []
+    near, found = {*cluster.links, *cluster.carriers}, []
     for x in which:
         if x.owners == "loops":
             found.append(mechanism.loops[x.place].name in cluster.loops)

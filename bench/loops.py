@@ -23,6 +23,7 @@ import pinocchio as pin
 
 import fourbar as fb
 from closed import SETTINGS, ClosedPeer, Settings, four_bar, spring_leg
+from fourbar.functions.function import Variant
 from fourbar.system.program_text import count
 from run import Case, fastest
 
@@ -127,7 +128,29 @@ def dynamics_rows(clock: Clock, effort: Effort, robots: Sequence[str]) -> list[b
             t = clock.units(lambda f=function, args=args: f(*args), effort.batch, effort)
             met.append(line(f"{label} {name}", t, LIMITS[label][ROBOTS.index(name)], size(function)))
         print(f"    {name}: forward dynamics undoes inverse dynamics up to {round_trip(robot, q, v, a):.0e}")
+        osim_rows(robot, q, effort)
     return met
+
+
+def osim_rows(robot: fb.System, q: np.ndarray, effort: Effort) -> None:
+    """PV-OSIMr beside C-EFPA: operations and times of Ω for more and more frames at the ends of the robot."""
+    carriers = {joint.parent for joint in robot.mechanism.joints}
+    leaves = [body.name for body in robot.mechanism.bodies if body.name not in carriers]
+    for frames in (leaves[:1], leaves[:2], leaves[:4]):
+        function = robot.osim_inverse.specialise(frames=frames)
+        recording = function.state[0].recording
+        algorithms = {"PV-OSIMr": recording.method.record, "C-EFPA": recording.method.rivals[0]}
+        programs = {name: recording.recorded(x, recording.given(("q",))) for name, x in algorithms.items()}
+        kernels = [Variant(program, {}) for program in programs.values()]
+        calls = [lambda k=k: k.run([q], q.shape[:1], None, 1) for k in kernels]
+        for call in calls:
+            call()  # compiles
+        times = effort.fastest(*calls)
+        rows = [
+            f"{name} {program.operations} operations, {1e9 * t / len(q):.0f} ns"
+            for (name, program), t in zip(programs.items(), times, strict=True)
+        ]
+        print(f"    {robot.name}, Ω of {len(frames)} frames: {'; '.join(rows)}")
 
 
 def twin_rows(effort: Effort, robots: Sequence[str]) -> list[bool]:

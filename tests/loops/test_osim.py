@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError, Builder, SingularError, System
+from fourbar.expr import interpret
 from fourbar.joints import Free, Revolute, Spherical
 
 from .looped import mechanism, near, shaped, state
@@ -103,3 +106,46 @@ def test_more_rows_than_velocities() -> None:
 def test_toggle_position_comes_first() -> None:
     with pytest.raises(SingularError, match="loop 'closing' is at a toggle position"):
         fb.robots.parallelogram().mass_matrix([0.0, 0.0, 0.0])
+
+
+def _programs(robot: System, **ends: list[str]) -> list[Any]:
+    """The programs of PV-OSIMr and of C-EFPA."""
+    recording = robot.osim_inverse.specialise(**ends).state[0].recording
+    method = recording.method
+    return [recording.recorded(x, recording.given(("q",))) for x in (method.record, *method.rivals)]
+
+
+@pytest.mark.parametrize("name", ["chained", "tripod", "geared", "moored", "coupled", "explicit", "nested"])
+def test_inward_and_outward_algorithms_agree(name: str) -> None:
+    """PV-OSIMr and C-EFPA, for all bodies at once: rows that are replaced by unit wrenches several times over."""
+    robot, q = mechanism(name), state(name).q
+    bodies = list(robot.names.bodies)
+    inward, outward = (interpret(p, {"q": q})["Omega"] for p in _programs(robot, frames=bodies, points=bodies))
+    near(inward, outward, 1e-11)
+    assert np.array_equal(inward, np.swapaxes(inward, 1, 2))
+
+
+def test_the_algorithm_with_fewer_operations_is_kept() -> None:
+    """Of a long chain PV-OSIMr, of a point three times on a small linkage C-EFPA."""
+    chain, linkage = fb.robots.gt_chain(6), fb.robots.five_bar()
+    chosen = []
+    for robot, points in ((chain, list(chain.names.bodies[-5:])), (linkage, ["right_forearm"] * 3)):
+        counts = [program.operations for program in _programs(robot, points=points)]
+        assert robot.osim_inverse.specialise(points=points).program().operations == min(counts)
+        chosen.append(counts.index(min(counts)))
+    assert chosen == [0, 1]
+
+
+def test_operations_grow_with_the_square_of_the_rows() -> None:
+    """O(n + m²): with points on every second link of a chain, the growth of the growth is constant."""
+
+    def count(n: int) -> int:
+        b = Builder("chain")
+        for k in range(n):
+            b.body(f"b{k}", parent=f"b{k - 1}" if k else "world", joint=Revolute("xyz"[k % 3]), mass=1.0,
+                   inertia=(0.1, 0.2, 0.25), com=(0.1, 0.02, 0.03), position=(0.3, 0.1, 0.05))  # fmt: skip
+        return _programs(b.build(), points=[f"b{k}" for k in range(1, n, 2)])[0].operations
+
+    counts = [count(n) for n in (16, 28, 40, 52)]
+    second = np.diff(counts, 2)
+    assert abs(second[1] / second[0] - 1) < 0.1

@@ -18,6 +18,7 @@ from ..spatial.vectors import Twist
 from ..tree.cluster_tree import Location
 from ..tree.clusters import Cluster
 from ..tree.states import ClusterState
+from .constrained.rows import assemble
 from .kinematics import along, place_outward
 from .minverse import release_all
 from .sweep import Sweeps
@@ -88,7 +89,8 @@ def osim_inverse(
     in_world: bool,
 ) -> list[list[Any]]:
     """Ω as rows of scalars; `ends` are frames, each with whether only its three linear rows are wanted."""
-    return _Omega(s, clusters, states, ends, in_world).rows()
+    omega = _Omega(s, clusters, states, ends, in_world)
+    return assemble([3 if linear else 6 for _, linear in ends], omega.block)
 
 
 class _Omega:
@@ -150,7 +152,7 @@ class _Omega:
         columns = tuple(columns)
         return tuple(tuple(self._omega(a, b) for b in columns) for a in rows)
 
-    def _block(self, e: int, f: int) -> Mat | None:
+    def block(self, e: int, f: int) -> Mat | None:
         """Ω between two frames, at the cluster nearest to them that reaches both."""
         shared = self.chi[e].keys() & self.chi[f].keys()
         if not shared:
@@ -158,17 +160,3 @@ class _Omega:
         n = max(shared)
         first, second = self.chi[e][n], self.chi[f][n]
         return self.s.recorder.call(meet, tuple(first.values()), self._omegas(first, second), tuple(second.values()))
-
-    def rows(self) -> list[list[Any]]:
-        """All blocks."""
-        sizes = [3 if linear else 6 for _, linear in self.ends]
-        total = sum(sizes)
-        M: list[list[Any]] = [[0.0] * total for _ in range(total)]
-        for e in range(len(self.ends)):
-            for f in range(e + 1):
-                for i, row in enumerate(self._block(e, f) or ()):
-                    for j, x in enumerate(row):
-                        at, to = sum(sizes[:e]) + i, sum(sizes[:f]) + j
-                        if at >= to:
-                            M[at][to] = M[to][at] = x
-        return M

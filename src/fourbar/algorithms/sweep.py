@@ -243,6 +243,12 @@ class ClusterSweeps:
                 loads[carrier] = self.s.recorder.call(add, loads[carrier], message) if carrier in loads else message
         return found
 
+    def visit_inward(self, loads: dict[int, Any], visit: Callable[[int, Any], None]) -> None:
+        """visit(n, loads of cluster n) for the clusters that are loaded, or that visits to others load on the way."""
+        for n in reversed(range(len(self.clusters))):
+            if n in loads:
+                visit(n, loads[n])
+
     def outward(
         self, step: Callable[..., Any], ground: Any, *inputs: Any, only: Iterable[int] | None = None
     ) -> dict[int, Any]:

@@ -126,6 +126,12 @@ class Program:
                 often[number] *= repeat.most
         return often
 
+    @property
+    def operations(self) -> int:
+        """Arithmetic operations of one sample."""
+        counted = [sum(op not in MEMORY for op, *_ in b.code) for b in self.blocks]
+        return sum(counted[call.block] * often for call, often in zip(self.calls, self.passes(), strict=True))
+
     def at_zero(self, names: Collection[str]) -> Program:
         """The program with the named arguments set to zero: they are no longer arguments."""
         hidden = [x for x in self.inputs if x.name in names]

@@ -26,7 +26,6 @@ from ..compile.ufunc import GeneralisedUfunc, compiled, signature
 from ..compile.workers import WORTH_WAKING, default_threads, run_shared
 from ..errors import ArgumentError, unknown
 from ..expr import Output, Program, interpret
-from ..expr.program import MEMORY
 from ..once import Turn, cached_property, imported, once
 from .model import Model
 from .nan_reasons import Explainer
@@ -49,15 +48,9 @@ def backend() -> str:
     return asked
 
 
-def operations(program: Program) -> int:
-    """Arithmetic operations of one sample."""
-    counted = [sum(op not in MEMORY for op, *_ in b.code) for b in program.blocks]
-    return sum(counted[call.block] * often for call, often in zip(program.calls, program.passes(), strict=True))
-
-
 def sharing_from(program: Program) -> int:
     """The size of a batch from which on several threads pay off."""
-    return max(2, _WORTH_SHARING // max(1, operations(program)))
+    return max(2, _WORTH_SHARING // max(1, program.operations))
 
 
 def _overlap(some: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:

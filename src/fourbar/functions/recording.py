@@ -125,7 +125,10 @@ class MethodRecording(Recording):
         return [known[name] for name in present]
 
     def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
-        return self.recorded(self.method.record, self.given(present), block)
+        given = self.given(present)
+        algorithms = (self.method.record, *self.method.rivals)
+        programs = [self.recorded(algorithm, given, block) for algorithm in algorithms]
+        return min(programs, key=lambda program: program.operations)
 
     def recorded(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
         """The program of an algorithm of the model, with the options of this one."""

@@ -61,8 +61,8 @@ class Method(NamedTuple):
 
     `read` takes a cluster tree and all options by name, and gives what `record` takes besides the context. `nan` says
     why a result may be NaN where no loop is at a toggle position, `nan_of_loops` the same of robots with loops that are
-    solved while they move. `inverts_mass`: it needs the inverse of the mass matrix. `stages` are another way to
-    differentiate.
+    solved while they move. `inverts_mass`: it needs the inverse of the mass matrix. `rivals` record other algorithms
+    with the same results: the program with the fewest operations is kept. `stages` are another way to differentiate.
     """
 
     record: Record
@@ -75,6 +75,7 @@ class Method(NamedTuple):
     nan: str = ""
     nan_of_loops: str = ""
     inverts_mass: bool = False
+    rivals: tuple[Record, ...] = ()
     stages: Stages | None = None
 
     @property
@@ -149,6 +150,7 @@ def method(
     nan: str = "",
     nan_of_loops: str = "",
     inverts_mass: bool = False,
+    rivals: Sequence[Record] = (),
     into: Methods | dict[str, Method] = METHODS,
 ) -> Any:
     """Register a recording function as a method; its docstring becomes the method's."""
@@ -165,6 +167,7 @@ def method(
             nan,
             nan_of_loops,
             inverts_mass,
+            tuple(rivals),
         )
         return function
 

@@ -53,7 +53,7 @@ from ..expr.separate import KNOWN, Separated, separate
 from ..once import cached_property, make_once, once_property
 from .context import recorded
 from .fingerprint import fingerprint
-from .function import Variant, at_least_one, backend, operations
+from .function import Variant, at_least_one, backend
 
 Shape = tuple[int, ...]
 Entries = Mapping[str, Sequence[Any]]  # the flat entries of arguments or results, by name
@@ -154,7 +154,7 @@ class Rollout:
         if sum(map(math.prod, deciding)) <= _FEW_NUMBERS:
             return None
         found = separate(self.program, self.step.numbers)
-        return found if found.moved * _WORTH_SEPARATING > operations(self.program) else None
+        return found if found.moved * _WORTH_SEPARATING > self.program.operations else None
 
     def known(self, numbers: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The argument of a step of `separated` for numbers (n, *shape): these themselves if it is not."""
@@ -167,7 +167,7 @@ class Rollout:
     @cached_property
     def work(self) -> int:
         """Operations of a step of one sample, with those that put its state in place."""
-        return operations(self.program) + _AROUND + 4 * sum(math.prod(shape) for shape in self.step.state.values())
+        return self.program.operations + _AROUND + 4 * sum(math.prod(shape) for shape in self.step.state.values())
 
     def several(self, n: int) -> int:
         """Steps of n samples that take some milliseconds."""

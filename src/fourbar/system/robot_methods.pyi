@@ -3761,7 +3761,7 @@ class VjpOfOsimInverse(Derivative, Protocol):
 
 class SpecialisedOsimInverse(Function, Protocol):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Inverse operational-space inertia of one or more frames (EFPA)."""
+        """Inverse operational-space inertia of one or more frames (PV-OSIMr or EFPA)."""
     @property
     def jvp(self) -> Jvp[Array]:
         """Rates of the results along tangents of the arguments."""
@@ -3784,7 +3784,7 @@ class OsimInverse(Protocol):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Inverse operational-space inertia of one or more frames (EFPA).
+        """Inverse operational-space inertia of one or more frames (PV-OSIMr or EFPA).
 
         Parameters
         ----------
@@ -3812,7 +3812,9 @@ class OsimInverse(Protocol):
 
         Notes
         -----
-        Found by propagating forces (Chignoli eq. 61-67), without forming M.
+        Found without forming M, by propagating unit forces inward (PV-OSIMr, Sathya et al., arXiv 2310.03676, here over
+        clusters) or accelerations outward (C-EFPA, Chignoli eq. 61-67): whichever takes fewer operations for this robot and
+        these frames.
 
         Examples
         --------
@@ -8217,7 +8219,7 @@ class RobotMethods:
         """
     @property
     def osim_inverse(self) -> OsimInverse:
-        """Inverse operational-space inertia of one or more frames (EFPA).
+        """Inverse operational-space inertia of one or more frames (PV-OSIMr or EFPA).
 
         Parameters
         ----------
@@ -8245,7 +8247,9 @@ class RobotMethods:
 
         Notes
         -----
-        Found by propagating forces (Chignoli eq. 61-67), without forming M.
+        Found without forming M, by propagating unit forces inward (PV-OSIMr, Sathya et al., arXiv 2310.03676, here over
+        clusters) or accelerations outward (C-EFPA, Chignoli eq. 61-67): whichever takes fewer operations for this robot and
+        these frames.
 
         Examples
         --------

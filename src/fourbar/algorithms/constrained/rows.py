@@ -11,7 +11,7 @@ so neither M nor M⁻¹ Aᵀ is formed (Kim eq. 67-69 with the sweeps of Table 3
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -167,22 +167,29 @@ def _total(parts: Sequence[Scalar]) -> Scalar:
     return total
 
 
-def omega(s: Sweeps, replies: Sequence[dict[int, RowResponse]], sizes: Sequence[int]) -> list[list[Any]]:
-    """Ω = A M⁻¹ Aᵀ as rows of scalars."""
+def assemble(sizes: Sequence[int], block: Callable[[int, int], Mat | None]) -> list[list[Any]]:
+    """A symmetric matrix as rows of scalars, from blocks on and below the diagonal; None stands for zeros."""
     first = [sum(sizes[:e]) for e in range(len(sizes))]
     full: list[list[Any]] = [[0.0] * sum(sizes) for _ in range(sum(sizes))]
-    for e, own in enumerate(replies):
-        for f, other in enumerate(replies[: e + 1]):
-            shared = [n for n in own if n in other]
-            if not shared:
-                continue
-            block = s.recorder.call(gram, tuple(own[n] for n in shared), tuple(other[n] for n in shared))
-            for i, row in enumerate(block):
+    for e in range(len(sizes)):
+        for f in range(e + 1):
+            for i, row in enumerate(block(e, f) or ()):
                 for j, x in enumerate(row):
                     at, to = first[e] + i, first[f] + j
                     if at >= to:
                         full[at][to] = full[to][at] = x
     return full
+
+
+def omega(s: Sweeps, replies: Sequence[dict[int, RowResponse]], sizes: Sequence[int]) -> list[list[Any]]:
+    """Ω = A M⁻¹ Aᵀ as rows of scalars."""
+
+    def block(e: int, f: int) -> Mat | None:
+        shared = [n for n in replies[e] if n in replies[f]]
+        responses = [tuple(replies[x][n] for n in shared) for x in (e, f)]
+        return s.recorder.call(gram, *responses) if shared else None
+
+    return assemble(sizes, block)
 
 
 def combine(columns: tuple[tuple[Vec, ...], ...], force: tuple[Vec, ...]) -> Vec:

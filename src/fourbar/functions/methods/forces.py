@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...algorithms import efpa, rnea
+from ...algorithms import efpa, pv_osim, rnea
 from ...algorithms import reactions as reaction
 from ...algorithms.sweep import Sweeps
 from ...errors import ArgumentError
@@ -43,9 +43,25 @@ def _reaching(c: Context, ends: tuple[tuple[Location, bool], ...]) -> Sweeps:
     return c.equations([home.link for home, _ in ends])
 
 
-@method(Q, results="Omega", options=_ENDS, read=_read_ends, inverts_mass=True)
+def _omega(c: Context, algorithm: Any, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> list[list[Any]]:
+    """Ω by one of the two algorithms, as rows of scalars."""
+    return algorithm.osim_inverse(_reaching(c, ends), c.clusters, c.expanded, ends, in_world)
+
+
+def _osim_inverse_by_efpa(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> Outputs:
+    rows = _omega(c, efpa, ends, in_world)
+    return [("Omega", (len(rows), len(rows)), flat(rows))]
+
+
+def _osim_by_efpa(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> Outputs:
+    return _inverted(c, _omega(c, efpa, ends, in_world))
+
+
+@method(
+    Q, results="Omega", options=_ENDS, read=_read_ends, inverts_mass=True, rivals=[_osim_inverse_by_efpa]
+)  # fmt: skip
 def osim_inverse(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> Outputs:
-    """Inverse operational-space inertia of one or more frames (EFPA).
+    """Inverse operational-space inertia of one or more frames (PV-OSIMr or EFPA).
 
     Parameters
     ----------
@@ -73,7 +89,9 @@ def osim_inverse(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: 
 
     Notes
     -----
-    Found by propagating forces (Chignoli eq. 61-67), without forming M.
+    Found without forming M, by propagating unit forces inward (PV-OSIMr, Sathya et al., arXiv 2310.03676, here over
+    clusters) or accelerations outward (C-EFPA, Chignoli eq. 61-67): whichever takes fewer operations for this robot and
+    these frames.
 
     Examples
     --------
@@ -84,9 +102,8 @@ def osim_inverse(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: 
            [ 0.   ,  0.   ,  0.   ],
            [-1.305,  0.   ,  0.529]])
     """
-    k = sum(3 if linear else 6 for _, linear in ends)
-    rows = efpa.osim_inverse(_reaching(c, ends), c.clusters, c.expanded, ends, in_world)
-    return [("Omega", (k, k), flat(rows))]
+    rows = _omega(c, pv_osim, ends, in_world)
+    return [("Omega", (len(rows), len(rows)), flat(rows))]
 
 
 _NOT_INDEPENDENT = (
@@ -95,7 +112,9 @@ _NOT_INDEPENDENT = (
 )
 
 
-@method(Q, results="Lambda", options=_ENDS, read=_read_ends, nan=_NOT_INDEPENDENT, inverts_mass=True)
+@method(
+    Q, results="Lambda", options=_ENDS, read=_read_ends, nan=_NOT_INDEPENDENT, inverts_mass=True, rivals=[_osim_by_efpa]
+)
 def osim(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> Outputs:
     """Operational-space inertia of one or more frames.
 
@@ -143,8 +162,11 @@ def osim(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) ->
             f"osim: the frames and points have {k} rows but the robot only {c.nv} independent velocities, so that they "
             "cannot be moved independently; ask for fewer (points= has three rows each), or use osim_inverse"
         )
-    rows = efpa.osim_inverse(_reaching(c, ends), c.clusters, c.expanded, ends, in_world)
-    return [("Lambda", (k, k), flat(c.recorder.call(inverse_or_nan, Mat(map(Vec, rows)))))]
+    return _inverted(c, _omega(c, pv_osim, ends, in_world))
+
+
+def _inverted(c: Context, rows: list[list[Any]]) -> Outputs:
+    return [("Lambda", (len(rows), len(rows)), flat(c.recorder.call(inverse_or_nan, Mat(map(Vec, rows)))))]
 
 
 def _loop_wrenches(c: Context) -> dict[str, list[Wrench]]:

@@ -42,7 +42,8 @@ def driven(system: System) -> System:
         gear = rng.normal(size=c.joint.nv)
         b.actuator(f"{c.name}_motor", drives=c.name, gear=gear, axes=axes)
         b.position_servo(f"{c.name}_servo", drives=c.name, gear=gear, axes=axes, kp=3.0, kd=0.2, force_range=(-9, 9))
-    return b.build().with_parameters(joints={c.name: {"stiffness": 2.0, "damping": 0.3} for c in moving})
+    parameters = {"stiffness": 2.0, "damping": 0.3, "friction": 0.4}
+    return b.build().with_parameters(joints={c.name: parameters for c in moving})
 
 
 def linkage() -> System:
@@ -117,7 +118,7 @@ def arguments(method: str, name: str) -> dict[str, np.ndarray]:
         "q": state.q[:BATCH], "q0": state.q[:BATCH], "q1": state.q[BATCH:], "v": state.v[:BATCH], "a": state.a[:BATCH],
         "tau": state.tau[:BATCH], "b": state.tau[BATCH:], "f_ext": state.f_ext[:BATCH],
         "theta": 0.3 * rng.normal(size=(BATCH, nv)), "dt": rng.uniform(0.01, 0.02, BATCH),
-        "u": rng.normal(size=(BATCH, len(robot(name).actuators))),
+        "u": rng.normal(size=(BATCH, len(robot(name).actuators))), "friction_velocity": rng.uniform(0.5, 1.0, BATCH),
     }  # fmt: skip
     return {x: known[x] for x in (*METHODS[method].arguments, *METHODS[method].optional)}
 

@@ -86,7 +86,7 @@ def geared_arm() -> System:
 def _state(robot: System, n: int = 2) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(5)
     q = robot.random(rng, n)
-    found = {"q": q, "q0": q, "q1": robot.random(rng, n), "dt": np.full(n, 0.2)}
+    found = {"q": q, "q0": q, "q1": robot.random(rng, n), "dt": np.full(n, 0.2), "friction_velocity": np.full(n, 0.5)}
     found["f_ext"] = rng.normal(size=(n, len(robot.mechanism.bodies), 6))
     return {
         **found,

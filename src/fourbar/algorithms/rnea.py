@@ -7,6 +7,7 @@ The lines of the table stand at the steps, which compute them in the classical f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import add
 from typing import NamedTuple
 
 from ..spatial.linear import Vec
@@ -14,7 +15,6 @@ from ..spatial.motion import Motion
 from ..spatial.vectors import Wrench
 from ..tree.links import Kinematics
 from . import armature
-from .energy import add
 from .sweep import Outcome, Sweeps
 
 

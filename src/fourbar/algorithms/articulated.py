@@ -239,7 +239,7 @@ class ArticulatedCluster(NamedTuple):
             D.append(self._projected(self.G, F, self._spun_up(rates)))
         carried = []
         for places, term in IA.yielding:
-            carried.append(self._carried(places, term))
+            carried.append(self._at_carriers(places, term))
             B = [tuple(_powers(term.W, [S_j[b] for b in places])) for S_j in motions]
             for j, own in enumerate(B):
                 y = term.D.solve(own)
@@ -253,8 +253,8 @@ class ArticulatedCluster(NamedTuple):
         (whole,) = self._composite(IA.IA)
         return hinge, CarrierMessages((_less(Articulated.of(whole), losses),))
 
-    def _carried(self, places: tuple[int, ...], term: YieldingTerm) -> YieldingTerm:
-        """A term that couples some links, as the carriers feel it."""
+    def _at_carriers(self, places: tuple[int, ...], term: YieldingTerm) -> YieldingTerm:
+        """The term of some links, expressed at the carriers."""
         by_place = dict(zip(places, term.W, strict=True))
         none = (Wrench.zero(),) * len(term.W[0])
         columns = zip(*(by_place.get(b, none) for b in range(len(self.ks))), strict=True)

@@ -54,7 +54,7 @@ def _osim_inverse_by_efpa(c: Context, ends: tuple[tuple[Location, bool], ...], i
 
 
 def _osim_by_efpa(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> Outputs:
-    return _inverted(c, _omega(c, efpa, ends, in_world))
+    return _osim_outputs(c, _omega(c, efpa, ends, in_world))
 
 
 @method(
@@ -162,10 +162,10 @@ def osim(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) ->
             f"osim: the frames and points have {k} rows but the robot only {c.nv} independent velocities, so that they "
             "cannot be moved independently; ask for fewer (points= has three rows each), or use osim_inverse"
         )
-    return _inverted(c, _omega(c, pv_osim, ends, in_world))
+    return _osim_outputs(c, _omega(c, pv_osim, ends, in_world))
 
 
-def _inverted(c: Context, rows: list[list[Any]]) -> Outputs:
+def _osim_outputs(c: Context, rows: list[list[Any]]) -> Outputs:
     return [("Lambda", (len(rows), len(rows)), flat(c.recorder.call(inverse_or_nan, Mat(map(Vec, rows)))))]
 
 

@@ -14,6 +14,7 @@ import pytest
 from fourbar import Builder, SingularError, System, robots, simulate
 from fourbar.cli import shared_arguments
 from fourbar.cli.main import main
+from fourbar.errors import extra
 from fourbar.joints import Free, Prismatic, Revolute
 
 SHORT = ["--duration", "0.2", "--dt", "0.01"]
@@ -72,7 +73,7 @@ def test_without_matplotlib_the_table_is_printed(
     printed = capsys.readouterr()
     assert "energy drift" in printed.out
     assert "picture" not in printed.out
-    assert f'{picture} was not written: that needs matplotlib, pip install ".[plot]"' in printed.err
+    assert f"{picture} was not written: that needs matplotlib, {extra('plot')}" in printed.err
     assert not picture.exists()
 
 
@@ -80,7 +81,7 @@ def test_without_tqdm_progress_is_plain(monkeypatch: pytest.MonkeyPatch, capsys:
     monkeypatch.setitem(sys.modules, "tqdm", None)
     assert main(["simulate", *SHORT, "--no-picture"]) == 0
     told = capsys.readouterr().err
-    assert told.startswith('simulating (for a progress bar: pip install ".[plot]"') and told.endswith(" ..........\n")
+    assert told.startswith(f"simulating (for a progress bar: {extra('plot')}") and told.endswith(" ..........\n")
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_inverse_dynamics_is_called_like_the_others() -> None:
     assert f(q, v, a, out=into) is into and np.array_equal(into[0], tau)
     again = pickle.loads(pickle.dumps(f))
     assert np.array_equal(again(q, v, a)[1], force)
-    assert repr(f) == "<fourbar function inverse_dynamics(q, v, a, f_ext=None) -> tau, force>"
+    assert repr(f) == "<fourbar function inverse_dynamics(q, v, a, f_ext=None, tau_passive=None) -> tau, force>"
     one = f.jacobian(q[1], v[1], a[1])
     many = f.jacobian(q, v, a)
     near(one.tau.q[None], many.tau.q[1:2], 1e-13)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.errors import extra
 from fourbar.joints import Revolute
 from fourbar.mechanism.geometry import Geometry
 from fourbar.mechanism.placement import Placement
@@ -163,5 +165,5 @@ def test_without_trimesh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     import sys
 
     monkeypatch.setitem(sys.modules, "trimesh", None)
-    with pytest.raises(fb.FourbarError, match=r'pip install "\.\[mesh\]"'):
+    with pytest.raises(fb.FourbarError, match=re.escape(extra("mesh"))):
         of_shape("a", Geometry("mesh", mesh="h", file=str(tmp_path / "half.stl")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -72,11 +72,13 @@ class Hinted:
                     if _takes_keywords(name, function):
                         setattr(base, name, hinted(function))
 
-    def __getattr__(self, name: str) -> Any:
-        if hasattr(type(self), name):  # a property that raises AttributeError itself
-            return object.__getattribute__(self, name)
-        kind = type(self)
-        raise MissingAttribute(f"{kind.__name__!r} object", name, partial(_public, kind), self._scope)
+    if not TYPE_CHECKING:  # type checkers would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if hasattr(type(self), name):  # a property that raises AttributeError itself
+                return object.__getattribute__(self, name)
+            kind = type(self)
+            raise MissingAttribute(f"{kind.__name__!r} object", name, partial(_public, kind), self._scope)
 
 
 def _public(kind: type) -> list[str]:

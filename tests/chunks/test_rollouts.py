@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -146,6 +147,27 @@ def test_wrong_controls_numbers_and_observations_are_refused_at_once() -> None:
     negative = fb.rollout(servo(), q, dt=0.01, steps=6, numbers={"mass.mass": np.where(np.arange(20) == 13, -1.0, 1.0)})
     with pytest.raises(ArgumentError, match=r"mass\.mass.*negative.*in sample 13 of"):
         negative.q.compute()
+
+
+def test_wrenches_in_chunks_and_by_name() -> None:
+    """Of robots and scenes: arrays of all bodies, some bodies by name, and functions."""
+    q, v = states()
+    f_ext = np.random.default_rng(2).normal(size=(len(q), 2, 6))
+    body = pendulum().names.bodies[1]
+    scene = fb.Scene(pendulum(), contacts=[], pairs=[])
+    for run in (partial(fb.rollout, pendulum(), dt=0.01), partial(scene.rollout, dt=0.01)):
+        wanted, some = run(q, v, steps=5, f_ext=f_ext), run(q, v, steps=5, f_ext={body: f_ext[:, 1]})
+        assert same_bits(run(chunked(q), v, steps=5, f_ext=chunked(f_ext)).q.compute(), wanted.q)
+        assert same_bits(run(q, v, steps=5, f_ext={body: chunked(f_ext[:, 1])}).q.compute(), some.q)
+        held = run(chunked(q), v, steps=5, f_ext=push).q.compute()
+        assert same_bits(held, run(q, v, steps=5, f_ext=push).q)
+        with pytest.raises(fb.UnknownNameError, match="in f_ext of rollout"):
+            run(q, v, steps=5, f_ext={"nobody": chunked(f_ext[:, 1])})
+
+
+def push(t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+    """A wrench that follows the state."""
+    return {pendulum().names.bodies[1]: np.concatenate([0.0 * q, q, -v], axis=-1)}
 
 
 @pytest.mark.slow

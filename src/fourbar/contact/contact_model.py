@@ -94,7 +94,7 @@ class StepRecording(MethodRecording):
         again = (compiled_step, mechanism, spec, which)
         every = [(which, argument_names(which)), (spec.numbers, argument_names(spec.numbers))]
         more = tuple(Argument(name, x.shape) for some, names in every for x, name in zip(some, names, strict=True))
-        super().__init__(model, "contact_step", METHOD, partial(_static, spec=spec), again, more)
+        super().__init__(model, "step", METHOD, partial(_static, spec=spec), again, more)
         self._which = which
 
     def recorded(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:

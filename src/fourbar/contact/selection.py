@@ -170,9 +170,9 @@ def as_shape(x: Terrain) -> PlacedShape | None:
 
 
 def _called(shape: Any) -> str:
-    """A shape in a message, by its kind and, if it has one, its name."""
-    kind = shape.kind.replace("_", " ")
-    return f"{kind} {shape.name!r}" if shape.name else f"unnamed {kind}"
+    """A shape in a message, by its kind and, if it has one, its name, or that of its mesh."""
+    kind, name = shape.kind.replace("_", " "), shape.name or getattr(shape, "mesh", "")
+    return f"{kind} {name!r}" if name else f"unnamed {kind}"
 
 
 def floors(mechanism: Mechanism, cluster_tree: ClusterTree, hulls: Hulls, left: list[str]) -> list[Ground]:

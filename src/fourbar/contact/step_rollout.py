@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..compile.program_cache import cached_program
 from ..expr import Program, select
-from ..functions.arguments import TAU, Q, U, V
+from ..functions.arguments import F_EXT, TAU, Q, U, V
 from ..functions.context import Context, recorded
 from ..functions.fingerprint import fingerprint
 from ..functions.followed import FollowedTree
@@ -46,9 +47,9 @@ class Force(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """Inputs and reports of a step besides state and time step: joint forces `tau` and controls `u` of actuators, each
-    GIVEN, NONE or a Force; parameters of the robot; observations by name; numbers of terrain. The friction of every
-    contact is an input too.
+    """Inputs and reports of a step besides state and time step: joint forces `tau`, controls `u` of actuators, wrenches
+    `f_ext` (6 n_bodies) on bodies, each GIVEN, NONE or a Force; parameters of the robot; observations by name; numbers
+    of terrain. The friction of every contact is an input too.
     """
 
     tau: Any = GIVEN
@@ -56,11 +57,12 @@ class Taken(NamedTuple):
     which: tuple[Parameter, ...] = ()
     observed: tuple[tuple[str, Observation], ...] = ()
     terrain: tuple[Parameter, ...] = ()
+    f_ext: Any = NONE
 
     @property
     def is_traced(self) -> bool:
         """Whether functions of the user's are part of the step: as controls, or as observations `traced` from one."""
-        controls = any(isinstance(x, Force) for x in (self.tau, self.u))
+        controls = any(isinstance(x, Force) for x in (self.tau, self.u, self.f_ext))
         return controls or any(hasattr(x, "traced") for _, x in self.observed)
 
 
@@ -180,7 +182,7 @@ class ContactRollout:
         self._robot = ContactModel.with_contacts(robot, self.spec)
         self.followed = FollowedTree(lower(robot), self.model.cluster_tree)
         n = len(spec.candidates)
-        self._sizes = {"tau": TAU.shape(self.model), "u": U.shape(self.model)}
+        self._sizes = {x.name: (math.prod(x.shape(self.model)),) for x in (TAU, U, F_EXT)}
         self.forces = {name: x for name in self._sizes if isinstance(x := getattr(taken, name), Force)}
         self.period = max((x.period for x in self.forces.values()), default=1)
         self.state = {x.name: x.shape(self.model) for x in (Q, V, IMPULSE)} | {"worst": (), "late": (), "count": ()}
@@ -243,7 +245,7 @@ class ContactRollout:
 
 
 def contact_rollout(mechanism: Mechanism, spec: Spec, taken: Taken, robot: Mechanism | None = None) -> Rollout:
-    """Rollouts of a mechanism: state q, v, impulse, worst, late, count; controls tau and u as taken; numbers dt,
+    """Rollouts of a mechanism: state q, v, impulse, worst, late, count; controls tau, u, f_ext as taken; numbers dt,
     friction, parameters, and what is `usual` of loops; records residual, gap, force, `acting` controls u, and
     observations. Controls and observations are those of `robot`, whose velocities may be others.
     """

@@ -181,13 +181,14 @@ class Rollout:
         numbers: Mapping[str, Any] | None = None,
         batch: Shape = (),
         made: np.ndarray | None = None,
+        caller: str = "",
     ) -> RolloutRun:
-        """A motion that is at its beginning; it has at least the leading axes `batch`.
+        """A motion that is at its beginning; it has at least the leading axes `batch`. Errors name `caller`.
 
         `made` (n), if it is given, are the numbers of steps that its samples have behind them: it begins with the least
         of these, and a sample that is ahead waits for the others.
         """
-        return RolloutRun(self, state, numbers or {}, batch, made)
+        return RolloutRun(self, state, numbers or {}, batch, made, caller)
 
     def runner(self, single: bool, records: tuple[str, ...], separated: bool = False) -> Any:
         """The kernel that makes steps, for one sample or for batches, and records these results.
@@ -259,10 +260,11 @@ class RolloutRun:
         numbers: Mapping[str, Any],
         batch: Shape,
         made: np.ndarray | None = None,
+        caller: str = "",
     ) -> None:
         step = rollout.step
-        self._rollout, self._name = rollout, step.name
-        self.batch, flat = as_samples(step.name, {**step.state, **step.numbers}, {**state, **numbers}, batch)
+        self._rollout, self._name = rollout, caller or step.name
+        self.batch, flat = as_samples(self._name, {**step.state, **step.numbers}, {**state, **numbers}, batch)
         self.n = math.prod(self.batch)
         self._numbers = rollout.known([flat[name] for name in step.numbers]) if step.numbers else []
         self._places = {name: (k, (*self.batch, *shape)) for k, (name, shape) in enumerate(step.state.items())}

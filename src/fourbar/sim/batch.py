@@ -17,12 +17,14 @@ from ..functions.rollout import FEWEST, GIVEN, NONE
 from ..functions.step_end import OBSERVED
 from ..hints import Hinted
 from ..system.system import System
+from .control_sizes import control_sizes
 from .given_numbers import nominal, read_numbers, read_values
 from .in_place_worlds import InPlaceWorlds
 from .looped_worlds import LoopedWorlds
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators, is_positive, unit_quaternions
 from .too_fast import too_fast
+from .wrenches import read_constant
 
 if TYPE_CHECKING:
     from .scene import Scene
@@ -38,7 +40,9 @@ class Batch(Hinted):
     keeps its last finite state and moves no more until it is reset. friction (n, contacts) and the arrays of `numbers`
     (n, *shape), by name, may be changed in place, for each world; where "terrain.friction" is among these, it acts in
     the contacts on that terrain, and `friction` in all others. observations (n, *shape) by name are those of the
-    last step, or of the reset. After a reset forces are zero and gaps, which a step finds, NaN.
+    last step, or of the reset. After a reset forces are zero and gaps, which a step finds, NaN. f_ext (n, n_bodies, 6)
+    are wrenches [moment; force] (N m, N) that act in all steps to which no others are given, None where there are none;
+    they may be changed too.
 
     Examples
     --------
@@ -55,7 +59,9 @@ class Batch(Hinted):
     [1.0, 1.0, 0.0, 0.0]
     """
 
-    def __init__(self, scene: Scene, n: int, dt: float, numbers: Any = None, observe: Any = None) -> None:
+    def __init__(
+        self, scene: Scene, n: int, dt: float, numbers: Any = None, observe: Any = None, f_ext: Any = None
+    ) -> None:
         if (count := to_count(n)) is None:
             raise ArgumentError(f"batch({n!r}): expected how many worlds there are, at least 1")
         if not is_positive(dt):
@@ -73,8 +79,12 @@ class Batch(Hinted):
         self._count = np.zeros(n)
         self._shapes = {name: vars(self)[name].shape for name in _ARRAYS}
         self._may_be_apart = any(isinstance(x.geometry, OneOf) for x in scene.spec.candidates)
-        self._standing: dict[bool, InPlaceWorlds] = {}  # by whether actuators act
-        self._parts: dict[bool, int] = {}  # steps between two looks at signals, by the same
+        self._standing: dict[tuple[str, ...], InPlaceWorlds] = {}  # by the controls that act
+        self._parts: dict[tuple[str, ...], int] = {}  # steps between two looks at signals, by the same
+        self.f_ext: np.ndarray | None = None
+        if f_ext is not None:
+            wrenches = self._wrenches("batch", f_ext, n)
+            self.f_ext = np.broadcast_to(wrenches, (n, wrenches.shape[-1])).reshape(n, -1, 6).copy()
         self._looped: LoopedWorlds | None = None
         given = read_numbers(robot.mechanism, numbers, scene.grounds)
         self._parameters, self._terrain, self._called = given.which, given.terrain, tuple(given.of_robot)
@@ -83,7 +93,7 @@ class Batch(Hinted):
         self._number_shapes = {name: x.shape for name, x in self.numbers.items()}
         self._observed = read_observations(observe, scene.model)
         self._watch = scene.observer(self._parameters, self._observed)
-        looped = LoopedWorlds(scene, self._taken(False), self.q, self.v)
+        looped = LoopedWorlds(scene, self._taken(()), self.q, self.v)
         self._looped = looped if looped.loops else None
         self.observations = self._watch.observe(self.q, self.v, self._numbers(slice(None)))
 
@@ -111,34 +121,48 @@ class Batch(Hinted):
         return self._count * self.dt
 
     def step(
-        self, tau: Any = None, ids: Any = None, *, u: Any = None, steps: int = 1, threads: int | None = None
+        self,
+        tau: Any = None,
+        ids: Any = None,
+        *,
+        u: Any = None,
+        f_ext: Any = None,
+        steps: int = 1,
+        threads: int | None = None,
     ) -> None:
         """Some steps of all worlds, or of those named by number (or by a mask), in machine code.
 
-        Joint forces tau (..., nv) and controls u (..., nu) of the actuators, which act if u is given, are held. Ctrl-C
-        ends long calls too: the worlds are where they have come to, and are the attribute `run` of the
-        KeyboardInterrupt.
+        Joint forces tau (..., nv), controls u (..., nu) of the actuators, which act if u is given, and wrenches f_ext
+        (..., n_bodies, 6) on bodies, or on some by name, {"hand": wrench}, are held. Ctrl-C ends long calls too: the
+        worlds are where they have come to, and are the attribute `run` of the KeyboardInterrupt.
         """
         if steps.__class__ is not int or steps < 1:
             if (count := to_count(steps)) is None:
                 raise ArgumentError(f"step: steps={steps!r}: expected a whole number, at least 1")
             steps = count
+        controls = {"tau": tau}
+        if u is not None:
+            controls["u"] = u
+        if f_ext is not None:
+            controls["f_ext"] = f_ext
+        elif self.f_ext is not None:
+            controls["f_ext"] = self.f_ext[self._which("step", ids)]
         try:
-            if steps > FEWEST and steps > (most := self._several(u is not None)):
-                self._step_in_parts(tau, ids, u, (steps, most), threads)
+            if steps > FEWEST and steps > (most := self._several(tuple(controls))):
+                self._step_in_parts(controls, ids, (steps, most), threads)
             else:
-                self._step_at_once(tau, ids, u, steps, threads)
+                self._step_at_once(controls, ids, steps, threads)
         except KeyboardInterrupt as error:
             error.run = self  # type: ignore[attr-defined]
             raise
 
-    def _several(self, driven: bool) -> int:
+    def _several(self, acting: tuple[str, ...]) -> int:
         """Steps that take some milliseconds."""
-        if driven not in self._parts:
-            self._parts[driven] = self.scene.chart(self._taken(driven), self.scene.robot).rollout.several(self.n)
-        return self._parts[driven]
+        if acting not in self._parts:
+            self._parts[acting] = self.scene.chart(self._taken(acting), self.scene.robot).rollout.several(self.n)
+        return self._parts[acting]
 
-    def _step_in_parts(self, tau: Any, ids: Any, u: Any, steps: tuple[int, int], threads: int | None) -> None:
+    def _step_in_parts(self, given: dict[str, Any], ids: Any, steps: tuple[int, int], threads: int | None) -> None:
         """Steps of some worlds, in calls of machine code with so many of them at most, between which signals are
         handled.
         """
@@ -147,21 +171,21 @@ class Batch(Hinted):
         worst = np.zeros_like(self.residual[which])
         while left:
             count = min(left, most)
-            self._step_at_once(tau, ids, u, count, threads)
+            self._step_at_once(given, ids, count, threads)
             worst = self.residual[which] = np.maximum(worst, self.residual[which])
             left -= count
 
-    def _step_at_once(self, tau: Any, ids: Any, u: Any, steps: int, threads: int | None) -> None:
-        """Steps of some worlds in one call of machine code."""
+    def _step_at_once(self, given: dict[str, Any], ids: Any, steps: int, threads: int | None) -> None:
+        """Steps of some worlds in one call of machine code, under controls as the user gives them."""
         looped = self._looped
         if ids is not None or 1 in self.diverged.tobytes() or (looped is not None and looped.any_away):
-            self._step_some(np.arange(self.n)[self._which("step", ids)], tau, u, steps, threads)
+            self._step_some(np.arange(self.n)[self._which("step", ids)], given, steps, threads)
             return
-        arrays = self._arrays()
-        standing = self._standing.get(u is not None)
+        arrays, acting = self._arrays(), tuple(given)
+        standing = self._standing.get(acting)
         if standing is None or not standing.holds(arrays):
-            standing = self._standing[u is not None] = self._placed(u is not None, self._settled())
-        self._drive(standing.controls, self.n, tau, u)
+            standing = self._standing[acting] = self._placed(acting, self._settled())
+        self._drive(standing.controls, self.n, given)
         moves_on = standing.advance(steps, threads)
         self._report_gaps()
         if not moves_on:
@@ -188,38 +212,54 @@ class Batch(Hinted):
                     raise ArgumentError(f"batch: {name} must have shape {shape}, got {some[name].shape}")
         return self._arrays()
 
-    def _taken(self, driven: bool) -> Taken:
-        """What a step takes and reports, with actuators that act or not."""
-        return Taken(GIVEN, GIVEN if driven else NONE, self._parameters, self._observed, self._terrain)
+    def _taken(self, acting: tuple[str, ...]) -> Taken:
+        """What a step takes and reports, with some controls; joint forces are always among them."""
+        u, f_ext = (GIVEN if name in acting else NONE for name in ("u", "f_ext"))
+        return Taken(GIVEN, u, self._parameters, self._observed, self._terrain, f_ext)
 
-    def _placed(self, driven: bool, arrays: Sequence[np.ndarray], now: System | None = None) -> InPlaceWorlds:
-        """Worlds in given arrays, with actuators that act or not, in the velocities of `now` or the robot's own."""
-        if driven:
+    def _placed(
+        self, acting: tuple[str, ...], arrays: Sequence[np.ndarray], now: System | None = None
+    ) -> InPlaceWorlds:
+        """Worlds in given arrays, with some controls, in the velocities of `now` or the robot's own."""
+        if "u" in acting:
             check_actuators(self.scene.robot)
         else:
             check_driven(self._observed, self.scene.robot.mechanism)
-        rollout = self.scene.chart(self._taken(driven), self.scene.robot if now is None else now).rollout
+        rollout = self.scene.chart(self._taken(acting), self.scene.robot if now is None else now).rollout
         names = ["gap", "force", *(OBSERVED + name for name in self.observations)]
         end = _STATE + len(names)
         reported = dict(zip(names, arrays[_STATE:end], strict=True))
         return InPlaceWorlds(rollout, self.dt, arrays[:_STATE], reported, arrays[end:])
 
-    def _drive(self, controls: Mapping[str, np.ndarray], n: int, tau: Any, u: Any) -> None:
+    def _drive(self, controls: Mapping[str, np.ndarray], n: int, given: dict[str, Any]) -> None:
         """Write the controls that n worlds hold into arrays (n, size), by name."""
         for name, target in controls.items():
-            given = tau if name == "tau" else u
-            target[...] = 0.0 if given is None else self._rows("step", name, given, target.shape[1], n)
+            x = given[name]
+            if name == "f_ext":
+                target[...] = self._wrenches("step", x, n)
+            else:
+                target[...] = 0.0 if x is None else self._rows("step", name, x, target.shape[1], n)
 
-    def _step_some(self, worlds: np.ndarray, tau: Any, u: Any, steps: int, threads: int | None) -> None:
+    def _wrenches(self, verb: str, f_ext: Any, n: int) -> np.ndarray:
+        """Wrenches of n worlds: (6 n_bodies), or with a row for each of them."""
+        array = read_constant(verb, self.scene.robot, f_ext)
+        if array.ndim > 2 or (array.ndim == 2 and len(array) not in (1, n)):
+            core = (array.shape[-1] // 6, 6)
+            raise ArgumentError(
+                f"{verb}: f_ext must have shape {(n, *core)} or {core}, got {(*array.shape[:-1], *core)}"
+            )
+        return array
+
+    def _step_some(self, worlds: np.ndarray, given: dict[str, Any], steps: int, threads: int | None) -> None:
         """Steps of some worlds, of which those that have diverged stay where they are."""
         stays = self.diverged[worlds]
         going = worlds[~stays]
         if self._looped is not None:
             self._looped.come_back(going, self.q, self.v)
         self.residual[worlds[stays]] = np.inf
-        sizes = {"tau": self.scene.robot.nv, **({} if u is None else {"u": self.scene.robot.nu})}
-        held = {name: np.empty((len(worlds), size)) for name, size in sizes.items()}
-        self._drive(held, len(worlds), tau, u)
+        sizes = control_sizes(self.scene.robot)
+        held = {name: np.empty((len(worlds), sizes[name])) for name in given}
+        self._drive(held, len(worlds), given)
         self._advance_some(going, {name: x[~stays] for name, x in held.items()}, steps, threads)
 
     def _advance_some(
@@ -245,7 +285,7 @@ class Batch(Hinted):
         some = [x[worlds] for x in arrays]
         if looped is not None and k:
             some[1] = looped.followed_velocities(worlds)
-        standing = self._placed("u" in controls, some, None if looped is None else looped.table.charts[k].now)
+        standing = self._placed(tuple(controls), some, None if looped is None else looped.table.charts[k].now)
         for name, target in standing.controls.items():
             target[...] = controls[name]
         moves_on = standing.advance(steps, threads)

@@ -44,12 +44,13 @@ class ChartedRun:
         state: Mapping[str, Any],
         numbers: Mapping[str, Any],
         batch: tuple[int, ...] = (),
+        caller: str = "",
     ) -> None:
         self.table = ChartTable(robot, chart_of)
         home = self.table.home
         step, loops = home.rollout.step, home.loops
         shapes = {**step.state, **{name: x for name, x in step.numbers.items() if name != "usual"}}
-        self.batch, flat = as_samples(step.name, shapes, {**state, **numbers}, batch)
+        self.batch, flat = as_samples(caller or step.name, shapes, {**state, **numbers}, batch)
         self._numbers = {name: flat[name] for name in shapes if name not in step.state}
         own = {name: flat[name] for name in step.state}
         n = self.n = len(own["q"])

@@ -240,14 +240,21 @@ def _answer(name: str, size: int) -> Argument:
     return Argument(f"{name}(t, q, v)", (size,))
 
 
-def read_answer(caller: str, batch: tuple[int, ...], answer: Any, name: str, size: int) -> np.ndarray:
-    """Forces or controls (..., size) that a user's function returned: one per state of a batch, or one for all."""
+def read_answer(
+    caller: str, batch: tuple[int, ...], answer: Any, name: str, size: int, core: tuple[int, ...] = ()
+) -> np.ndarray:
+    """Forces or controls (..., size) that a user's function returned: one per state of a batch, or one for all. Its
+    results had the shape (..., *core), (..., size) if that is empty.
+    """
     found = to_array(caller, _answer(name, size), answer)
     shape = found.shape
     over = zip(reversed(shape[:-1]), reversed(batch), strict=False)
     if len(shape) - 1 > len(batch) or not all(n in (1, own) for n, own in over):
         states = f"a batch of states {batch}" if batch else "one state"
-        raise ArgumentError(f"{caller}: {name}(t, q, v) returned shape {shape} for {states}, expected {(*batch, size)}")
+        core = core or (size,)
+        raise ArgumentError(
+            f"{caller}: {name}(t, q, v) returned shape {(*shape[:-1], *core)} for {states}, expected {(*batch, *core)}"
+        )
     return found
 
 

@@ -119,17 +119,15 @@ class CompiledStepper:
             for x in found.values():
                 x[gone] = np.nan
         shaped = {name: x.reshape(end, *self.batch, *x.shape[2:]) for name, x in found.items()}
-        held = {name: shaped.pop(name) for name in ("held_tau", "held_u") if name in shaped}
-        self.held = {name.removeprefix("held_"): x for name, x in held.items()}
+        self.held = {name: shaped[f"held_{name}"] for name in self.law.asked}
         return Trajectory(np.array(times), shaped["q"], shaped["v"], shaped["lost"], self.robot)
 
     def begin_at(self, q: np.ndarray, v: np.ndarray) -> None:
         """Record the start as it was given."""
         self._rows["q"][0], self._rows["v"][0] = (x.reshape(self.n, x.shape[-1]) for x in (q, v))
         self._rows["lost"][0] = 0.0
-        for name in ("held_tau", "held_u"):
-            if name in self._rows:
-                self._rows[name][0] = np.nan
+        for name in self.law.asked:
+            self._rows[f"held_{name}"][0] = np.nan
 
     def lost_at(self) -> np.ndarray:
         """When samples (...) diverged that were finite at the start; others never."""

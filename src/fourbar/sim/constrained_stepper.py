@@ -21,7 +21,7 @@ from .charts import Charts
 from .compiled_stepper import CompiledStepper, ControlRows, kept_chart
 from .constrained import follower_of
 from .constrained_step import constrained_rollout
-from .runge_kutta import SimulatedState, diverged
+from .runge_kutta import SimulatedState, diverged, forces_of
 from .runge_kutta_step import ForceLaw
 
 
@@ -71,7 +71,7 @@ class ConstrainedStepper(CompiledStepper):
         def force(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
             tau = held.get("tau", np.zeros(self.robot.nv))
             tau = tau if self.law.torque is None else tau + self.law.torque(t, q, v)
-            return tau if "u" not in held else tau + robots.control_force(q, v, held["u"])
+            return tau + forces_of(robots, q, v, held)
 
         follower = follower_of(self._held, robots, force, self.law.passive)
         after = follower.step(made * self.dt, now, self.dt)

@@ -22,6 +22,7 @@ from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import SimulationWarning
 from .charted_run import ChartedRepeats, ChartedRun, repeated_steps
 from .charts import read_answer
+from .control_sizes import argument_of
 from .not_finite import NotFinite, loop_hint
 from .read_arguments import check_progress
 from .record_room import check_room
@@ -250,7 +251,7 @@ class ContactRun(Recorded, Plotted):
 
 
 class MotionRequest(NamedTuple):
-    """The arguments of a motion, checked; `controls` by name: "tau", "u"."""
+    """The arguments of a motion, checked; `controls` by name: "tau", "u", "f_ext"."""
 
     controls: dict[str, Any]
     steps: int
@@ -281,7 +282,7 @@ class RunningContacts:
         self._rows = motion.room(names, self.steps // self.every, time_first=True)
         self._whole = self.steps - self.steps % self.every  # the steps whose records go into rows
         self.not_finite = NotFinite()
-        self._is_driven = any(x is not None for x in wanted.controls.values())
+        self._is_driven = any(wanted.controls[name] is not None for name in ("tau", "u"))
 
     def repeated(self) -> RepeatedSteps | ChartedRepeats:
         """Its steps with controls that are asked for again and again."""
@@ -419,7 +420,7 @@ def wrap_steps(progress: Callable[[Iterable[int]], Iterable[int]] | None, steps:
 class Driver:
     """Makes the steps of a run: controls from arrays, from functions asked in Python, or from within the step.
 
-    `controls` are arrays (..., rows, size) and functions (t, q, v), by name: "tau" of joint forces, "u" of actuators.
+    `controls` are arrays (..., rows, size) and functions (t, q, v), by name; see `control_sizes`.
     """
 
     def __init__(self, run: RunningContacts, controls: dict[str, Any], period: int) -> None:
@@ -432,7 +433,7 @@ class Driver:
             self._rows = self._repeated.rows
         else:
             for name, x in self._given.items():
-                run.not_finite.look_at_rows("control" if name == "tau" else name, x, period * run.dt)
+                run.not_finite.look_at_rows(argument_of(name), x, period * run.dt)
             count = -(-run.steps // period) if self._given else 1
             still = {name: np.broadcast_to(0.0, (count, *x)) for name, x in run.motion.control_shapes.items()}
             self._rows = run.motion.rows(still | self._given, count)
@@ -443,7 +444,7 @@ class Driver:
         row = run.motion.now.steps // self.period
         q, v = run.motion.part("q"), run.motion.part("v")
         for name in (*self._given, *self._asks):
-            called, target = "control" if name == "tau" else name, held[name]
+            called, target = argument_of(name), held[name]
             if name in self._given:
                 x = self._given[name][..., row, :]
             else:

@@ -17,9 +17,10 @@ from .given_numbers import NOWHERE, Grounds, which_numbers
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators, check_control
 from .runge_kutta_step import Traced
+from .wrenches import wrench_cores
 
 Read = Callable[[Any], tuple[Any, ...]]
-CONTROLS = ("control", "u")
+CONTROLS = ("control", "u", "f_ext")
 
 
 def any_lazy(*given: Any) -> bool:
@@ -120,7 +121,7 @@ class Lazy(NamedTuple):
         model: Any = None,
         grounds: Grounds = NOWHERE,
     ) -> Lazy:
-        """From `given`: q, v, control, u, numbers, by name; a control has at least so many rows.
+        """From `given`: q, v, control, u, f_ext, numbers, by name; a control has at least so many rows.
 
         Observations are those of `model`, that of the robot if None; `grounds` have numbers too.
         """
@@ -130,6 +131,7 @@ class Lazy(NamedTuple):
             check_actuators(robot)
         cores: dict[str, Any] = {"q": (robot.nq,), "v": (robot.nv,)}
         cores |= {name: control_core(name, given[name], rows, size) for name, size in sizes.items()}
+        cores["f_ext"] = () if callable(given["f_ext"]) else wrench_cores("rollout", robot, given["f_ext"])
         which = which_numbers(robot.mechanism, given["numbers"], grounds, given.get("friction"))
         cores["numbers"] = {x.name: x.shape for x in which}
         observed = read_observations(observe, model)

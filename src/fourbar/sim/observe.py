@@ -64,6 +64,8 @@ class OfMethod:
         own = METHODS[self.name]
         if "tau" in own.arguments and "tau" not in c.given:
             c = c.with_values({**c.given, "tau": (0.0,) * c.nv})
+        if "f_ext" in c.given and "f_ext" not in own.optional:
+            c = c.with_values({name: x for name, x in c.given.items() if name != "f_ext"})
         return own.record(c, **own.read_options(c.model.cluster_tree, **dict(self.options)))
 
 

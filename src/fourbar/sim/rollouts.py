@@ -101,6 +101,7 @@ def rollout(
     control: Any = None,
     *,
     u: Any = None,
+    f_ext: Any = None,
     dt: float,
     steps: int | None = None,
     period: float | None = None,
@@ -124,6 +125,8 @@ def rollout(
         Joint forces, shape (..., rows, nv), a row for each period, or (nv,); or a function, as in `simulate`.
     u : array_like or callable, optional
         Controls of the actuators, shape (..., rows, nu), in the same way.
+    f_ext : array_like, dict or callable, optional
+        Wrenches [moment; force] (N m, N) on bodies, shape (..., n_bodies, 6), or of some by name, as in `simulate`.
     dt : float
         Length of a step (s).
     steps : int, optional
@@ -144,7 +147,7 @@ def rollout(
     Returns
     -------
     Rollouts
-        Times and states, the samples first. Leading axes of q, v and control broadcast.
+        Times and states, the samples first. Leading axes of q, v, control and f_ext broadcast.
 
     Raises
     ------
@@ -160,9 +163,9 @@ def rollout(
 
     Notes
     -----
-    Nothing is said of limits and divergence: see `diverged` of the result. Where q, v, control, u or numbers are dask
-    arrays, so are the results, in the same chunks along their leading axes: nothing is computed yet.
-    Controls that are functions are then copied for each chunk, so that they may keep state.
+    Nothing is said of limits and divergence: see `diverged` of the result. Where q, v, control, u, f_ext or numbers are
+    dask arrays, so are the results, in the same chunks along their leading axes: nothing is computed yet. Controls
+    that are functions are then copied for each chunk, so that they may keep state.
 
     Examples
     --------
@@ -175,12 +178,12 @@ def rollout(
     """
     every = read_counts(every, passive, threads)
     steps = read_steps(steps, read_period(period, dt), control, u)
-    if any_lazy(q, v, control, u, numbers):
-        given = {"q": q, "v": v, "control": control, "u": u, "numbers": numbers}
+    if any_lazy(q, v, control, u, f_ext, numbers):
+        given = {"q": q, "v": v, "control": control, "u": u, "f_ext": f_ext, "numbers": numbers}
         return _lazy(robot, given, dt=float(dt), steps=steps, period=period, every=every, passive=passive,
                      observe=observe, threads=threads)  # fmt: skip
     asked = Simulation(SimulationRequest(
-        robot, q, v, float(dt), steps, None, control, u, period, every, bool(passive), numbers, observe,
+        robot, q, v, float(dt), steps, None, control, u, f_ext, period, every, bool(passive), numbers, observe,
         threads, "rollout",
     ))  # fmt: skip
     warn_of_contacts(asked.robot, "rollout")

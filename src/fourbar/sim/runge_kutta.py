@@ -6,7 +6,7 @@ applies; quaternions therefore stay of unit length without being renormalised.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from ..system.system import System
 from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import Acting, SimulationWarning, with_passive
 from .charts import Charts, chart_rate
+from .control_sizes import argument_of, control_sizes
 from .folds import Folds
 from .not_finite import NotFinite, loop_hint
 from .results import Recorded, check_shapes, load_arrays, loaded_observations
@@ -272,9 +273,9 @@ def diverged(state: SimulatedState) -> np.ndarray:
 
 
 class ControlSchedule:
-    """Joint forces "tau" and controls "u" of actuators by name, held for `period` steps each: arrays (..., rows, size)
-    with a row for each period, or functions (t, q, v). Every so many steps are `recorded`, and the last one is.
-    `caller` is what the user called.
+    """Controls by name (see `control_sizes`), held for `period` steps each: arrays (..., rows, size) with a row for
+    each period, or functions (t, q, v). Every so many steps are `recorded`, and the last one is. `caller` is
+    what the user called.
     """
 
     def __init__(self, robot: System, every: dict[str, Any], period: int, recorded: int, caller: str) -> None:
@@ -284,14 +285,14 @@ class ControlSchedule:
         self.functions = {name: x for name, x in every.items() if callable(x) and not isinstance(x, Traced)}
         self._kept: dict[int, dict[str, np.ndarray]] = {}  # what functions returned, by period, where it is recorded
         self._charts = Charts(robot)
+        self._sizes = control_sizes(robot)
         self.not_finite = NotFinite()
 
     def ask(self, number: int, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """The controls of the period that begins with a step, as functions return them."""
         found = {}
         for name, function in self.functions.items():
-            called, size = ("u", self.robot.nu) if name == "u" else ("control", self.robot.nv)
-            read = self._charts.checked(q, function(t, q, v), called, size, self._caller)
+            read = self._charts.checked(q, function(t, q, v), argument_of(name), self._sizes[name], self._caller)
             found[name] = self.look(name, t, read, q, v)
         period = number // self.period
         self._kept[period] = {name: x.copy() for name, x in found.items()}
@@ -302,7 +303,7 @@ class ControlSchedule:
 
     def look(self, name: str, t: float, x: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The control x (..., size) of a name at a state, returned as it is; it is noted if it is not finite."""
-        return self.not_finite.look("u" if name == "u" else "control", t, x, q, v)
+        return self.not_finite.look(argument_of(name), t, x, q, v)
 
     def keep_traced(self, number: int, name: str, found: np.ndarray) -> np.ndarray:
         """Keep what a traced function returned, where it is not part of the steps."""
@@ -339,7 +340,18 @@ class HeldControls:
         tau = self._now.get("tau", np.zeros(v.shape[-1]))
         if self._torque is not None:
             tau = tau + self._torque(t, q, v)
-        return tau if "u" not in self._now else tau + self._controls.robot.control_force(q, v, self._now["u"])
+        return tau + forces_of(self._controls.robot, q, v, self._now)
+
+
+def forces_of(robot: Any, q: np.ndarray, v: np.ndarray, acting: Mapping[str, np.ndarray]) -> Any:
+    """Joint forces (..., nv) of actuators and wrenches among controls (..., size) by name; zero if there are none."""
+    total: Any = 0.0
+    if "u" in acting:
+        total = total + robot.control_force(q, v, acting["u"])
+    if "f_ext" in acting:
+        flat = acting["f_ext"]
+        total = total + robot.generalized_force(q, flat.reshape(*flat.shape[:-1], -1, 6))
+    return total
 
 
 class PythonRun:

@@ -30,6 +30,7 @@ from ..spatial.linear import Vec
 from ..system.system import System
 from ..tree.clusters import split
 from ..tree.parameters import Parameter
+from .control_sizes import argument_of, control_sizes
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,9 @@ def traced(function: Callable[..., Any]) -> Traced:
 
 class ForceLaw(NamedTuple):
     """The forces on a robot: springs and damping too (`passive`); a traced `torque`, asked in every pass; joint forces
-    `tau` and controls `u` of actuators that are held, either traced, asked at the start of every `period` steps, or
-    GIVEN as controls of the rollout, or NONE. `which` are parameters that differ from sample to sample.
+    `tau`, controls `u` of actuators and wrenches `f_ext` on bodies that are held, each either traced, asked at the
+    start of every `period` steps, or GIVEN as controls of the rollout, or NONE. `which` are parameters that differ from
+    sample to sample.
     """
 
     passive: bool
@@ -119,16 +121,21 @@ class ForceLaw(NamedTuple):
     u: Any = NONE
     period: int = 1
     which: tuple[Parameter, ...] = ()
+    f_ext: Any = NONE
+
+    @property
+    def _held(self) -> tuple[tuple[str, Any], ...]:
+        return ("tau", self.tau), ("u", self.u), ("f_ext", self.f_ext)
 
     @property
     def asked(self) -> dict[str, Traced]:
         """The controls that are traced, by name."""
-        return {name: x for name, x in (("tau", self.tau), ("u", self.u)) if isinstance(x, Traced)}
+        return {name: x for name, x in self._held if isinstance(x, Traced)}
 
     @property
     def given(self) -> list[str]:
         """The controls of the rollout, by name."""
-        return [name for name, x in (("tau", self.tau), ("u", self.u)) if x == GIVEN]
+        return [name for name, x in self._held if x == GIVEN]
 
     @property
     def is_traced(self) -> bool:
@@ -216,8 +223,8 @@ class RungeKuttaStage:
     def write(self, base: Context, now: Pass, given: dict[str, Any]) -> Pass:
         """Record it. `given`: q0 and v0, where the step begins, `dt`, and what the law and the loops need."""
         recorder = base.recorder
-        driven = {} if given.get("u") is None else {"u": tuple(given["u"])}
-        c = base.with_values({"q": now.q, "v": now.v, **driven})
+        acting = {name: tuple(given[name]) for name in ("u", "f_ext") if name in given}
+        c = base.with_values({"q": now.q, "v": now.v, **acting})
         a, power = self._accelerations(c, self._forces(c, now, given))
         v = split(self.clusters, now.v, "nv")
         ties = [cluster.embedding for cluster in c.clusters]
@@ -304,13 +311,13 @@ class RungeKutta:
 
     def _asked(self, base: Context, known: dict[str, Any], given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
         """The controls that are held during this step: new ones at the start of every period."""
-        robot, call = self._stage.followed.robot, base.recorder.call
+        sizes, call = control_sizes(self._stage.followed.robot), base.recorder.call
         c = base.with_values({"q": known["q0"], "v": known["v0"]})
         t = call(_time, known["n"], 0.0, known["dt"])
         found: dict[str, Any] = {}
         for name, function in self._law.asked.items():
-            size, called = (robot.nu, "u") if name == "u" else (robot.nv, "control")
-            new = call(Commands(function, called, size), t, known["q0"], Vec(self._stage.robot_velocities(c)))
+            own = Commands(function, argument_of(name), sizes[name])
+            new = call(own, t, known["q0"], Vec(self._stage.robot_velocities(c)))
             old = Vec(given[f"held_{name}"])
             found[f"held_{name}"] = new if self._law.period == 1 else call(_held, given["since"][0], new, old)
         return found
@@ -333,10 +340,10 @@ def rollout_of(followed: Followed, law: ForceLaw) -> Rollout:
 
 
 def assembled(followed: Followed, law: ForceLaw, step: RungeKutta, watched: int, key: Any) -> Rollout:
-    """Steps as a rollout: state q, v, lost (and n, held controls where functions are traced), controls tau and u where
-    they are given, numbers dt and what is `usual` of loops, so many as are watched.
+    """Steps as a rollout: state q, v, lost (and n, held controls where functions are traced), controls tau, u and f_ext
+    where they are given, numbers dt and what is `usual` of loops, so many as are watched.
     """
-    now, sizes = followed.now, {"tau": (followed.robot.nv,), "u": (followed.robot.nu,)}
+    now, sizes = followed.now, {name: (size,) for name, size in control_sizes(followed.robot).items()}
     state: dict[str, tuple[int, ...]] = {"q": (now.nq,), "v": (now.nv,), "lost": ()}
     if law.is_traced:
         state["n"] = ()

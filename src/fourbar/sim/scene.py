@@ -47,6 +47,7 @@ from .scene_start import added, check_parts, home, home_poses, lifted, read_poin
 from .scenes_in_chunks import rollout_lazily
 from .simulations import USE_ROLLOUT, Progress, Staged
 from .state_observer import Observer, kept_observer
+from .wrenches import read_wrenches
 
 
 class Scene(Staged, SceneRepresentation):
@@ -331,6 +332,7 @@ class Scene(Staged, SceneRepresentation):
         dt: float = 2e-3,
         control: Any = None,
         u: Any = None,
+        f_ext: Any = None,
         period: float | None = None,
         friction: Any = None,
         numbers: Any = None,
@@ -358,6 +360,10 @@ class Scene(Staged, SceneRepresentation):
         u : array_like or callable, optional
             Controls of the actuators, shape (..., rows, nu), or a function, in the same way; joint forces of `control`
             act besides. Actuators do not act if None.
+        f_ext : array_like, dict or callable, optional
+            Wrenches [moment; force] (N m, N) on bodies, each at the origin of its body and in its axes: constant, shape
+            (..., n_bodies, 6), which may differ in each sample, or of some bodies, ``{"hand": wrench}``; or a function
+            ``f_ext(t, q, v)`` that returns such wrenches, called once per period or `traced`.
         period : float, optional
             Time (s) for which controls are held, a multiple of dt; dt if None.
         friction : array_like, shape (..., n), optional
@@ -405,18 +411,19 @@ class Scene(Staged, SceneRepresentation):
         >>> float(run.q[-1, 2].round(6)), (run.contacts.force[-1].round(3) + 0.0).tolist()
         (0.1, [[0.0, 0.0, 9.81]])
         """
-        refuse_lazy("simulate", USE_ROLLOUT, q=q, v=v, control=control, u=u, friction=friction)
+        refuse_lazy("simulate", USE_ROLLOUT, q=q, v=v, control=control, u=u, f_ext=f_ext, friction=friction)
         check_times(duration, dt)
         every = read_counts(every, True, threads)
         held, steps = read_period(period, dt), max(1, round(duration / dt))
-        controls = self._read(control, u, -(-steps // held))
+        controls = self._read("simulate", control, u, f_ext, -(-steps // held))
         return run_motion("simulate", self, q, v, MotionRequest(
             controls, steps, float(dt), held, every, friction, numbers, observe, progress, threads
         ))  # fmt: skip
 
-    def _read(self, control: Any, u: Any, rows: int) -> dict[str, Any]:
+    def _read(self, caller: str, control: Any, u: Any, f_ext: Any, rows: int) -> dict[str, Any]:
         """Controls by name."""
-        return {"tau": read_control(self.robot, control, rows), "u": read_control(self.robot, u, rows, "u")}
+        tau, u = read_control(self.robot, control, rows), read_control(self.robot, u, rows, "u")
+        return {"tau": tau, "u": u, "f_ext": read_wrenches(caller, self.robot, f_ext, rows)}
 
     def rollout(
         self,
@@ -425,6 +432,7 @@ class Scene(Staged, SceneRepresentation):
         control: Any = None,
         *,
         u: Any = None,
+        f_ext: Any = None,
         dt: float = 2e-3,
         steps: int | None = None,
         period: float | None = None,
@@ -446,6 +454,8 @@ class Scene(Staged, SceneRepresentation):
             Joint forces, shape (..., rows, nv), a row for each period, or (nv,); or a function, as in `simulate`.
         u : array_like or callable, optional
             Controls of the actuators, shape (..., rows, nu), in the same way.
+        f_ext : array_like, dict or callable, optional
+            Wrenches on bodies, shape (..., n_bodies, 6), or of some by name, as in `simulate`.
         dt : float, default 0.002
             Length of a step (s).
         steps : int, optional
@@ -461,7 +471,7 @@ class Scene(Staged, SceneRepresentation):
         -------
         ContactRun
             Times (first axis), states, contacts, and how well they were solved. Where q, v, control, u,
-            friction or numbers are dask arrays, these are too, and nothing is computed yet.
+            f_ext, friction or numbers are dask arrays, these are too, and nothing is computed yet.
 
         Raises
         ------
@@ -471,15 +481,16 @@ class Scene(Staged, SceneRepresentation):
         every = read_counts(every, True, threads)
         held = read_period(period, dt)
         steps = read_steps(steps, held, control, u)
-        if any_lazy(q, v, control, friction, u, numbers):
-            given = {"q": q, "v": v, "control": control, "u": u, "friction": friction, "numbers": numbers}
+        if any_lazy(q, v, control, friction, u, f_ext, numbers):
+            given = {"q": q, "v": v, "control": control, "u": u, "f_ext": f_ext, "friction": friction,
+                     "numbers": numbers}  # fmt: skip
             return rollout_lazily(self, given, observe, dt=float(dt), steps=steps, period=period, every=every,
                                   threads=threads)  # fmt: skip
-        controls = self._read(control, u, -(-steps // held))
+        controls = self._read("rollout", control, u, f_ext, -(-steps // held))
         return run_motion("rollout", self, q, v, MotionRequest(
             controls, steps, float(dt), held, every, friction, numbers, observe, None, threads
         ))  # fmt: skip
 
-    def batch(self, n: int, *, dt: float = 2e-3, numbers: Any = None, observe: Any = None) -> Batch:
-        """n worlds with a state each, to be stepped and reset in part; numbers and observe as in `simulate`."""
-        return Batch(self, n, dt, numbers, observe)
+    def batch(self, n: int, *, dt: float = 2e-3, numbers: Any = None, observe: Any = None, f_ext: Any = None) -> Batch:
+        """n worlds with a state each, to be stepped and reset in part; other arguments as in `simulate`."""
+        return Batch(self, n, dt, numbers, observe, f_ext)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..contact.step_rollout import Force, Taken, first_state
-from ..functions.rollout import GIVEN, NONE, RolloutRun
+from ..functions.rollout import GIVEN, RolloutRun
 from .charted_run import ChartedRun
 from .contact_run import ContactRun, Driver, MotionRequest, RunningContacts, wrap_steps
+from .control_sizes import argument_of, control_sizes
 from .given_numbers import GivenNumbers, check_friction
 from .observe import check_driven, read_observations
 from .runge_kutta_step import Commands, Traced
@@ -32,14 +33,14 @@ def run_motion(caller: str, scene: Scene, q: Any, v: Any, wanted: MotionRequest)
         check_driven(observed, scene.robot.mechanism)
     # Joint forces are an input of the step even where there are none, as friction is: in live worlds both are given
     # with every call, and the same program has the same bits.
-    forces: dict[str, Any] = {"tau": GIVEN, "u": NONE} | dict.fromkeys(outside, GIVEN)
-    sizes = {"tau": scene.robot.nv, "u": scene.robot.nu}
+    forces: dict[str, Any] = {"tau": GIVEN} | dict.fromkeys(outside, GIVEN)
+    sizes = control_sizes(scene.robot)
     for name, x in inside.items():
-        forces[name] = Force(Commands(x, "control" if name == "tau" else name, sizes[name]), wanted.period)
-    taken = Taken(forces["tau"], forces["u"], numbers.which, observed, numbers.terrain)
+        forces[name] = Force(Commands(x, argument_of(name), sizes[name]), wanted.period)
+    taken = Taken(**forces, which=numbers.which, observed=observed, terrain=numbers.terrain)
     shapes = [x.shape[:-2] for x in outside.values() if isinstance(x, np.ndarray)]
     batch = np.broadcast_shapes(*shapes) if shapes else ()
-    motion = _at_start(scene, scene.read_state(caller, q, v), wanted, taken, numbers, batch)
+    motion = _at_start(caller, scene, scene.read_state(caller, q, v), wanted, taken, numbers, batch)
     first = scene.observer(numbers.which, observed).observe(motion.part("q"), motion.part("v"), numbers.of_robot)
     run = RunningContacts(caller, scene, motion, wanted, first)
     with states_attached(caller, lambda: run.t, lambda error: run.result()):
@@ -50,8 +51,8 @@ def run_motion(caller: str, scene: Scene, q: Any, v: Any, wanted: MotionRequest)
 
 
 def _at_start(
-    scene: Scene, state: tuple[np.ndarray, np.ndarray], wanted: MotionRequest, taken: Taken, numbers: GivenNumbers,
-    batch: tuple[int, ...],
+    caller: str, scene: Scene, state: tuple[np.ndarray, np.ndarray], wanted: MotionRequest, taken: Taken,
+    numbers: GivenNumbers, batch: tuple[int, ...],
 ) -> RolloutRun | ChartedRun:  # fmt: skip
     """A motion at its beginning."""
     home = scene.chart(taken, scene.robot)
@@ -59,4 +60,4 @@ def _at_start(
     given = {"dt": wanted.dt, "friction": friction, **numbers.values}
     charted = partial(ChartedRun, scene.robot, partial(scene.chart, taken))
     start = charted if home.loops else home.rollout.start
-    return start(first_state(home.rollout.step.state, *state), given, batch)
+    return start(first_state(home.rollout.step.state, *state), given, batch, caller=caller)

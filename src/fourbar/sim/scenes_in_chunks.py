@@ -22,7 +22,7 @@ _CONTACTS = ("gap", "force", "found")
 def rollout_lazily(
     scene: Scene, given: Mapping[str, Any], observe: Any, *, dt: float, steps: int, every: int, **options: Any
 ) -> ContactRun:
-    """`Scene.rollout` with dask arrays as results; `given`: q, v, control, u, numbers and friction."""
+    """`Scene.rollout` with dask arrays as results; `given`: q, v, control, u, f_ext, numbers and friction."""
     n, nq, nv, nu = len(scene.contacts), scene.robot.nq, scene.robot.nv, scene.robot.nu
     periods = -(-steps // read_period(options["period"], dt))
     lazy = Lazy.read(scene.robot, given, observe, periods, scene.model, scene.grounds)

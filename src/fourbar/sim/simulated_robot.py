@@ -17,6 +17,7 @@ from .applied_forces import acting_on, with_passive
 from .compiled_stepper import CompiledStepper, ControlRows, PartlyIndependent
 from .constrained import ConstrainedFollower, check_met, follower_of, in_drives
 from .constrained_stepper import ConstrainedStepper
+from .control_sizes import argument_of, control_sizes
 from .given_numbers import GivenNumbers, are_passive, read_numbers, refuse_dry_friction
 from .observe import check_driven, read_observations
 from .read_arguments import check_closed, on_copies, read_control, read_period, read_state, started
@@ -29,11 +30,13 @@ from .runge_kutta import (
     SimulatedState,
     Torque,
     Trajectory,
+    forces_of,
     warn_of_divergence,
     warn_of_folds,
 )
 from .runge_kutta_step import ForceLaw, Traced
 from .state_observer import InstantObserver, Observer, kept_observer
+from .wrenches import read_wrenches
 
 
 class CompiledRun:
@@ -43,7 +46,7 @@ class CompiledRun:
 
     def __init__(self, stepper: CompiledStepper, controls: ControlSchedule, period: int, threads: int | None) -> None:
         self.stepper, self.controls, self._period, self._threads = stepper, controls, period, threads
-        sizes = {"tau": stepper.robot.nv, "u": stepper.robot.nu}
+        sizes = control_sizes(stepper.robot)
         rows = min((x.shape[-2] for x in controls.arrays.values()), default=1)
         still = {name: np.broadcast_to(0.0, (rows, sizes[name])) for name in stepper.law.given}
         given = {name: controls.arrays.get(name, x) for name, x in still.items()}
@@ -96,8 +99,7 @@ class CompiledRun:
             held = name in self.controls.arrays
             acting[name] = x[ids, min(step // self._period, x.shape[1] - 1) if held else 0]
         shaped = {name: self.controls.look(name, t, x.reshape(*v.shape[:-1], -1), q, v) for name, x in acting.items()}
-        found = found + shaped.get("tau", 0.0)
-        return found if "u" not in shaped else found + self.stepper.robot.control_force(q, v, shaped["u"])
+        return found + shaped.get("tau", 0.0) + forces_of(self.stepper.robot, q, v, shaped)
 
     @property
     def made(self) -> np.ndarray:
@@ -141,6 +143,7 @@ class SimulationRequest(NamedTuple):
     torque: Any = None
     control: Any = None
     u: Any = None
+    f_ext: Any = None
     period: Any = None
     every: int = 1
     passive: bool = True
@@ -171,7 +174,8 @@ class Simulation:
         self.given_q, self.given_v = read_state(wanted.caller, robot, wanted.q, wanted.v)
         self.period = read_period(wanted.period, dt)
         rows = -(-steps // self.period)
-        given = {"tau": read_control(robot, wanted.control, rows), "u": read_control(robot, wanted.u, rows, "u")}
+        given = {"tau": read_control(robot, wanted.control, rows), "u": read_control(robot, wanted.u, rows, "u"),
+                 "f_ext": read_wrenches(wanted.caller, robot, wanted.f_ext, rows)}  # fmt: skip
         acting = {name: x for name, x in given.items() if x is not None}
         self.controls = ControlSchedule(robot, acting, self.period, wanted.every, wanted.caller)
         self.numbers = self._read_numbers(robot, wanted.numbers)
@@ -179,7 +183,7 @@ class Simulation:
         if "u" not in self.controls.every:
             check_driven(self.observed, robot.mechanism)
         for name, x in self.controls.arrays.items():
-            self._spread("control" if name == "tau" else name, x.shape[:-2])
+            self._spread(argument_of(name), x.shape[:-2])
         for x, values in zip(self.numbers.which, self.numbers.of_robot.values(), strict=True):
             self._spread(f"numbers: {x.name!r}", values.shape[: values.ndim - len(x.shape)])
         self.robot, self.threads = robot, wanted.threads
@@ -221,9 +225,9 @@ class Simulation:
         """The forces on the robot, in compiled steps."""
         inside = {name: x for name, x in self.controls.every.items() if isinstance(x, Traced)}
         tau: Any = inside.get("tau", GIVEN if self.torque is None else NONE)
-        u: Any = inside.get("u", GIVEN if "u" in self.controls.every else NONE)
+        u, f_ext = (inside.get(name, GIVEN if name in self.controls.every else NONE) for name in ("u", "f_ext"))
         period = self.period if inside else 1
-        return ForceLaw(self.acting is with_passive, self.torque, tau, u, period, self.numbers.which)
+        return ForceLaw(self.acting is with_passive, self.torque, tau, u, period, self.numbers.which, f_ext)
 
     def reach(self, numbers: Iterable[int]) -> None:
         """Make the steps of these numbers, unless no sample moves any more."""
@@ -316,8 +320,7 @@ class Simulation:
             robots: Any = self.robot
             if values:
                 robots = self.robot.varying(*(x.name for x in self.numbers.which)).at(**values)
-            if "u" in given:
-                tau = tau + robots.control_force(motion.q[1:], motion.v[1:], given["u"])
+            tau = tau + forces_of(robots, motion.q[1:], motion.v[1:], given)
             follower = follower_of(self.held, robots, None, self.acting is with_passive)
             given["a"] = follower.accelerations(motion.q[1:], motion.v[1:], tau)
         t = motion.t[1:].reshape(-1, *[1] * (motion.q.ndim - 2))
@@ -329,8 +332,7 @@ class Simulation:
 
     def _acted(self, name: str, numbers: np.ndarray, run: Any) -> np.ndarray:
         """The controls in the steps that end with these numbers (n, ..., size); NaN at the start."""
-        size = self.robot.nu if name == "u" else self.robot.nv
-        wanted = (len(numbers), *self.given_q.shape[:-1], size)
+        wanted = (len(numbers), *self.given_q.shape[:-1], control_sizes(self.robot)[name])
         found = np.full(wanted, np.nan)
         if isinstance(run, CompiledRun) and name in run.held:
             found[1:] = run.held[name][1:]

@@ -44,6 +44,7 @@ def simulate(
     torque: Torque | Traced | None = None,
     control: Any = None,
     u: Any = None,
+    f_ext: Any = None,
     period: float | None = None,
     passive: bool = True,
     numbers: Any = None,
@@ -77,6 +78,10 @@ def simulate(
     u : array_like or callable, optional
         Controls of the actuators (`System.control_force`) that are held for a period, shape (..., rows, nu), or a
         function, in the same way; forces of `torque` or `control` act besides. Actuators do not act if None.
+    f_ext : array_like, dict or callable, optional
+        Wrenches [moment; force] (N m, N) on bodies, each at the origin of its body and in its axes: constant, shape
+        (..., n_bodies, 6), which may differ in each sample, or of some bodies, ``{"hand": wrench}``; or a function
+        ``f_ext(t, q, v)`` that returns such wrenches, called once per period or `traced`.
     period : float, optional
         Time (s) for which controls are held, a multiple of dt; dt if None.
     passive : bool, default True
@@ -139,17 +144,17 @@ def simulate(
     >>> braked.q.shape
     (1001, 2)
     """
-    refuse_lazy("simulate", USE_ROLLOUT, q=q, v=v, control=control, u=u)
+    refuse_lazy("simulate", USE_ROLLOUT, q=q, v=v, control=control, u=u, f_ext=f_ext)
     if isinstance(robot, Staged):
         return _staged(robot, q, v, torque, passive, duration=duration, dt=dt, control=control, u=u,
-                       period=period, numbers=numbers, observe=observe, every=every, progress=progress,
+                       f_ext=f_ext, period=period, numbers=numbers, observe=observe, every=every, progress=progress,
                        threads=threads)  # fmt: skip
     check_times(duration, dt)
     every = read_counts(every, passive, threads)
     check_progress(progress)
     steps = max(1, round(duration / dt))
     asked = Simulation(SimulationRequest(
-        robot, q, v, dt, steps, torque, control, u, period, every, bool(passive), numbers, observe, threads
+        robot, q, v, dt, steps, torque, control, u, f_ext, period, every, bool(passive), numbers, observe, threads
     ))  # fmt: skip
     warn_of_contacts(asked.robot)
     with states_attached("simulate", lambda: asked.motion.t, asked.states_so_far):

@@ -15,6 +15,7 @@ from ..functions.function import make
 from ..functions.recording import BLOCK, Recording
 from ..functions.varying import argument_names
 from ..spatial.linear import Vec
+from .control_sizes import control_sizes
 from .runge_kutta_step import Followed, ForceLaw, Pass, RungeKuttaStage
 
 _SCALARS = ("number", "lost", "stop")  # of a pass
@@ -53,7 +54,7 @@ class StageRecording(Recording):
     def _rest(self) -> Shapes:
         """The other arguments of a pass."""
         robot, law = self._followed.robot, self._law
-        sizes = {"tau": robot.nv, "u": robot.nu}
+        sizes = control_sizes(robot)
         found: Shapes = {name: (sizes[name],) for name in law.given}
         found |= {"dt": ()} | ({"usual": (self.watched,)} if self.watched else {})
         return found | {name: x.shape for name, x in zip(argument_names(law.which), law.which, strict=True)}

@@ -13,12 +13,16 @@ if TYPE_CHECKING:
         Coupling,
         Differential,
         Distance,
+        Formula,
         Gear,
         Loop,
         Parametric,
         Polynomial,
     )
 
-__all__ = ["Closure", "Constraint", "Coupling", "Differential", "Distance", "Gear", "Loop", "Parametric", "Polynomial"]
+__all__ = [
+    "Closure", "Constraint", "Coupling", "Differential", "Distance", "Formula", "Gear", "Loop", "Parametric",
+    "Polynomial",
+]  # fmt: skip
 
 lazy(__name__, {"constraints": " ".join(__all__)}, within=__package__)

@@ -112,7 +112,7 @@ def test_errors() -> None:
         r.with_parameters(loops={"loop": {"ratio": 2}})
     with pytest.raises(fb.ModelError, match="cannot be closed"):
         r.with_parameters(loops={"loop": {"at_successor": (90, 0, 0)}})
-    with pytest.raises(fb.ModelError, match="loop of type Constraint is made of Python code"):
+    with pytest.raises(fb.ModelError, match="loop 'rolls': unknown key 'ratio'"):
         robot("written").with_parameters(loops={"rolls": {"ratio": 1}})
     with pytest.raises(fb.ModelError, match=r"frame 'f': .*no body 'b'"):
         built(OLD).with_parameters(frames={"f": {"body": "b"}})

@@ -174,7 +174,7 @@ TABLE: list[tuple[Path_, Any, str]] = [
     (("actuators", 0, "ratio"), 3, r"actuators\[0\] 'motor': actuator: unknown key 'ratio'"),
     (("actuators", 1), {"name": "motor", "drives": [{"joint": "fore"}]}, "there is already an actuator 'motor'"),
     (("loops", 0, "type"), "Gears", r"loops\[0\] 'gear': loop: unknown type 'Gears'; did you mean 'Gear'"),
-    (("loops", 0, "type"), "Constraint", r"loops\[0\] 'gear': loop: unknown type 'Constraint'"),
+    (("loops", 0, "type"), "Constraint", r"loops\[0\] 'gear': loop: 'function' is missing"),
     (("loops", 0, "ratio"), MISSING, r"loops\[0\] 'gear': loop: 'ratio' is missing"),
     (("loops", 0, "ratio"), "9", r"loops\[0\] 'gear': loop.ratio: expected a number, got '9'"),
     (("loops", 0, "driver"), "rotor", r"loops\[0\] 'gear': loop: a gear couples two joints, got 'rotor' twice"),

@@ -14,7 +14,7 @@ from fourbar.io.export.written_numbers import rpy
 from fourbar.io.formats import FORMATS
 from fourbar.io.rotations import quaternion
 from fourbar.joints import Free, Helical, Prismatic, Revolute, Spherical
-from fourbar.loops import Closure, Polynomial
+from fourbar.loops import Closure
 from fourbar.mechanism.geometry import Geometry
 from fourbar.spatial.linear import Mat
 from fourbar.spatial.rotation import quaternion_matrix
@@ -221,12 +221,12 @@ def test_what_would_change_the_dynamics_is_refused() -> None:
     b.body("b", parent="a", joint=Helical("z", pitch=0.1), joint_name="screw", mass=1, inertia=(1, 1, 1))
     b.body("c", joint=Free(), mass=1, inertia=(1, 1, 1), armature=1.0)
     b.body("d", joint=Prismatic("z"), mass=1).body("e", joint=Prismatic("z"), mass=1)
-    b.loop(Polynomial("d", "e", (0.0, 0.0, 1.0)), name="cam")
+    b.loop(Closure(Helical("z", 0.1), "d", "e"), name="nut")
     with pytest.raises(fb.ModelError) as caught:
         b.build().save("odd.urdf")
     words = str(caught.value)
     assert words.startswith("odd.urdf: URDF cannot express: joint 'a', a Spherical; joint 'c': the armature")
-    assert "loop 'cam', a Polynomial (robot.spanning() has no loops)" in words and not Path("odd.urdf").exists()
+    assert "loop 'nut', a Closure (robot.spanning() has no loops)" in words and not Path("odd.urdf").exists()
     b = fb.Builder("bad").body("a\x01", joint=Revolute("z"), mass=1, inertia=(1, 1, 1))
     with pytest.raises(fb.ModelError, match="has characters that XML cannot represent"):
         b.build().save("bad.urdf")

@@ -8,7 +8,7 @@ import pytest
 from fourbar import System, robots
 from fourbar.robots import cassie, linkages, parallel
 from fourbar.robots.crank_rocker import LENGTHS, closed_form
-from fourbar.robots.tello import hip_differential, knee_ankle_differential
+from fourbar.robots.tello import HIP_DIFFERENTIAL, KNEE_ANKLE_DIFFERENTIAL
 
 from .support import near, robot, state
 
@@ -192,7 +192,7 @@ def test_tello_differentials() -> None:
     system = robot("tello")
     rng = np.random.default_rng(4)
     for name, function, angles in (
-        ("hip", hip_differential, _hip_angles), ("knee-ankle", knee_ankle_differential, _knee_ankle_angles)
+        ("hip", HIP_DIFFERENTIAL, _hip_angles), ("knee-ankle", KNEE_ANKLE_DIFFERENTIAL, _knee_ankle_angles)
     ):  # fmt: skip
         l1, l2 = rng.uniform(-0.35, 0.35, (2, 20))
         y1, y2 = angles(l1, l2)

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from .closures import Closure, Distance
     from .condition import Condition
     from .contacts import Contact
+    from .formula import Formula
     from .function_loops import Constraint, Parametric
     from .gears import Coupling, Differential, Gear, Polynomial
     from .joint_conditions import Prescribed, Rows
     from .loop import Loop
 
 __all__ = [
-    "Closure", "Condition", "Constraint", "Contact", "Coupling", "Differential", "Distance", "Gear", "Loop",
+    "Closure", "Condition", "Constraint", "Contact", "Coupling", "Differential", "Distance", "Formula", "Gear", "Loop",
     "Parametric", "Polynomial", "Prescribed", "Rows",
 ]  # fmt: skip
 
@@ -30,6 +31,7 @@ lazy(
         "closures": "Closure Distance",
         "condition": "Condition",
         "contacts": "Contact",
+        "formula": "Formula",
         "function_loops": "Constraint Parametric",
         "gears": "Coupling Differential Gear Polynomial",
         "joint_conditions": "Prescribed Rows",

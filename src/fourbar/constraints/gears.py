@@ -190,10 +190,14 @@ class Polynomial(_Pair):
         object.__setattr__(self, "coefficients", read)
 
     def residual(self, view: MechanismView) -> Sequence[Scalar]:
-        x, value = _only(view, self.driver), 0.0
+        return (_only(view, self.driven) - self.value(_only(view, self.driver)),)
+
+    def value(self, q: Scalar) -> Scalar:
+        """The coordinate of the driven joint, for that of the driver."""
+        total: Scalar = 0.0
         for c in reversed(self.coefficients):
-            value = value * x + c
-        return (_only(view, self.driven) - value,)
+            total = total * q + c
+        return total
 
 
 @dataclass(frozen=True)

@@ -46,13 +46,14 @@ def change(
         _changed_body(b, c, of_bodies.get(b.name, {}), of_joints.get(c.name, {}))
         for b, c in zip(mechanism.bodies, mechanism.joints, strict=True)
     ]
+    sizes = {c.name: c.joint.nq for c in mechanism.joints}
     return checked(
         replace(
             mechanism,
             bodies=tuple(b for b, _ in pairs),
             joints=tuple(c for _, c in pairs),
             frames=tuple(_changed_frame(f, of_frames.get(f.name, {})) for f in mechanism.frames),
-            loops=tuple(_changed_loop(x, of_loops.get(x.name, {})) for x in mechanism.loops),
+            loops=tuple(_changed_loop(x, of_loops.get(x.name, {}), sizes) for x in mechanism.loops),
             actuators=tuple(_changed_actuator(x, of_actuators.get(x.name, {})) for x in mechanism.actuators),
             gravity=mechanism.gravity if gravity is None else read_three("gravity", gravity),
         )
@@ -108,12 +109,12 @@ def _changed_frame(frame: Frame, given: Mapping[str, Any]) -> Frame:
     return replace(b.frames[0], body=given.get("body", frame.body))
 
 
-def _changed_loop(loop: NamedLoop, given: Mapping[str, Any]) -> NamedLoop:
+def _changed_loop(loop: NamedLoop, given: Mapping[str, Any], sizes: Mapping[str, int]) -> NamedLoop:
     if not given:
         return loop
     own = {key: _plain(key, x) for key, x in given.items() if key != "independent"}
     what = f"loop {loop.name!r}"
-    changed = from_plain(what, {**to_plain(loop.loop), **own}) if own else loop.loop
+    changed = from_plain(what, {**to_plain(loop.loop, sizes), **own}) if own else loop.loop
     chosen = given.get("independent", dict(loop.independent))
     pairs = chosen.items() if isinstance(chosen, Mapping) else [(x, 1.0) for x in chosen]
     scales = tuple((str(j), read_scale(f"{what}, independent joint {j!r}", x)) for j, x in pairs)

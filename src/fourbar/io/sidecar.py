@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..constraints import Closure, Coupling, Gear
+from ..constraints.serialize import TYPES, from_plain, read_independent
 from ..errors import ArgumentError
 from ..joints import Joint, Universal
 from ..joints.registry import about, tagged
@@ -68,14 +69,19 @@ def _axis(entry: Table, key: str = "axis", default: Any = "z") -> Any:
 
 
 def _loop(builder: MechanismBuilder, entry: Table) -> None:
-    """{name, type, predecessor, successor, position1, rpy1, position2, rpy2, axis, independent}."""
+    """{name, type, predecessor, successor, position1, rpy1, position2, rpy2, axis, independent}, or a loop as in our
+    own files."""
     name, kind, known = entry.word("name"), entry.word("type"), tagged("urdf+")
+    if kind in TYPES:
+        loop, chosen = from_plain("loop", entry.without("name", "independent")), entry.get("independent", {})
+        builder.loop(loop, name=name, independent=read_independent(chosen))
+        return
     if kind == "universal":
         joint: Joint = Universal(_axis(entry, "axis", "x"), _axis(entry, "axis2", "y"))
     elif kind in known:
         joint = about(known[kind], _axis(entry))
     else:
-        entry.fail(f"unknown type {kind!r}", f"expected one of {', '.join([*known, 'universal'])}")
+        entry.fail(f"unknown type {kind!r}", f"expected one of {', '.join([*known, 'universal', *TYPES])}")
     first, second = (read_placement(entry.path, **_pose(entry, side)) for side in ("1", "2"))
     closure = Closure(
         joint, entry.word("predecessor"), entry.word("successor"),

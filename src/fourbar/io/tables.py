@@ -102,6 +102,11 @@ class Table:
             self.fail(f"{key}={shown(value)}: expected numbers by name", "", key)
         return {str(name): self._number(f"{key}.{str(name)[:60]}", x, key, str(name)) for name, x in value.items()}
 
+    def without(self, *keys: str) -> dict[str, Any]:
+        """All entries but these, for a reader of plain tables, who finds what is wrong in them."""
+        self._read.update(self._content)
+        return {key: value for key, value in self._content.items() if key not in keys}
+
     def words_in_it(self) -> Iterator[tuple[str, Place]]:
         """The names that a table declares or uses, each with its place."""
         for key, value in self._content.items():

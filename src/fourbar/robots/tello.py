@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from math import pi
-from typing import Any
-
-from ..expr import cos, sin
+from ..constraints import Formula
 from ..system.system import System
 from .robot_data import Rotors, build_facts, merged_facts, read_facts
 
-RATIO = 6.0  # of the gearbox of each rotor of a differential
+# φ of the hip: rotors r1, r2 behind gearboxes of 6:1, gimbal l1 (roll) and thigh l2 (pitch); lengths (m), squared.
+HIP_DIFFERENTIAL = Formula(
+    "r1 r2 l1 l2",
+    [
+        "0.0228 * sin(y1) - 0.0098 * cos(l1) - 0.0128 * cos(y1) * cos(l2) - 0.0228 * cos(l1) * sin(l2)"
+        " + (-0.01995 * sin(l1) - 0.0112 * sin(y1) * sin(l1) + 0.0112 * sin(l1) * sin(l2))"
+        " - 0.0128 * cos(l1) * sin(y1) * sin(l2) + 3021 / 160000",
+        "0.0228 * sin(y2) - 0.0098 * cos(l1) - 0.0128 * cos(y2) * cos(l2) - 0.0228 * cos(l1) * sin(l2)"
+        " - (-0.01995 * sin(l1) - 0.0112 * sin(y2) * sin(l1) + 0.0112 * sin(l1) * sin(l2))"
+        " - 0.0128 * cos(l1) * sin(y2) * sin(l2) + 3021 / 160000",
+    ],
+    where={"y1": "r1 / 6", "y2": "r2 / 6"},
+)
 
+# φ of knee and ankle: rotors r1, r2, shin l1 and foot l2. The motors' sum turns the knee, a four-bar the foot.
+KNEE_ANKLE_DIFFERENTIAL = Formula(
+    "r1 r2 l1 l2",
+    ["crank + foot + both + ground", "l1 - (r1 + r2) / 12"],
+    where={
+        "half": "(r1 - r2) / 12",
+        "crank": "0.00336 * cos(half + 1979 * pi / 4500) - 0.0208 * cos(half + 493 * pi / 1500)",
+        "foot": "0.0182 * sin(l2 + 2 * pi / 15) - 0.00294 * sin(l2 + pi / 45)",
+        "both": "-0.0028 * sin(half + l2 + 231 * pi / 500)",
+        "ground": "163349 / 6250000 - 0.02184 * cos(pi / 9)",
+    },
+)
 
-def hip_differential(r1: Any, r2: Any, l1: Any, l2: Any) -> tuple[Any, Any]:
-    """φ of the hip: rotors r1, r2, gimbal l1 (roll) and thigh l2 (pitch); lengths in metres, squared."""
-
-    def half(y: Any, side: float) -> Any:
-        straight = 0.0228 * sin(y) - 0.0098 * cos(l1) - 0.0128 * cos(y) * cos(l2) - 0.0228 * cos(l1) * sin(l2)
-        skew = -0.01995 * sin(l1) - 0.0112 * sin(y) * sin(l1) + 0.0112 * sin(l1) * sin(l2)
-        return straight + side * skew - 0.0128 * cos(l1) * sin(y) * sin(l2) + 3021.0 / 160000.0
-
-    return half(r1 / RATIO, 1.0), half(r2 / RATIO, -1.0)
-
-
-def knee_ankle_differential(r1: Any, r2: Any, l1: Any, l2: Any) -> tuple[Any, Any]:
-    """φ of knee and ankle: rotors r1, r2, shin l1 and foot l2. The motors' sum turns the knee, a four-bar the foot."""
-    half = (r1 - r2) / (2.0 * RATIO)
-    crank = 0.00336 * cos(half + 1979.0 * pi / 4500.0) - 0.0208 * cos(half + 493.0 * pi / 1500.0)
-    foot = 0.0182 * sin(l2 + 2.0 * pi / 15.0) - 0.00294 * sin(l2 + pi / 45.0)
-    both = -0.0028 * sin(half + l2 + 231.0 * pi / 500.0)
-    ground = 163349.0 / 6250000.0 - 0.02184 * cos(pi / 9.0)
-    return crank + foot + both + ground, l1 - (r1 + r2) / (2.0 * RATIO)
-
-
-_FUNCTIONS = {"hip-differential": hip_differential, "knee-ankle-differential": knee_ankle_differential}
+_FUNCTIONS = {"hip-differential": HIP_DIFFERENTIAL, "knee-ankle-differential": KNEE_ANKLE_DIFFERENTIAL}
 
 # Where the differentials are far from their end positions; for random configurations. Not from the source.
 _LIMITS = {"-gimbal": (-0.4, 0.4), "-thigh": (-0.6, 0.6), "-foot": (-1.0, 0.4)}

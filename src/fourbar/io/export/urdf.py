@@ -10,8 +10,10 @@ import math
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
-from ...constraints import Closure
+from ...constraints import Closure, Constraint, Distance, Formula, Loop, Parametric, Polynomial
+from ...constraints.serialize import as_data
 from ...edit.placements import transform
+from ...errors import ModelError
 from ...joints import (
     Cylindrical,
     Fixed,
@@ -244,12 +246,57 @@ class UrdfWriter:
         said = loop.loop
         if isinstance(said, Closure) and (isinstance(said.joint, Universal) or _kind(said.joint)):
             self._closure(loop.name, said)
-        elif not self._linear(loop):
+        elif isinstance(said, Distance):
+            self._distance(loop.name, said)
+        elif not self._linear(loop) and not self._function(loop.name, said):
             self.unsaid.refuse(f"loop {loop.name!r}, a {type(said).__name__} (robot.spanning() has no loops)", "loop")
             return
-        for joint, _ in loop.independent:
-            if joint in self.last:
-                self.last[joint].set("independent", "true")
+        for joint, scale in loop.independent:
+            if joint not in self.last:
+                self.unsaid.leave(f"the choice of its velocities in loop {loop.name!r} is left out", joint=joint)
+                continue
+            self.last[joint].set("independent", "true")
+            if scale != 1.0:
+                self.last[joint].set("independent_scale", repr(scale))
+
+    def _distance(self, name: str, rod: Distance) -> None:
+        element = child(self.root, "loop", name=self.unsaid.name(name), type="distance")
+        for tag, (body, point) in zip(("predecessor", "successor"), rod.attachments, strict=True):
+            child(child(element, tag, link=body), "origin", xyz=point)
+        child(element, "length", value=[rod.length])
+        self._extend(name, "a rod")
+
+    def _function(self, name: str, loop: Loop) -> bool:
+        """A function of joints with one coordinate each, as formulas; False if the loop is no such function."""
+        if loop.bodies or any(joint not in self.last for joint in loop.joints):
+            return False
+        if isinstance(loop, Polynomial):
+            loop = Parametric(loop.value, [loop.driver], [loop.driven])
+        try:
+            data = as_data(loop, dict.fromkeys(loop.joints, 1))
+        except ModelError:  # made of Python code
+            return False
+        if not isinstance(data, Constraint | Parametric):  # all others are written by their own rules
+            return False
+        inputs, outputs = (data.of, ()) if isinstance(data, Constraint) else (data.inputs, data.outputs)
+        formula = data.function
+        assert isinstance(formula, Formula)
+        element = child(self.root, "loop", name=self.unsaid.name(name), type=type(data).__name__.lower())
+        for argument, joint in zip(formula.arguments, inputs, strict=True):
+            child(element, "argument", name=argument, joint=joint)
+        for joint in outputs:
+            child(element, "output", joint=joint)
+        for key, number in formula.constants:
+            child(element, "constant", name=key, value=[number])
+        for key, text in formula.where:
+            child(element, "where", name=key, value=text)
+        for text in formula.results:
+            child(element, "result", value=text)
+        self._extend(name, "a function of joints")
+        return True
+
+    def _extend(self, name: str, what: str) -> None:
+        self.unsaid.leave(f"loop {name!r}, {what}, is written as an extension of URDF+, which other readers ignore")
 
     def _linear(self, loop: NamedLoop) -> bool:
         """Conditions Σ factor · q = offset: mimics, or couplings with links that add up the angles."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ...constraints.serialize import by_joint
 from ...constraints.serialize import from_plain as loop_from_plain
+from ...constraints.serialize import read_independent
 from ...errors import FourbarError, ModelError, unknown
 from ...joints.serialize import Plain, choose, held_types, matrix, number, numbers, parameters, shown, table, text
 from ...joints.serialize import from_plain as joint_from_plain
@@ -269,10 +269,7 @@ def _add_frame(b: MechanismBuilder, item: Any, reading: Reading) -> None:
 def _add_loop(b: MechanismBuilder, item: Any, reading: Reading) -> None:
     loop = loop_from_plain("loop", item, also=("name", "independent"))
     name = text("name", item["name"]) if "name" in item else None
-    chosen = item.get("independent", {})
-    if isinstance(chosen, list):
-        chosen = dict.fromkeys((text("independent", x) for x in chosen), 1.0)
-    b.loop(loop, name=name, independent=by_joint("independent", chosen))
+    b.loop(loop, name=name, independent=read_independent(item.get("independent", {})))
 
 
 def _add_actuator(b: MechanismBuilder, item: Any, reading: Reading) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
@@ -42,7 +42,8 @@ def to_plain(mechanism: Mechanism, file: str) -> Plain:
     found: Plain = {"fourbar": VERSION, "name": mechanism.name, "gravity": list(mechanism.gravity)}
     found["bodies"] = [_body(b, c, problems) for b, c in zip(mechanism.bodies, mechanism.joints, strict=True)]
     frames = [_frame(f) for f in mechanism.frames]
-    loops = [_loop(x, problems) for x in mechanism.loops]
+    sizes = {c.name: c.joint.nq for c in mechanism.joints}
+    loops = [_loop(x, sizes, problems) for x in mechanism.loops]
     named = {x.name: {joint: list(q) for joint, q in x.coordinates} for x in mechanism.configurations}
     velocities = {x.name: {j: list(v) for j, v in x.velocities} for x in mechanism.configurations if x.velocities}
     controls = {x.name: dict(x.controls) for x in mechanism.configurations if x.controls}
@@ -132,10 +133,10 @@ def _frame(frame: Frame) -> Plain:
     return {"name": frame.name, "body": frame.body, **_place(frame.placement)}
 
 
-def _loop(loop: NamedLoop, problems: _Problems) -> Plain:
+def _loop(loop: NamedLoop, sizes: Mapping[str, int], problems: _Problems) -> Plain:
     found: Plain = {"name": loop.name}
     with problems.of(f"loop {loop.name!r}"):
-        found |= loop_to_plain(loop.loop)
+        found |= loop_to_plain(loop.loop, sizes)
     return found | _given({"independent": dict(loop.independent)}, ({},))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints import Closure, Coupling
+from ...constraints import Closure, Constraint, Coupling, Distance, Formula, Parametric
 from ...errors import IndependenceError, unknown
 from ...joints import Fixed, Joint, Prismatic, Revolute, Spherical, Universal
 from ...joints.axis import rotation_from_z
@@ -71,12 +71,45 @@ class Closures:
     def _loop(self, element: Element, name: str) -> None:
         """A joint between two links, with a placement on each, about one axis in both."""
         kind, known = element.require("type"), tagged("urdf+")
+        own = {"distance": self._distance, "constraint": self._function, "parametric": self._function}
+        if kind in own:
+            return own[kind](element, name)
         if kind not in known:
-            element.fail(f"unknown loop type {kind[:60]!r}", f"expected one of {', '.join(known)}")
+            element.fail(f"unknown loop type {kind[:60]!r}", f"expected one of {', '.join([*known, *own])}")
         first, second = self._end(element, "predecessor"), self._end(element, "successor")
         places = [_place(read_origin(end)) for _, end in (first, second)]
         joint = about(known[kind], read_axis(element))
         self._close(name, joint, first[0], second[0], *places)
+
+    def _distance(self, element: Element, name: str) -> None:
+        """A rod: points of two links that stay at a distance. An extension of URDF+."""
+        (first, at_first), (second, at_second) = (self._end(element, x) for x in ("predecessor", "successor"))
+        points = [_place(read_origin(end))[1] for end in (at_first, at_second)]
+        rod = Distance(first, second, *points, length=element.required("length").number("value"))
+        self._builder.loop(rod, name=name, independent=self._independent(first, second))
+
+    def _function(self, element: Element, name: str) -> None:
+        """A function of joint coordinates as formulas. An extension of URDF+."""
+        arguments = {x.require("name"): self._joint(x) for x in element.all("argument")}
+        function = Formula(
+            list(arguments),
+            [x.require("value") for x in element.all("result")],
+            where={x.require("name"): x.require("value") for x in element.all("where")},
+            constants={x.require("name"): x.number("value") for x in element.all("constant")},
+        )
+        of = list(arguments.values())
+        if element.require("type") == "constraint":
+            loop: Constraint | Parametric = Constraint(function, of)
+        else:
+            loop = Parametric(function, of, [self._joint(x) for x in element.all("output")])
+        self._builder.loop(loop, name=name, independent=self._chosen(loop.joints))
+
+    def _joint(self, element: Element) -> str:
+        """The joint that an element names."""
+        joint, known = element.require("joint"), [x.name for x in self._by_child.values()]
+        if joint not in known:
+            element.fail(str(unknown("joint", joint, known)))
+        return joint
 
     def _coupling(self, element: Element, name: str) -> None:
         """ratio · (angle of the predecessor) = angle of the successor, both relative to their common ancestor.
@@ -177,22 +210,29 @@ class Closures:
         before, after = ([j.name for j in joints if j.joint.nv] for joints in own)
         return before, after
 
-    def _independent(self, first: str, second: str) -> list[str]:
-        """The joints of the loop that the file declares independent.
+    def _independent(self, first: str, second: str) -> dict[str, float]:
+        """The joints between two links that the file declares independent, with the scales of their velocities."""
+        before, after = self._between(first, second)
+        return self._chosen([*before, *after])
+
+    def _chosen(self, joints: Iterable[str]) -> dict[str, float]:
+        """The joints of a loop that the file declares independent, with the scales of their velocities.
 
         In URDF+ a joint without the attribute is independent. That is applied in loops with a joint that is not: where
         none has the attribute, the choice is left open.
         """
-        before, after = self._between(first, second)
-        self._tied.update(before, after)
+        loop = set(joints)
+        self._tied |= loop
         said = {j.name: j.independent for j in self._by_child.values()}
-        loop = {*before, *after}
         complete = any(said[name] is False for name in loop)
         if complete and self._root.reading.is_waived(_INDEPENDENT):
-            message = f"the choice of other independent joints between {first!r} and {second!r} is left open (waived)"
+            message = (
+                f"the choice of other independent joints than {', '.join(map(repr, joints))} is left open (waived)"
+            )
             self._root.reading.note(self._root.place, message, key=_INDEPENDENT)
             complete = False
-        return [name for name in said if name in loop and (said[name] or (complete and said[name] is None))]
+        chosen = {name for name in loop if said[name] or (complete and said[name] is None)}
+        return {j.name: j.scale for j in self._by_child.values() if j.name in chosen}
 
 
 def report_not_dependent(root: Element, mechanism: Mechanism) -> None:

@@ -27,8 +27,8 @@ class Mimic:
 
 @dataclass(frozen=True)
 class ReadJoint:
-    """A joint of the file; `arguments` are those of `Builder.body`; `independent` is the attribute of URDF+, or
-    None.
+    """A joint of the file; `arguments` are those of `Builder.body`; `independent` is the attribute of URDF+, or None,
+    and `scale` the velocity of the joint per unit of the independent velocity.
     """
 
     element: Element
@@ -39,6 +39,7 @@ class ReadJoint:
     arguments: dict[str, Any]
     mimic: Mimic | None
     independent: bool | None
+    scale: float
 
 
 def read_joint(element: Element) -> ReadJoint:
@@ -60,8 +61,12 @@ def read_joint(element: Element) -> ReadJoint:
             element.reading.note(unused.place, "concerns a controller and is ignored", key=unused.key)
     mimic = element.child("mimic") or element.child("drake:mimic")
     independent = None if element.get("independent") is None else element.flag("independent", True)
+    scale = element.number("independent_scale", 1.0)
+    if not scale or (scale != 1.0 and not independent):
+        fix = 'it is the velocity of a joint with independent="true" per unit of the independent velocity'
+        element.fail(f"independent_scale={scale:g}", fix)
     read = None if mimic is None else _read_mimic(mimic)
-    return ReadJoint(element, name, parent, child, joint, arguments, read, independent)
+    return ReadJoint(element, name, parent, child, joint, arguments, read, independent, scale)
 
 
 def _read_type(element: Element, kind: type[Joint]) -> Joint:

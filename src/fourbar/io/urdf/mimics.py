@@ -29,8 +29,9 @@ def _add(builder: MechanismBuilder, joints: Mapping[str, ReadJoint], name: str, 
     for end in (name, driver):
         if joints[end].joint.nq != 1:
             mimic.element.fail(f"joint {end!r} has {joints[end].joint.nq} coordinates; only joints with one can mimic")
+    chosen = next(({end: joints[end].scale} for end in (driver, name) if joints[end].independent), {})
     with mimic.element.reading.naming(mimic.element.place):
-        builder.loop(Gear(driver, name, ratio, offset), name=f"{name}_mimic")
+        builder.loop(Gear(driver, name, ratio, offset), name=f"{name}_mimic", independent=chosen)
 
 
 def _end(joints: Mapping[str, ReadJoint], name: str, mimic: Mimic) -> tuple[str, float, float] | None:

@@ -1,0 +1,133 @@
+"""Functions of joint coordinates as text: what a file can hold of a loop that is a function."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..errors import ModelError
+from ..expr import Expr, Graph
+from ..expr.formula import CONSTANTS, FUNCTIONS, FormulaError, ReadFormula, print_formulas
+from .loop import read_number
+
+
+def _names(what: str, given: Any) -> tuple[str, ...]:
+    """Names by which formulas can call their parts."""
+    names = tuple(given.split()) if isinstance(given, str) else tuple(given)
+    for name in names:
+        if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+            raise ModelError(f"{what} of a formula: expected names such as 'crank' or 'l1', got {name!r}")
+        if name in FUNCTIONS or name in CONSTANTS:
+            raise ModelError(f"{what} of a formula: {name!r} has a meaning in formulas already; choose another name")
+    return names
+
+
+def _texts(what: str, given: Any) -> tuple[str, ...]:
+    texts = (given,) if isinstance(given, str) else tuple(given)
+    if not texts or not all(isinstance(x, str) for x in texts):
+        raise ModelError(f"the {what} of a formula are texts such as 'slide - 0.1 * cos(crank)', got {given!r}")
+    return texts
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A function of joint coordinates as text, which a file can hold: for `Constraint` and `Parametric`.
+
+    Parameters
+    ----------
+    arguments : str or sequence of str
+        Names of the arguments, as a list or with spaces between them: one for each joint.
+    results : str or sequence of str
+        Formulas of the results (rad, m), one for each row. They have numbers, names, + - * /, powers by whole numbers,
+        brackets, sin, cos, tan, asin, acos, atan2, sqrt, exp, tanh, abs, min, max, select(a < b, x, y), and pi.
+        Of a joint with several coordinates, ``name[0]`` is the first.
+    where : mapping of str to str, optional
+        Formulas of named parts, each of which may use those before it.
+    constants : mapping of str to float, optional
+        Numbers by name. They are the parameter ``loop.constants`` of a robot, which may vary.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> crank = fb.loops.Formula("crank slide", "slide - r * cos(crank)", constants={"r": 0.1})
+    >>> crank(0.0, 0.5)
+    (0.4,)
+    >>> fb.loops.Constraint(crank, ["crank_joint", "slide_joint"]).joints
+    ('crank_joint', 'slide_joint')
+    """
+
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]
+    where: tuple[tuple[str, str], ...]
+    constants: tuple[tuple[str, float], ...]
+
+    def __init__(
+        self,
+        arguments: str | Sequence[str],
+        results: str | Sequence[str],
+        where: Mapping[str, str] | None = None,
+        constants: Mapping[str, float] | None = None,
+    ) -> None:
+        where, constants = dict(where or {}), dict(constants or {})
+        numbers = tuple((name, read_number(f"constant {name!r} of a formula", x)) for name, x in constants.items())
+        object.__setattr__(self, "arguments", _names("an argument", arguments))
+        object.__setattr__(self, "results", _texts("results", results))
+        object.__setattr__(self, "where", tuple(zip(_names("a part", where), _texts_of(where), strict=True)))
+        _names("a constant", constants)
+        object.__setattr__(self, "constants", numbers)
+        every = [*self.arguments, *constants, *where]
+        twice = [name for name in every if every.count(name) > 1]
+        if twice or not self.arguments:
+            problem = f"the name {twice[0]!r} is given twice" if twice else "it has no arguments"
+            raise ModelError(f"formula of {list(self.results)!r}: {problem}")
+        _ = self._read
+        places = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in self.arguments]
+        object.__setattr__(self, "__signature__", inspect.Signature(places))
+
+    @cached_property
+    def _read(self) -> tuple[tuple[tuple[str, ReadFormula], ...], tuple[ReadFormula, ...]]:
+        """The named parts and the results, as functions of the values of names."""
+        known = [*self.arguments, *(name for name, _ in self.constants)]
+        parts: list[tuple[str, ReadFormula]] = []
+        try:
+            for name, text in self.where:
+                parts.append((name, ReadFormula(text, known)))
+                known.append(name)
+            return tuple(parts), tuple(ReadFormula(text, known) for text in self.results)
+        except FormulaError as error:
+            raise ModelError(f"formula of {', '.join(self.arguments)}: {error}") from None
+
+    def __call__(self, *coordinates: Any) -> tuple[Any, ...]:
+        """The results, for coordinates of the joints: scalars of any kind, or sequences of them."""
+        values = {**dict(zip(self.arguments, coordinates, strict=True)), **dict(self.constants)}
+        parts, results = self._read
+        for name, part in parts:
+            values[name] = part(values)
+        return tuple(result(values) for result in results)
+
+
+def _texts_of(where: Mapping[str, str]) -> tuple[str, ...]:
+    return _texts("parts", tuple(where.values())) if where else ()
+
+
+def trace_formula(function: Callable[..., Any], sizes: Sequence[int]) -> Formula:
+    """The formula of a Python function of joints with the given numbers of coordinates, from its trace.
+
+    A joint with one coordinate is a number, another one a sequence, as in `function_loops`.
+    """
+    if isinstance(function, Formula):
+        return function
+    graph = Graph()
+    names = [f"q{i}" for i in range(1, len(sizes) + 1)]
+    symbols = [graph.inputs(name, size) for name, size in zip(names, sizes, strict=True)]
+    called = function(*(x[0] if len(x) == 1 else x for x in symbols))
+    roots = list(called) if hasattr(called, "__iter__") else [called]
+    shown: dict[Expr, str] = {}
+    for name, group in zip(names, symbols, strict=True):
+        shown |= {x: name if len(group) == 1 else f"{name}[{i}]" for i, x in enumerate(group)}
+    parts, results = print_formulas(roots, shown)
+    return Formula(names, results, dict(parts))

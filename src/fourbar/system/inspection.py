@@ -57,6 +57,41 @@ class Inspected:
 
         return make_equations(self.model, self.names, symbols, simplify)
 
+    def graphviz(self, what: str = "bodies") -> str:
+        """Connectivity graph or tree of clusters in the DOT language of Graphviz.
+
+        Parameters
+        ----------
+        what : {'bodies', 'clusters'}, default 'bodies'
+            'bodies': bodies, joints between them, and loops as dashed edges; a box around each cluster that loops tie.
+            'clusters': the tree of clusters, with an edge from each body that carries a cluster.
+
+        Returns
+        -------
+        str
+            The text; ``dot -Tsvg robot.gv`` draws it. No package is needed to write it.
+
+        Raises
+        ------
+        ArgumentError
+            If `what` is neither.
+
+        See Also
+        --------
+        plot_tree : The same graphs drawn by matplotlib.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> print(fb.robots.four_bar().graphviz().splitlines()[-2].strip())  # doctest: +ELLIPSIS
+        "link2" -> "link3" [style=dashed, dir=none, color="#346ab2", constraint=false, ...
+        """
+        from .graph_text import GRAPHS, graph_text
+
+        if what not in GRAPHS:
+            raise ArgumentError(f"graphviz: what={what!r}: expected {' or '.join(map(repr, GRAPHS))}")
+        return graph_text(self, what)
+
     def show(self, method: str, stage: str = "program", **options: Any) -> str:
         """The program or machine code of a method, as text.
 

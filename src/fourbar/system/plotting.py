@@ -93,3 +93,42 @@ class Plotting:
 
         given = stored("plot_mass_matrix", "q", self.nq, self.neutral() if q is None else q)
         return plot_mass_matrix(self, given.reshape(-1, self.nq)[-1])
+
+    def plot_tree(self, what: str | Sequence[str] = ("bodies", "clusters")) -> Any:
+        """Draw the connectivity graph and the tree of clusters.
+
+        Parameters
+        ----------
+        what : {'bodies', 'clusters'} or sequence of these, default both
+            'bodies': a row for each body below the body that carries it, with the joint between them; loops are dashed
+            lines between the bodies that they tie. 'clusters': a box for each cluster with its bodies, and a line from
+            each body that carries it, one or several.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, as large as it needs to be. Clusters that loops tie have a colour, the same as with
+            ``fb.view(robot, colour="clusters")``; bodies that no loop ties are grey.
+
+        Raises
+        ------
+        ArgumentError
+            If matplotlib is not installed, or if the robot is too large for a picture.
+
+        See Also
+        --------
+        graphviz : The same graphs as text for Graphviz.
+        clusters : The clusters by name.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> figure = fb.robots.tello().plot_tree()
+        >>> figure.savefig("tello.png")  # doctest: +SKIP
+        """
+        from ..plots.trees import PANELS, plot_tree
+
+        panels = [what] if isinstance(what, str) else list(what)
+        if not panels or any(x not in PANELS for x in panels):
+            raise ArgumentError(f"plot_tree: what={what!r}: expected {' or '.join(map(repr, PANELS))}, or both")
+        return plot_tree(self, panels)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import colorsys
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ..tree.connectivity import connectivity
 from .drawing import GREY, LOST, Item, Rod
 from .mesh_files import Colour
-from .sticks import PALETTE
 
-_GOLDEN = 0.381966  # of the circle of hues, from one colour to the next where the palette ends
 _NAMED = 4  # bodies of a cluster that a legend names
 
 
@@ -22,24 +20,17 @@ class ColouredCluster(NamedTuple):
     bodies: frozenset[int]
 
 
-def cluster_colour(k: int) -> Colour:
-    """The colour of the k-th cluster."""
-    if k < len(PALETTE) - 1:  # the last is a grey
-        return PALETTE[k]
-    return (*colorsys.hsv_to_rgb((0.1 + _GOLDEN * k) % 1.0, 0.55, 0.75), 1.0)
-
-
 def coloured_clusters(robot: Any) -> list[ColouredCluster]:
     """The clusters of a robot that have several links."""
-    tree = robot.model.cluster_tree
+    graph = connectivity(robot.mechanism, robot.model.cluster_tree)
     names = [b.name for b in robot.mechanism.bodies]
-    found: list[ColouredCluster] = []
-    for cluster in tree.clusters:
-        own = [k for k, name in enumerate(names) if tree.bodies[name].link in cluster.links]
-        if len(cluster.links) > 1:
-            shown = [names[k] for k in own[:_NAMED]] + (["…"] if len(own) > _NAMED else [])
-            found.append(ColouredCluster(", ".join(shown), cluster_colour(len(found)), frozenset(own)))
-    return found
+    clusters: list[ColouredCluster] = []
+    for k, colour in enumerate(graph.colours):
+        if colour is not None:
+            bodies = [i for i, name in enumerate(names) if graph.clusters[name] == k]
+            title = [names[i] for i in bodies[:_NAMED]] + (["…"] if len(bodies) > _NAMED else [])
+            clusters.append(ColouredCluster(", ".join(title), (*colour, 1.0), frozenset(bodies)))
+    return clusters
 
 
 def paint_clusters(robot: Any, items: list[Item], rods: list[Rod]) -> list[Item]:

@@ -8,17 +8,12 @@ import numpy as np
 
 from ..constraints import Closure, Distance
 from ..mechanism.mechanism import WORLD, Mechanism, PlacedJoint
+from ..mechanism.palette import PALETTE
 from ..mechanism.sticks import guided, held_points, stick_ends
 from . import triangles
 from .drawing import Item, Rod, numbers
 from .mesh_files import Colour
 
-# Colours that people who confuse red and green can distinguish too.
-PALETTE: tuple[Colour, ...] = tuple(
-    (r / 255, g / 255, b / 255, 1.0)
-    for r, g, b in ((52, 106, 178), (224, 130, 42), (62, 148, 92), (160, 90, 164), (198, 78, 82), (70, 150, 160),
-                    (150, 120, 70), (110, 110, 120))
-)  # fmt: skip
 JOINT: Colour = (0.22, 0.24, 0.28, 1.0)
 CLOSING: Colour = (0.85, 0.55, 0.10, 1.0)
 FIXED: Colour = (0.55, 0.57, 0.60, 1.0)
@@ -90,7 +85,7 @@ class Sticks:
         radius = _THIN * self.size
         parts = [triangles.rod(origin, p, radius) for p in _distinct(ends)]
         parts += [triangles.moved(triangles.sphere(radius, 16), _at(p)) for p in _distinct(ends)]
-        return [Item(f"{name}/stick", "shapes", place, triangles.merged(parts), PALETTE[place % len(PALETTE)])]
+        return [Item(f"{name}/stick", "shapes", place, triangles.merged(parts), (*PALETTE[place % len(PALETTE)], 1.0))]
 
     def _ground(self, world: int) -> list[Item]:
         """Sticks of the world between the places to which chains and loops are fixed, if there are several."""

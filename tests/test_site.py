@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import fourbar as fb
+
 DOCS = Path(__file__).parents[1] / "docs"
 SCRIPT = DOCS / "check_links.py"
 _PAIR = re.compile(r"<!-- needs: (\S+) -->\n```python\n(.*?)```\n\n```python\n(.*?)```", re.DOTALL)
@@ -58,3 +60,13 @@ def test_formulas_are_mathml_without_raw_tex() -> None:
             found = mathml(tex, "block" if block else "inline")
             assert found.startswith("<math") and "\\" not in found and "&amp;" not in found, tex
             assert found.count('class="matrix"') == len(re.findall(r"begin{(?:matrix|bmatrix)}", tex)), tex
+
+
+def test_every_type_of_loop_has_its_figure() -> None:
+    """The figures are those that the script draws, and the table of loops shows one for each type."""
+    figures = runpy.run_path(str(DOCS / "make_loop_figures.py"))["FIGURES"]
+    text = (DOCS / "loops.md").read_text(encoding="utf-8")
+    for name in set(fb.loops.__all__) - {"Loop", "Formula"}:
+        assert name.lower() in figures and f"| ![{name}](images/loops/{name.lower()}.svg) | `{name}(" in text
+    drawn = {path.stem: path.read_text(encoding="utf-8") for path in (DOCS / "images" / "loops").glob("*.svg")}
+    assert drawn == {name: draw().svg(draw.__doc__.strip()) for name, draw in figures.items()}

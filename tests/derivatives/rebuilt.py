@@ -170,7 +170,7 @@ def _follow(tie: Any, new: Any, q: np.ndarray) -> np.ndarray:
         phi, K = new.numbers(q)
         step = np.zeros(K.shape[1])
         step[list(tie.dependent)] = -np.linalg.lstsq(K[:, tie.dependent], phi, rcond=1e-8)[0]
-        q = np.array([float(x) for x in new._moved(q.tolist(), step.tolist())])
+        q = np.array([float(x) for x in new.move(q.tolist(), step.tolist())])
     assert np.abs(new.numbers(q)[0]).max() < 1e-12  # in all rows, those that are not used too
     return q
 

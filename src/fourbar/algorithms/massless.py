@@ -10,10 +10,10 @@ import numpy as np
 from ..errors import MasslessError
 from ..expr import Direct
 from ..spatial.inertia import Inertia
-from ..tree.assembly import cluster_anywhere
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import Cluster
 from ..tree.links import Kinematics
+from ..tree.sampling import cluster_anywhere
 from ..tree.states import ClusterState
 from .articulated import over_clusters
 from .sweep import Outcome, Sweeps

@@ -34,6 +34,16 @@ class DeclaredArgument(ABC):
         return to_array(function, self.on(model), value)
 
 
+@dataclass(frozen=True)
+class SizedArgument(DeclaredArgument):
+    """A vector of a given number of entries, whatever the model; without entries, one number."""
+
+    count: int
+
+    def shape(self, model: Model) -> tuple[int, ...]:
+        return (self.count,) if self.count else ()
+
+
 class ConfigurationArgument(DeclaredArgument):
     """Coordinates (nq). It moves along the group and the loops: its tangent has nv entries."""
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..linalg import lengths, null_space, transposed
-from ..tree.assembly import cluster_random
 from ..tree.embedding import LoopEmbedding
 from ..tree.parameter_changes import opening_rates
 from ..tree.parameters import Parameter
+from ..tree.sampling import cluster_random
 from .context import Model
 
 _SAMPLES = 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from ..spatial.transform import IDENTITY
 from ..tolerances import BEYOND
 from ..tree.cluster_tree import ClusterTree, Location
 from ..tree.embedding import LoopEmbedding
-from .arguments import Q0, DeclaredArgument
+from .arguments import Q0, SizedArgument
 from .context import Context
 from .function import make_method
 from .model import Model
@@ -41,16 +40,6 @@ class Aim(NamedTuple):
         """Numbers of entries of its goal, its weights and its errors."""
         p, R = int(self.position), int(self.rotation)
         return 3 * p + 9 * R, 3 * p + 3 * R, p + R
-
-
-@dataclass(frozen=True)
-class SizedArgument(DeclaredArgument):
-    """So many numbers."""
-
-    count: int
-
-    def shape(self, model: Model) -> tuple[int, ...]:
-        return (self.count,)
 
 
 class Wall(NamedTuple):

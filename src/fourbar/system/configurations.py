@@ -12,7 +12,8 @@ from ..functions.model import Model
 from ..mechanism.mechanism import Mechanism
 from ..mechanism.validate import read_rng
 from ..once import cached_property
-from ..tree.assembly import cluster_named, cluster_neutral, cluster_random
+from ..tree.assembly import cluster_named, cluster_neutral
+from ..tree.sampling import Follow, cluster_random
 from .names import ByName
 
 
@@ -76,10 +77,12 @@ class Configured:
 
         Notes
         -----
-        Coordinates of joints outside loops and the independent ones of explicit loops are uniform between their limits
-        (±π rad and ±1 m where there are none; joints that gears drive may pass theirs), rotations uniform over all
-        rotations. In loops whose coordinates are all stored none is uniform: samples are ends of random paths from
-        `neutral`, and lie more densely near it.
+        Coordinates of joints outside loops are uniform between their limits (±π rad and ±1 m where there are none),
+        rotations uniform over all rotations. So are the independent coordinates of explicit loops, over those values at
+        which the joints that they drive are within their limits too. In loops whose coordinates are all stored none is
+        uniform: samples are ends of random paths from `neutral`, which turn at limits and before singular positions,
+        and lie more densely near it. A seed gives the same samples again; from 256 on they are computed in machine
+        code.
 
         Examples
         --------
@@ -91,8 +94,27 @@ class Configured:
         if n is not None and to_count(n, 0) is None:
             raise ArgumentError(f"random: n must be a whole number of configurations, or None for one, got {n!r}")
         generator, size = read_rng(rng), () if n is None else (int(n),)
+        cluster_tree = self.model.cluster_tree
         parts = [
-            cluster_random(self.model.cluster_tree, cluster, generator, size)
-            for cluster in self.model.cluster_tree.clusters
+            cluster_random(cluster_tree, cluster, generator, size, self._follower(number, n or 1))
+            for number, cluster in enumerate(cluster_tree.clusters)
         ]
         return np.concatenate(parts, axis=-1) if parts else np.zeros((*size, 0))
+
+    def _follower(self, number: int, n: int) -> Follow | None:
+        """Machine code that follows the paths of a cluster, where it pays for n samples."""
+        from ..functions import closed_paths  # when first needed: few ask for many samples
+
+        cluster_tree = self.model.cluster_tree
+        if not closed_paths.is_worthwhile(cluster_tree, number, n):
+            return None
+        first = closed_paths.like(cluster_tree, number)
+        if first not in self._paths:
+            function = closed_paths.compiled_path(self.mechanism, first)
+            self._paths.setdefault(first, closed_paths.follower(function))
+        return self._paths[first]
+
+    @cached_property
+    def _paths(self) -> dict[int, Follow]:
+        """Machine code for paths, by the number of a cluster."""
+        return {}

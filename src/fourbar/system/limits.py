@@ -32,7 +32,7 @@ class Limits(NamedTuple):
     Notes
     -----
     Joints that depend on others by gears have no entry of their own. `System.inverse_kinematics` keeps their limits all
-    the same; `System.random` looks only at those of the joints that drive them.
+    the same, and so does `System.random`.
 
     Examples
     --------

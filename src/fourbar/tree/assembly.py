@@ -11,19 +11,12 @@ import numpy as np
 from ..errors import AssemblyError, unknown
 from ..mechanism.mechanism import Mechanism, PlacedJoint, joint_of, velocity_names
 from ..mechanism.validate import read_independent
-from ..tolerances import CLOSED, KEEP_AWAY
+from ..tolerances import CLOSED
 from .cluster_tree import ClusterTree
 from .clusters import Cluster
 from .embedding import LoopEmbedding
-from .loop_closing import close, close_from, differences
+from .loop_closing import close_from
 from .own_joint import OwnJoint
-from .path_following import follow_path, move_into_limits
-
-_FARTHEST = 100.0  # in units of a joint: how far a slide without limits is asked to move
-_HOME_TRIALS = 10  # trials in the home assembly, if the robot is built outside of its joint limits
-
-
-Trial = tuple[np.ndarray, np.ndarray]  # coordinates (n, nq), and which of them are valid (n)
 
 
 class ClusterInfo(NamedTuple):
@@ -103,7 +96,7 @@ def describe(cluster_tree: ClusterTree, cluster: Cluster) -> ClusterInfo:
     )
 
 
-def _state(cluster: Cluster, full: np.ndarray) -> np.ndarray:
+def stored_state(cluster: Cluster, full: np.ndarray) -> np.ndarray:
     """The stored coordinates (..., nq) of a cluster with loops, from those of all its joints."""
     tie = cluster.embedding
     assert isinstance(tie, LoopEmbedding)
@@ -116,7 +109,7 @@ def cluster_neutral(cluster_tree: ClusterTree, cluster: Cluster) -> np.ndarray:
     """The neutral coordinates, or closed ones near them."""
     if isinstance(cluster.embedding, LoopEmbedding):
         assert cluster.embedding.closed is not None
-        return _state(cluster, cluster.embedding.closed)
+        return stored_state(cluster, cluster.embedding.closed)
     return np.array(cluster_tree.moving[cluster.links[0]].joint.neutral())
 
 
@@ -134,105 +127,7 @@ def cluster_named(
             f"loops {', '.join(map(repr, cluster.loops))} cannot be closed: the remaining gap is "
             f"{np.abs(cluster.embedding.residual(closed)).max():.3g}"
         )
-    return _state(cluster, closed[0])
-
-
-def _random_full(cluster_tree: ClusterTree, cluster: Cluster, rng: np.random.Generator, count: int) -> np.ndarray:
-    parts = [cluster_tree.moving[i] for i in cluster.links]
-    return np.concatenate([c.joint.random(rng, np.array(c.lower), np.array(c.upper), (count,)) for c in parts], axis=-1)
-
-
-def _limits(cluster_tree: ClusterTree, cluster: Cluster) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper limits of the coordinates of all joints of a cluster."""
-    lower = np.array([x for i in cluster.links for x in cluster_tree.moving[i].lower])
-    return lower, np.array([x for i in cluster.links for x in cluster_tree.moving[i].upper])
-
-
-def _within_limits(cluster_tree: ClusterTree, cluster: Cluster, full: np.ndarray) -> np.ndarray:
-    """A mask of the rows, coordinates of all joints of a cluster, that are within their limits."""
-    lower, upper = _limits(cluster_tree, cluster)
-    return np.all((full >= lower) & (full <= upper), axis=-1)
-
-
-def _is_held(tie: LoopEmbedding, full: np.ndarray) -> np.ndarray:
-    """A mask of the configurations (n, nq) that are away from toggle positions."""
-    return tie.determinacy(full) > KEEP_AWAY
-
-
-def _in_home_assembly(
-    cluster_tree: ClusterTree, cluster: Cluster, rng: np.random.Generator, count: int, attempt: int
-) -> Trial:
-    """Follow paths from the closed configuration towards random ones; the ends, and whether they were reached."""
-    tie = cluster.embedding
-    assert isinstance(tie, LoopEmbedding) and tie.closed is not None
-    way = differences(tie.joints, np.tile(tie.closed, (count, 1)), _random_full(cluster_tree, cluster, rng, count))
-    way = np.clip(way / tie.units.steps, -_FARTHEST, _FARTHEST)
-    spread = 0.86**attempt  # nearer and nearer to a configuration that is closed
-    length = spread * np.sqrt(rng.random(count)) * np.linalg.norm(way, axis=-1)
-    return follow_path(tie, tie.closed, way, length)
-
-
-def _in_any_assembly(
-    cluster_tree: ClusterTree, cluster: Cluster, rng: np.random.Generator, count: int, attempt: int
-) -> Trial:
-    """Closed configurations near random ones, in any assembly: for a robot that is built outside of its limits."""
-    tie = cluster.embedding
-    assert isinstance(tie, LoopEmbedding)
-    full, gap = close(tie, _random_full(cluster_tree, cluster, rng, count))
-    return full, gap < CLOSED
-
-
-def _moved_into_limits(cluster_tree: ClusterTree, cluster: Cluster, ends: np.ndarray, closed: np.ndarray) -> Trial:
-    """Closed configurations moved into the limits, and which are there, away from toggle positions."""
-    tie = cluster.embedding
-    assert isinstance(tie, LoopEmbedding)
-    outside = np.flatnonzero(closed & ~_within_limits(cluster_tree, cluster, ends))
-    if outside.size:
-        ends[outside], closed[outside] = move_into_limits(tie, ends[outside], *_limits(cluster_tree, cluster))
-    return ends, closed & _within_limits(cluster_tree, cluster, ends) & _is_held(tie, ends)
-
-
-def cluster_random(
-    cluster_tree: ClusterTree, cluster: Cluster, rng: np.random.Generator, size: tuple[int, ...]
-) -> np.ndarray:
-    """Random coordinates (*size, nq of the cluster), with loops closed in the assembly in which the robot is built.
-
-    Where that is outside of the limits, and no path leads into them, another assembly is used.
-    """
-    tie = cluster.embedding
-    if not isinstance(tie, LoopEmbedding):
-        c = cluster_tree.moving[cluster.links[0]]
-        return c.joint.random(rng, np.array(c.lower), np.array(c.upper), size)
-    count = int(np.prod(size, dtype=int))
-    found = _random_full(cluster_tree, cluster, rng, count)
-    if tie.explicit:
-        return _state(cluster, found).reshape(*size, tie.nq)
-    assert tie.closed is not None
-    left, in_home_assembly = np.arange(count), bool(_within_limits(cluster_tree, cluster, tie.closed))
-    for attempt in range(100):
-        if not left.size:
-            return found.reshape(*size, tie.nq)
-        trial = _in_home_assembly if in_home_assembly or attempt < _HOME_TRIALS else _in_any_assembly
-        ends, valid = _moved_into_limits(cluster_tree, cluster, *trial(cluster_tree, cluster, rng, len(left), attempt))
-        found[left[valid]], left = ends[valid], left[~valid]
-    names = ", ".join(map(repr, cluster.loops))
-    raise AssemblyError(f"random sampling found no closed configuration of loops {names} within the limits")
-
-
-def cluster_anywhere(cluster_tree: ClusterTree, cluster: Cluster, rng: np.random.Generator) -> np.ndarray:
-    """One set of coordinates of a cluster with closed loops, away from toggle positions, regardless of limits.
-
-    Loops of a file may be closed outside the limits of its joints: such a robot has dynamics too.
-    """
-    tie = cluster.embedding
-    if not isinstance(tie, LoopEmbedding) or tie.explicit:
-        return cluster_random(cluster_tree, cluster, rng, ())
-    assert tie.closed is not None
-    spread = np.array([[0.5], [0.25], [0.1], [0.05], [0.02]])
-    near = tie.closed + spread * (_random_full(cluster_tree, cluster, rng, len(spread)) - tie.closed)
-    full, gap = close(tie, near)
-    valid = full[(gap < CLOSED) & _is_held(tie, full)]
-    return valid[0] if len(valid) else tie.closed
+    return stored_state(cluster, closed[0])
 
 
 def choose_independent(mechanism: Mechanism, clusters: Sequence[ClusterInfo], joints: Sequence[Any]) -> Mechanism:

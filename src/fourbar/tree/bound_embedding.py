@@ -41,7 +41,7 @@ class WithGivenNumbers(WithOtherNumbers):
             return full
         known = self._known(full)
         gap = evaluate([self.traced.phi[i] for i in self.rows], known)
-        return list(self._moved(full, self._correction(known, gap)))
+        return list(self.move(full, self._correction(known, gap)))
 
 
 class Bound(NamedTuple):

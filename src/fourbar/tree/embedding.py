@@ -176,7 +176,7 @@ class LoopEmbedding:
             return full
         changed, before = (evaluate(self.traced.phi, self._known(full, unchanged)) for unchanged in (False, True))
         gap = [changed[i] - before[i] for i in self.rows]
-        return list(self._moved(full, self._correction(self._known(full, True), gap)))
+        return list(self.move(full, self._correction(self._known(full, True), gap)))
 
     def _coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
         if self.steps is None:
@@ -256,12 +256,12 @@ class LoopEmbedding:
         if self.explicit:
             return Vec([a + b for a, b in zip(q, v, strict=True)])
         step = [x for block in (self.expand(q, None).G if G is None else G) for x in block @ v]
-        full = list(self._moved(q, step))
+        full = list(self.move(q, step))
         for _ in range(_NEWTON_STEPS):
             known = self._known(full)
             gaps = evaluate([self.traced.phi[i] for i in self.rows], known)
             shares = [share.at(q, full, step) for share in self._shared]
-            full = list(self._moved(full, self._correction(known, gaps, shares)))
+            full = list(self.move(full, self._correction(known, gaps, shares)))
         known = self._known(full)
         gap: Scalar = 0.0
         for x, unit in zip(evaluate([self.traced.phi[i] for i in self.rows], known), self._gap_units, strict=True):
@@ -276,7 +276,8 @@ class LoopEmbedding:
         parts = zip(self.joints, e.q, e.G, strict=True)
         return Vec([x for joint, own, block in parts for x in joint.rate(own, block @ v)])
 
-    def _moved(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> Vec:
+    def move(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> Vec:
+        """q ⊕ step for the coordinates (nq) and velocities (nv) of all joints, wherever loops are then."""
         nq, nv = [j.nq for j in self.joints], [j.nv for j in self.joints]
         parts = zip(self.joints, cut(q, nq), cut(step, nv), strict=True)
         return Vec([x for joint, own, delta in parts for x in joint.integrate(own, delta)])

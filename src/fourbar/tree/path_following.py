@@ -1,105 +1,320 @@
 """Following the closed configurations of loops in steps so small that the assembly does not change.
 
 Two closed configurations belong to one assembly (elbow up, elbow down) if a motion leads from one to the other. Each
-step goes straight on, as far as loops allow, and closes the gap that curvature leaves. Where two assemblies come near
-each other K is nearly singular, so that its least singular value bounds the steps; where it vanishes, a mechanism
-could go on in two ways, and the path ends.
+pass goes straight on along the tangent, by δ = s t, and at once makes the correction that the gap φ of the last step
+asks for, both from one factor of K Kᵀ:
+
+    t <- (1 - K⁺ K) t,    c = -K⁺ φ,    K⁺ = Kᵀ (K Kᵀ)⁻¹
+
+A step whose correction is not small beside it is halved. Where two assemblies come near each other K is nearly
+singular: the clearance 1 / sqrt(tr K Kᵀ tr (K Kᵀ)⁻¹) bounds the steps, and where it is small the path turns back. At
+limits of joints it is reflected. All over any scalar: on numbers, on arrays, and recorded for machine code.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from ..linalg import factors, pseudo_inverse
-from ..tolerances import CLOSED
+from ..constraints.trace import cut
+from ..expr import evaluate, maximum, minimum, prepare, select, sqrt
+from ..spatial.linear import Scalar, Vec, dot, is_zero
 from .embedding import LoopEmbedding
-from .loop_closing import close, differences, moved
 
-_STEPS = 60
-_LONGEST, _SHORTEST = 0.4, 1e-3  # longest step, in the units of the joints
+PASSES = 150  # the largest number of steps
+FARTHEST = 24.0  # the longest path, in the units of the joints: so many steps lead there
+_LONGEST, _SHORTEST = 0.4, 0.02  # the longest step, in the units of the joints, and the shortest before turning back
 _CLEAR = 0.8  # longest step where K is as far from singular as at the start
 _BENT = 0.25  # correction relative to the step: where it is larger, the step was too long
-_PARTS = 30  # largest number of steps into the limits
-_INSIDE = 0.1  # fraction of the range of limits by which a path ends inside
-_NONE = 1e-300  # instead of zero in denominators whose numerator is zero too
+_ROUNDING = 1e-5  # a correction that is small beside any step; in small loops far away it may be rounding
+_LAST = 1e-7  # a correction after which the gap is rounding
+_INWARD = 0.5  # least speed at which a path leaves a limit, relative to its own
 _NOTHING = 1e-9  # norm of a direction that is only rounding, where loops allow none
+_ONE_BY_ONE = 4  # samples up to which numbers are faster than arrays
+_TINY = 1e-300  # instead of zero in denominators whose numerator is zero too
+
+
+@dataclass(frozen=True)
+class PathLimits:
+    """The limits (nq) of the coordinates of all joints of a cluster, and the ranges (nq) that are left beside them."""
+
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    room: tuple[float, ...]
+
+    @classmethod
+    def of(cls, tie: LoopEmbedding, lower: np.ndarray, upper: np.ndarray) -> PathLimits:
+        """PathLimits of a cluster; a path may end as far beside one as half of the smaller of range and guesses."""
+        return cls(*(tuple(x.tolist()) for x in (lower, upper, np.minimum(upper - lower, tie.units.guesses))))
+
+
+class Path(NamedTuple):
+    """The state of a path, in units of the joints (`units.steps`): the last configuration, closed but for second order,
+    its correction and heading (nv), the next step and the longest one allowed, the length that is left, the norm of the
+    correction, the clearance here and at the start, the number of passes; above zero while the path goes on, zero where
+    it has arrived, and negative where it is lost.
+    """
+
+    q: Vec
+    correction: Vec
+    heading: Vec
+    step: Scalar
+    longest: Scalar
+    left: Scalar
+    bend: Scalar
+    clear: Scalar
+    clear_first: Scalar
+    passes: Scalar
+    going: Scalar
+
+    @classmethod
+    def begin(cls, tie: LoopEmbedding, q: Vec, way: Vec, length: Scalar) -> Path:
+        """A path at its start."""
+        zero = Vec([0.0] * len(tie.traced.v))
+        return cls(q, zero, way, 0.0, _LONGEST, length, 0.0, 1.0, 0.0, 0.0, 1.0)
+
+
+class StepTangent(NamedTuple):
+    """A configuration ahead: its correction, the tangent nearest to the heading and that nearest to the way into the
+    limits, this way itself (nv each, in units), and the clearance."""
+
+    q: Vec
+    correction: Vec
+    heading: Vec
+    inward: Vec
+    way_in: Vec
+    clear: Scalar
+
+
+def step_ahead(tie: LoopEmbedding, path: Path) -> Vec:
+    """The configuration after the next step and the correction of the last one."""
+    parts = zip(path.correction, path.heading, tie.units.steps.tolist(), strict=True)
+    return tie.move(path.q, [(c + path.step * t) * unit for c, t, unit in parts])
+
+
+def end(tie: LoopEmbedding, path: Path) -> Vec:
+    """The configuration at the end of a path."""
+    return tie.move(path.q, [c * unit for c, unit in zip(path.correction, tie.units.steps.tolist(), strict=True)])
+
+
+def way_into_limits(tie: LoopEmbedding, limits: PathLimits, q: Vec, depth: Scalar) -> Vec:
+    """The way (nv, in units) of the coordinates that are outside their limits, to a fraction `depth` inside of them."""
+    found: list[Scalar] = []
+    sizes = [joint.nq for joint in tie.joints]
+    parts = zip(
+        tie.joints, cut(q, sizes), *(cut(x, sizes) for x in (limits.lower, limits.upper, limits.room)), strict=True
+    )
+    for joint, own, lower, upper, room in parts:
+        if all(a == -np.inf and b == np.inf for a, b in zip(lower, upper, strict=True)):
+            found += [0.0] * joint.nv
+            continue
+        inside: Scalar = 1.0
+        target = []
+        for x, a, b, c in zip(own, lower, upper, room, strict=True):
+            target.append(select(x < a, a + depth * c, select(b < x, b - depth * c, x)))
+            inside = select(x < a, 0.0, select(b < x, 0.0, inside))
+        found += [select(inside > 0.5, 0.0, x) for x in joint.difference(own, target)]
+    return Vec([x if is_zero(x) else x * (1.0 / unit) for x, unit in zip(found, tie.units.steps.tolist(), strict=True)])
+
+
+def entries_of(tie: LoopEmbedding) -> list[list[int]]:
+    """The columns of the entries of each row of K that is solved for."""
+    return [list(tie.traced.entries[i]) for i in tie.rows]
+
+
+def loops_at(tie: LoopEmbedding, q: Vec) -> Vec:
+    """φ and the entries of K (flat) of the rows that are solved for."""
+    roots, values = _roots(tie)
+    return Vec(evaluate(roots, dict(zip(values, (*q, *tie.p), strict=True))))
+
+
+def _roots(tie: LoopEmbedding) -> tuple[list[Any], tuple[Any, ...]]:
+    t = tie.traced
+    K = [t.K[i][j] for i, own in zip(tie.rows, entries_of(tie), strict=True) for j in own]
+    return [t.phi[i] for i in tie.rows] + K, (*t.q, *t.p)
+
+
+def factor(tie: LoopEmbedding, loops: Vec) -> tuple[Vec, Vec, Vec, Scalar]:
+    """φ, the entries of K and those of L⁻¹ by rows, with L Lᵀ = K Kᵀ, in units; and the clearance."""
+    entries, unit = entries_of(tie), tie.units.steps.tolist()
+    gaps = [1.0 / x for x in tie.units.effects[list(tie.rows)].tolist()]
+    phi = Vec([x * g for x, g in zip(loops, gaps, strict=False)])
+    values = iter(loops[len(gaps) :])
+    K = [{j: next(values) * (unit[j] * g) for j in own} for own, g in zip(entries, gaps, strict=True)]
+    M = [[_product(K[i], K[j]) for j in range(i + 1)] for i in range(len(K))]
+    inverse = _inverse_factor(M)
+    trace, inverse_trace = (dot(x, [1.0] * len(x)) for x in ([row[-1] for row in M], [dot(x, x) for x in inverse]))
+    clear = 1.0 / sqrt(maximum(trace * inverse_trace, _TINY)) if K else 1.0
+    return phi, Vec([x for row in K for x in row.values()]), Vec([x for row in inverse for x in row]), clear
+
+
+def _product(a: dict[int, Scalar], b: dict[int, Scalar]) -> Scalar:
+    both = [j for j in a if j in b]
+    return dot([a[j] for j in both], [b[j] for j in both])
+
+
+def _inverse_factor(M: list[list[Scalar]]) -> list[list[Scalar]]:
+    """The rows of L⁻¹, with L Lᵀ = M (its lower triangle)."""
+    L: list[list[Scalar]] = []
+    inverse: list[list[Scalar]] = []
+    for i, row in enumerate(M):
+        own: list[Scalar] = []
+        for j in range(i):
+            own.append((row[j] - dot(own, L[j][:j])) * L[j][j] if not _is_apart(own, row[j], L[j]) else 0.0)
+        pivot = 1.0 / sqrt(maximum(row[i] - dot(own, own), _TINY))
+        inverse.append([-pivot * dot(own[k:], [inverse[j][k] for j in range(k, i)]) for k in range(i)] + [pivot])
+        L.append([*own, pivot])  # the reciprocal of the diagonal
+    return inverse
+
+
+def _is_apart(own: Sequence[Scalar], entry: Scalar, other: Sequence[Scalar]) -> bool:
+    """Whether an entry of L is zero by structure."""
+    return is_zero(entry) and all(is_zero(a) or is_zero(b) for a, b in zip(own, other, strict=False))
+
+
+def solve_tangent(
+    tie: LoopEmbedding, path: Path, q: Vec, way_in: Vec, factors: tuple[Vec, Vec, Vec, Scalar]
+) -> StepTangent:
+    """The correction, heading and way into the limits that loops allow at a configuration ahead."""
+    phi, flat_K, flat_inverse, clear = factors
+    values, n = iter(flat_K), len(way_in)
+    K = [{j: next(values) for j in own} for own in entries_of(tie)]
+    inverse = cut(flat_inverse, range(1, len(K) + 1))
+
+    def least(b: Sequence[Scalar]) -> list[Scalar]:
+        """K⁺ b."""
+        half = [dot(row, b[: len(row)]) for row in inverse]
+        x = [dot([row[i] for row in inverse[i:]], half[i:]) for i in range(len(K))]
+        step: list[Scalar] = [0.0] * n
+        for row, y in zip(K, x, strict=True):
+            for j, entry in row.items():
+                step[j] = step[j] + entry * y
+        return step
+
+    def project(way: Sequence[Scalar]) -> Vec:
+        return Vec(way) - least([dot(list(row.values()), [way[j] for j in row]) for row in K])
+
+    inward = way_in if all(map(is_zero, way_in)) else project(way_in)
+    return StepTangent(q, -Vec(least(phi)), _unit(project(_unit(path.heading))), inward, way_in, clear)
+
+
+def _unit(way: Sequence[Scalar]) -> Vec:
+    """A direction of unit length; zero where it is only rounding."""
+    size = sqrt(dot(way, way))
+    scale = select(size > _NOTHING, 1.0 / maximum(size, _NOTHING), 0.0)
+    return Vec([x * scale for x in way])
+
+
+def _reflect(t: StepTangent) -> Vec:
+    """The heading, reflected where a path leaves the limits: there it goes back in, at a fair part of its speed."""
+    if all(map(is_zero, t.way_in)):
+        return t.heading
+    normal = _unit(t.inward)
+    speed = dot(t.heading, normal)
+    more = maximum(maximum(speed, -speed), select(dot(normal, normal) > 0.5, _INWARD, 0.0)) - speed
+    return _unit([x + more * y for x, y in zip(t.heading, normal, strict=True)])
+
+
+def judge(path: Path, t: StepTangent) -> Path:
+    """The path after a pass: on from the configuration ahead, or with half of the step from the last one."""
+    bend = sqrt(dot(t.correction, t.correction))
+    good = select(bend <= _BENT * maximum(path.step, path.bend) + _ROUNDING, select(t.clear > 0.0, 1.0, 0.0), 0.0)
+    taken, halved = _go_on(path, t, bend), _halve(path)
+    return Path(*_choose(good > 0.5, taken, halved))
+
+
+def _choose(condition: Scalar, a: Any, b: Any) -> Any:
+    """The first of two nested tuples where a condition holds, else the second."""
+    if isinstance(a, tuple):
+        return Vec([_choose(condition, x, y) for x, y in zip(a, b, strict=True)])
+    return select(condition, a, b)
+
+
+def _go_on(path: Path, t: StepTangent, bend: Scalar) -> Path:
+    """The path from the configuration ahead."""
+    left, depth = path.left - path.step, dot(t.way_in, t.way_in)
+    clear_first = select(path.passes > 0.5, path.clear_first, t.clear)
+    allowed = _CLEAR * t.clear / maximum(clear_first, _TINY)
+    longest = minimum(2.0 * path.longest, _LONGEST)
+    heading = _reflect(t)
+    closer = select(allowed < _SHORTEST, select(t.clear < path.clear, -1.0, 1.0), 1.0)  # -1: it turns back
+    heading = Vec([closer * x for x in heading])
+    ahead = maximum(minimum(longest, allowed), _SHORTEST)
+    inside = select(depth > 0.0, 0.0, select(allowed < _SHORTEST, 0.0, 1.0))
+    speed = dot(t.way_in, heading)
+    into = select(speed > 0.0, depth / maximum(speed, _TINY), ahead)
+    wanted = select(inside > 0.5, maximum(left, 0.0), select(depth > 0.0, into, ahead))
+    stalled = select(path.step > 0.0, 0.0, select(bend > _BENT * path.bend, _ROUNDING, 0.0))
+    arrived = select(left > 0.0, 0.0, select(bend <= maximum(stalled, _LAST), inside, 0.0))
+    return Path(
+        t.q, t.correction, heading, minimum(ahead, wanted), longest, left, bend, t.clear, clear_first,
+        path.passes + 1.0, 1.0 - arrived,
+    )  # fmt: skip
+
+
+def _halve(path: Path) -> Path:
+    """The path from the last configuration, with half of the step; back from there where this is too short."""
+    half = 0.5 * path.step
+    short = half < _SHORTEST
+    step = select(short, _SHORTEST, half)
+    return path._replace(
+        heading=Vec([select(short, -x, x) for x in path.heading]),
+        step=step,
+        longest=step,
+        passes=path.passes + 1.0,
+        going=select(path.step > 0.0, 1.0, -1.0),
+    )
+
+
+def walk(
+    recorder: Any, tie: LoopEmbedding, limits: PathLimits, q: Vec, way: Vec, length: Scalar, depth: Scalar,
+    loops: Callable[[LoopEmbedding, Vec], Vec] = loops_at,
+) -> Path:  # fmt: skip
+    """A path from closed q (nq), for a length in the directions nearest to `way` (nv, both in units), to its end.
+
+    `depth`, below one half, is the place within the range beside a limit to which the path returns that has left it.
+    """
+    call = recorder.call
+
+    def once_more(path: Path) -> tuple[Path, Scalar]:
+        q = call(step_ahead, tie, path)
+        way_in = call(way_into_limits, tie, limits, q, depth)
+        factors = call(factor, tie, call(loops, tie, q))
+        tangent = call(solve_tangent, tie, path, q, way_in, factors)
+        path = call(judge, path, tangent)
+        return path, path.going
+
+    return recorder.repeat(once_more, Path.begin(tie, q, way, length), PASSES)
 
 
 def follow_path(
-    tie: LoopEmbedding, start: np.ndarray, way: np.ndarray, length: np.ndarray
+    tie: LoopEmbedding, limits: PathLimits, start: np.ndarray, way: np.ndarray, length: np.ndarray, depth: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """From start (nq), closed, for lengths (n) in the directions nearest to `way` (n, nv), all in units of the joints.
+    """The ends (n, nq) of paths from start (n, nq), for lengths (n), and whether they arrived (n): `walk` in NumPy."""
+    from ..expr import Direct  # when first needed: building a robot does without
 
-    The ends (n, nq), and whether the full length could be followed (n).
-    """
-    q, way, left, unit = np.tile(start, (len(way), 1)), way.copy(), length.copy(), tie.units.steps
-    longest, clear_first = np.full(len(q), _LONGEST), 0.0
-    busy = np.arange(len(q))
-    for _ in range(_STEPS):
-        way[busy], clear = _tangent(tie, q[busy], way[busy])
-        clear_first = clear_first or clear.max(initial=0.0)
-        allowed = np.minimum(longest[busy], _CLEAR * clear / max(clear_first, _NONE))
-        going = (left[busy] > 0.0) & (allowed >= _SHORTEST)
-        busy, step = busy[going], np.minimum(allowed[going], left[busy[going]])
-        if not busy.size:
-            break
-        ahead = moved(tie.joints, q[busy], step[:, None] * way[busy] * unit)
-        new, gap = close(tie, ahead)
-        bend = np.linalg.norm(differences(tie.joints, ahead, new) / unit, axis=-1)
-        good = (gap < CLOSED) & (bend <= _BENT * step)
-        q[busy[good]] = new[good]
-        left[busy[good]] -= step[good]
-        longest[busy] = np.where(good, np.minimum(2.0 * longest[busy], _LONGEST), 0.5 * step)
-    return q, left <= 0.0
+    roots, values = _roots(tie)
+    run, p = prepare(roots, values), (0.0,) * len(tie.p)
 
+    def loops(_: LoopEmbedding, q: Vec) -> Vec:
+        return Vec(run((*q, *p)))
 
-def _rows(tie: LoopEmbedding, q: np.ndarray) -> np.ndarray:
-    """K (n, rows, nv) at q (n, nq), in units of gaps and steps."""
-    rows = list(tie.rows)
-    return tie.slopes(q)[:, rows] * tie.units.steps / tie.units.gaps[rows, None]
+    def ends(q: Any, way: Any, length: Any, depth: Any) -> tuple[Vec, Any]:
+        path = walk(Direct(), tie, limits, Vec(q), Vec(way), length, depth, loops)
+        return end(tie, path), path.going
 
-
-def _tangent(tie: LoopEmbedding, q: np.ndarray, way: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The unit direction (n, nv) nearest to `way` that loops allow at q (n, nq); how far K is from singular (n)."""
-    K = _rows(tie, q)
-    known = np.all(np.isfinite(K), axis=(1, 2))
-    _, s, Vt = factors(np.where(known[:, None, None], K, 0.0))
-    clear = s[:, -1] / np.maximum(s[:, 0], _NONE) if s.shape[1] else known.astype(float)
-    unit = way / np.maximum(np.linalg.norm(way, axis=-1, keepdims=True), _NONE)
-    for _ in range(2):  # the second time for accuracy
-        unit = unit - np.einsum("brj,br->bj", Vt, np.einsum("brj,bj->br", Vt, unit))
-    size = np.linalg.norm(unit, axis=-1, keepdims=True)
-    return np.where(size > _NOTHING, unit / np.maximum(size, _NOTHING), 0.0), clear
-
-
-def move_into_limits(
-    tie: LoopEmbedding, q: np.ndarray, lower: np.ndarray, upper: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """From closed q (n, nq) to where all joints are within limits, by the shortest motion of those that are outside.
-
-    The ends (n, nq), and whether the assembly stayed the same (n): steps with too much curvature do not count.
-    """
-    margin, unit = _INSIDE * np.minimum(upper - lower, tie.units.guesses), tie.units.steps
-    stays = np.full(len(q), True)
-    for _ in range(_PARTS):
-        outside = (q < lower) | (q > upper)
-        busy = np.flatnonzero(stays & outside.any(axis=-1))
-        if not busy.size:
-            break
-        target = np.where(outside[busy], np.clip(q[busy], lower + margin, upper - margin), q[busy])
-        step = _shortest(tie, q[busy], differences(tie.joints, q[busy], target) / unit)
-        ahead = moved(tie.joints, q[busy], step * unit)
-        q[busy], gap = close(tie, ahead)
-        bend = np.linalg.norm(differences(tie.joints, ahead, q[busy]) / unit, axis=-1)
-        stays[busy] &= (gap < CLOSED) & (bend <= _BENT * np.linalg.norm(step, axis=-1) + CLOSED)
-    return q, stays
-
-
-def _shortest(tie: LoopEmbedding, q: np.ndarray, way: np.ndarray) -> np.ndarray:
-    """The least step (n, nv) that loops allow at q and that follows the nonzero entries of `way`."""
-    K = _rows(tie, q)
-    asked = np.eye(way.shape[1]) * (way != 0.0)[:, None, :]
-    A = np.nan_to_num(np.concatenate([K, asked], axis=1))
-    step = np.einsum("nij,nj->ni", pseudo_inverse(A)[:, :, K.shape[1] :], way)
-    length = np.linalg.norm(step, axis=-1, keepdims=True)
-    return step * np.minimum(1.0, _LONGEST / np.maximum(length, _NONE))
+    found, going = np.empty((len(start), len(tie.traced.q))), np.empty(len(start))
+    together = np.full(len(start), len(start) > _ONE_BY_ONE)
+    for i in np.flatnonzero(~together):
+        try:
+            found[i], going[i] = ends(start[i].tolist(), way[i].tolist(), float(length[i]), float(depth[i]))
+        except (ArithmeticError, ValueError):  # of Python's numbers, where a result is undefined
+            together[i] = True
+    if together.any():
+        with np.errstate(all="ignore"):
+            rows, going[together] = ends(start[together].T, way[together].T, length[together], depth[together])
+        found[together] = np.stack(np.broadcast_arrays(*rows, going[together])[:-1], axis=-1)
+    return found, going == 0.0

@@ -1,0 +1,86 @@
+"""Paths along the closed configurations of a cluster, in machine code: `path_following` for many samples."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..mechanism.mechanism import Mechanism
+from ..spatial.linear import Vec
+from ..tree.cluster_tree import ClusterTree
+from ..tree.embedding import LoopEmbedding
+from ..tree.path_following import end, walk
+from ..tree.sampling import Follow, limits_of
+from .arguments import SizedArgument
+from .context import Context
+from .function import make_method
+from .model import Model
+from .registry import Method, Option, Outputs
+
+WORTH_COMPILING = 256  # samples from which on machine code saves more time than making it takes
+_LARGEST = 40  # rows of loops: the program grows with their third power
+
+
+def is_worthwhile(cluster_tree: ClusterTree, number: int, samples: int) -> bool:
+    """Whether paths of so many samples of a cluster, by its number, are to be followed in machine code."""
+    tie = cluster_tree.clusters[number].embedding
+    return samples >= WORTH_COMPILING and isinstance(tie, LoopEmbedding) and 0 < len(tie.rows) <= _LARGEST
+
+
+def like(cluster_tree: ClusterTree, number: int) -> int:
+    """The number of the first cluster that has the same paths as the one of a number."""
+    return next(k for k in range(number + 1) if _numbers(cluster_tree, k) == _numbers(cluster_tree, number))
+
+
+def _numbers(cluster_tree: ClusterTree, number: int) -> tuple[Any, ...] | None:
+    """All that decides about the paths of a cluster."""
+    cluster = cluster_tree.clusters[number]
+    tie = cluster.embedding
+    if not isinstance(tie, LoopEmbedding):
+        return None
+    return tie, limits_of(cluster_tree, cluster), tie.units.steps.tolist(), tie.units.effects.tolist()
+
+
+def path(c: Context, number: int) -> Outputs:
+    """The end of a path of a cluster, and whether the path arrived there (zero) or not."""
+    cluster = c.clusters[number]
+    tie = cluster.embedding
+    assert isinstance(tie, LoopEmbedding)
+    start, way = Vec(c.given["start"]), Vec(c.given["way"])
+    (length,), (depth,) = c.given["length"], c.given["depth"]
+    found = walk(c.recorder, tie, limits_of(c.model.cluster_tree, cluster), start, way, length, depth)
+    q = c.recorder.call(end, tie, found)
+    return [("q", (len(q),), list(q)), ("going", (), [found.going])]
+
+
+def _static(cluster_tree: ClusterTree, number: int) -> dict[str, Any]:
+    return {"number": number}
+
+
+def compiled_path(mechanism: Mechanism, number: int) -> Any:
+    """The function (start, way, length, depth) -> q, going of a cluster, by its number."""
+    model = Model.of(mechanism)
+    tie = model.cluster_tree.clusters[number].embedding
+    assert isinstance(tie, LoopEmbedding)
+    inputs = (
+        SizedArgument("start", len(tie.traced.q)),
+        SizedArgument("way", len(tie.traced.v)),
+        SizedArgument("length", 0),
+        SizedArgument("depth", 0),
+    )
+    method = Method(path, inputs, ("q", "going"), (), (Option("number"),), doc=path.__doc__ or "")
+    return make_method(
+        model, "closed_path", method, partial(_static, number=number), (compiled_path, mechanism, number)
+    )
+
+
+def follower(function: Any) -> Follow:
+    """Paths by a function of `compiled_path`."""
+
+    def follow(*given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        q, going = function(*given)
+        return q, going == 0.0
+
+    return follow

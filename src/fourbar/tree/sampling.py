@@ -1,0 +1,230 @@
+"""Random coordinates of clusters, with loops closed and joints within their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from ..errors import AssemblyError, warn
+from ..tolerances import CLOSED, KEEP_AWAY
+from .assembly import coordinate_labels, stored_state
+from .cluster_tree import ClusterTree
+from .clusters import Cluster
+from .embedding import LoopEmbedding
+from .loop_closing import close, differences
+from .path_following import FARTHEST, PathLimits, follow_path
+
+_FARTHEST = 100.0  # in units of a joint: how far a slide without limits is asked to move
+_DEPTHS = 0.02, 0.5  # of the range beside a limit: where paths return to that have left it
+_AT_LEAST, _HOPELESS = (
+    256,
+    5000,
+)  # samples of a round, and of all without one in which dependent joints are within limits
+_ROUNDING = 1e-12  # of a limit that a dependent joint may pass
+_HOME_TRIALS = 10  # trials in the home assembly, if the robot is built outside of its joint limits
+
+
+# From starts (n, nq), directions (n, nv), lengths and depths (n): the ends (n, nq), and which of them were reached (n).
+Follow = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def _random_full(
+    cluster_tree: ClusterTree,
+    cluster: Cluster,
+    rng: np.random.Generator,
+    count: int,
+    ranges: tuple[np.ndarray, np.ndarray] | None = None,
+) -> np.ndarray:
+    """Random coordinates (count, nq) of all joints of a cluster, each by itself, within their limits or `ranges`."""
+    low, high = _limits(cluster_tree, cluster) if ranges is None else ranges
+    joints = [cluster_tree.moving[i].joint for i in cluster.links]
+    ends = np.cumsum([joint.nq for joint in joints])[:-1]
+    parts = zip(joints, np.split(low, ends), np.split(high, ends), strict=True)
+    return np.concatenate([joint.random(rng, a, b, (count,)) for joint, a, b in parts], axis=-1)
+
+
+def _limits(cluster_tree: ClusterTree, cluster: Cluster) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper limits of the coordinates of all joints of a cluster."""
+    lower = np.array([x for i in cluster.links for x in cluster_tree.moving[i].lower])
+    return lower, np.array([x for i in cluster.links for x in cluster_tree.moving[i].upper])
+
+
+def limits_of(cluster_tree: ClusterTree, cluster: Cluster) -> PathLimits:
+    """The limits within which paths of a cluster with loops stay."""
+    assert isinstance(cluster.embedding, LoopEmbedding)
+    return PathLimits.of(cluster.embedding, *_limits(cluster_tree, cluster))
+
+
+def _within_limits(cluster_tree: ClusterTree, cluster: Cluster, full: np.ndarray) -> np.ndarray:
+    """A mask of the rows, coordinates of all joints of a cluster, that are within their limits."""
+    lower, upper = _limits(cluster_tree, cluster)
+    return np.all((full >= lower) & (full <= upper), axis=-1)
+
+
+def _is_held(tie: LoopEmbedding, full: np.ndarray) -> np.ndarray:
+    """A mask of the configurations (n, nq) that are away from toggle positions."""
+    return tie.determinacy(full) > KEEP_AWAY
+
+
+def _from_home(
+    cluster_tree: ClusterTree, cluster: Cluster, rng: np.random.Generator, count: int, attempt: int
+) -> tuple[np.ndarray, ...]:
+    """Starts (n, nq), directions (n, nv) and lengths (n) of paths from the closed configuration to random ones."""
+    tie = cluster.embedding
+    assert isinstance(tie, LoopEmbedding) and tie.closed is not None
+    start = np.tile(tie.closed, (count, 1))
+    way = differences(tie.joints, start, _random_full(cluster_tree, cluster, rng, count))
+    way = np.clip(way / tie.units.steps, -_FARTHEST, _FARTHEST)
+    spread = 0.86**attempt  # nearer and nearer to a configuration that is closed
+    length = spread * np.sqrt(rng.random(count)) * np.minimum(np.linalg.norm(way, axis=-1), FARTHEST)
+    return start, way, length
+
+
+def _from_anywhere(
+    cluster_tree: ClusterTree, cluster: Cluster, rng: np.random.Generator, count: int, attempt: int
+) -> tuple[np.ndarray, ...]:
+    """The same from closed configurations near random ones, in any assembly, for a robot that is built outside of its
+    limits: the paths, of no length, only lead into these."""
+    tie = cluster.embedding
+    assert isinstance(tie, LoopEmbedding) and tie.closed is not None
+    full, gap = close(tie, _random_full(cluster_tree, cluster, rng, count))
+    full = np.where((gap < CLOSED)[:, None], full, tie.closed)
+    return full, np.zeros((count, len(tie.traced.v))), np.zeros(count)
+
+
+def _is_valid(cluster_tree: ClusterTree, cluster: Cluster, full: np.ndarray) -> np.ndarray:
+    """A mask of the configurations (n, nq) that are closed, within the limits and away from toggle positions."""
+    tie = cluster.embedding
+    assert isinstance(tie, LoopEmbedding)
+    with np.errstate(all="ignore"):
+        gaps = np.abs(tie.residual(full) / tie.units.gaps).max(axis=-1, initial=0.0)
+    return (gaps < CLOSED) & _within_limits(cluster_tree, cluster, full) & _is_held(tie, full)
+
+
+def cluster_random(
+    cluster_tree: ClusterTree,
+    cluster: Cluster,
+    rng: np.random.Generator,
+    size: tuple[int, ...],
+    follow: Follow | None = None,
+) -> np.ndarray:
+    """Random coordinates (*size, nq of the cluster), with loops closed in the assembly in which the robot is built.
+
+    Where that is outside of the limits, and no path leads into them, another assembly is used. `follow` is the way in
+    which paths are followed, by default in NumPy.
+    """
+    tie = cluster.embedding
+    if not isinstance(tie, LoopEmbedding):
+        c = cluster_tree.moving[cluster.links[0]]
+        return c.joint.random(rng, np.array(c.lower), np.array(c.upper), size)
+    count = int(np.prod(size, dtype=int))
+    if tie.explicit:
+        return _random_explicit(cluster_tree, cluster, rng, count).reshape(*size, tie.nq)
+    assert tie.closed is not None
+    follow = follow or partial(follow_path, tie, limits_of(cluster_tree, cluster))
+    found, left = np.empty((count, tie.nq)), np.arange(count)
+    in_home_assembly = bool(_within_limits(cluster_tree, cluster, tie.closed))
+    for attempt in range(100):
+        if not left.size:
+            return found.reshape(*size, tie.nq)
+        begin = _from_home if in_home_assembly or attempt < _HOME_TRIALS else _from_anywhere
+        given = begin(cluster_tree, cluster, rng, len(left), attempt)
+        ends, arrived = follow(*given, rng.uniform(*_DEPTHS, len(left)))
+        valid = np.flatnonzero(arrived)
+        valid = valid[_is_valid(cluster_tree, cluster, ends[valid])]
+        found[left[valid]], left = ends[valid], np.delete(left, valid)
+    names = ", ".join(map(repr, cluster.loops))
+    raise AssemblyError(f"random sampling found no closed configuration of loops {names} within the limits")
+
+
+def _random_explicit(cluster_tree: ClusterTree, cluster: Cluster, rng: np.random.Generator, count: int) -> np.ndarray:
+    """Random coordinates (count, nq) of a cluster with explicit loops, all of its joints within their limits.
+
+    Where there are none, the limits of the dependent joints are left out, with a warning.
+    """
+    tie = cluster.embedding
+    assert isinstance(tie, LoopEmbedding)
+    lower, upper = _limits(cluster_tree, cluster)
+    ranges, drawn = _independent_ranges(tie, lower, upper), count
+    samples = stored_state(cluster, _random_full(cluster_tree, cluster, rng, count, ranges))
+    outside = _outside(tie, samples, lower, upper)
+    found, passed = samples[~outside.any(axis=-1)], outside.sum(axis=0)
+    while len(found) < count:
+        if not len(found) and drawn > _HOPELESS:
+            labels = [x for i in cluster.links for x in coordinate_labels(cluster_tree.moving[i])]
+            _warn_of_limits(cluster, labels, lower, upper, passed / drawn)
+            return samples
+        more = max(4 * (count - len(found)), _AT_LEAST)
+        trials = stored_state(cluster, _random_full(cluster_tree, cluster, rng, more, ranges))
+        outside = _outside(tie, trials, lower, upper)
+        found = np.concatenate([found, trials[~outside.any(axis=-1)]])
+        passed, drawn = passed + outside.sum(axis=0), drawn + more
+    return found[:count]
+
+
+def _warn_of_limits(
+    cluster: Cluster, labels: list[str], lower: np.ndarray, upper: np.ndarray, passed: np.ndarray
+) -> None:
+    """Name the coordinates of dependent joints whose limits are `passed` in all samples, or else in a part of them."""
+    named = np.flatnonzero(passed == 1.0 if (passed == 1.0).any() else passed > 0.0)
+    said = ", ".join(f"{labels[j]!r} [{lower[j]:.6g}, {upper[j]:.6g}]" for j in named)
+    warn(
+        f"random: no configuration of {', '.join(map(repr, cluster.loops))} was found in which these dependent joints "
+        f"are within their limits too: {said}; the samples pass them. Change the limits, or those of the joints that "
+        "drive these",
+        RuntimeWarning,
+    )
+
+
+def _independent_ranges(tie: LoopEmbedding, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The limits (n) of all joints, those of independent ones as tight as joints ask for that follow one of them alone.
+
+    Only linear loops are examined. Without a common range the limits stay as they are.
+    """
+    if not tie.is_linear or not tie.nq:
+        return lower, upper
+    units = np.concatenate([np.zeros((1, tie.nq)), np.eye(tie.nq)])
+    rest, *ends = _all_coordinates(tie, units)
+    slopes = np.array(ends) - rest  # (independent, all)
+    low, high = lower.copy(), upper.copy()
+    for k, (j, scale) in enumerate(tie.independent):
+        alone = np.flatnonzero((slopes[k] != 0.0) & (np.count_nonzero(slopes, axis=0) == 1))
+        bounds = (np.array([lower[alone], upper[alone]]) - rest[alone]) / slopes[k, alone] * scale
+        least, most = bounds.min(axis=0).max(initial=-np.inf), bounds.max(axis=0).min(initial=np.inf)
+        if least <= most:
+            low[j], high[j] = least, most
+    return low, high
+
+
+def _all_coordinates(tie: LoopEmbedding, q: np.ndarray) -> np.ndarray:
+    """The coordinates (n, all) of all joints at those stored (n, nq)."""
+    with np.errstate(all="ignore"):
+        columns = tie.coordinates(list(q.T))
+    return np.stack([np.broadcast_to(x, len(q)) for x in columns], axis=-1)
+
+
+def _outside(tie: LoopEmbedding, q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """A mask (n, all) of the coordinates that are outside their limits, but for rounding, at those stored (n, nq)."""
+    full = _all_coordinates(tie, q)
+    with np.errstate(invalid="ignore"):
+        return ~((full >= lower - _ROUNDING * np.abs(lower)) & (full <= upper + _ROUNDING * np.abs(upper)))
+
+
+def cluster_anywhere(cluster_tree: ClusterTree, cluster: Cluster, rng: np.random.Generator) -> np.ndarray:
+    """One set of coordinates of a cluster with closed loops, away from toggle positions, regardless of limits.
+
+    Loops of a file may be closed outside the limits of its joints: such a robot has dynamics too.
+    """
+    tie = cluster.embedding
+    if not isinstance(tie, LoopEmbedding):
+        return cluster_random(cluster_tree, cluster, rng, ())
+    if tie.explicit:
+        return stored_state(cluster, _random_full(cluster_tree, cluster, rng, 1))[0]
+    assert tie.closed is not None
+    spread = np.array([[0.5], [0.25], [0.1], [0.05], [0.02]])
+    near = tie.closed + spread * (_random_full(cluster_tree, cluster, rng, len(spread)) - tie.closed)
+    full, gap = close(tie, near)
+    valid = full[(gap < CLOSED) & _is_held(tie, full)]
+    return valid[0] if len(valid) else tie.closed

@@ -19,6 +19,7 @@ _ARGUMENTS = {
     "friction": "friction_coefficient mu",
     "gear": "gear_ratio ratio reduction",
     "gravity": "g",
+    "gravity_compensation": "gravcomp",
     "inertia": "I inertia_matrix moments",
     "kd": "damping derivative_gain",
     "kp": "gain proportional_gain stiffness",

@@ -14,7 +14,7 @@ from ..algorithms.actuators import ActuatorSlopes
 from ..expr import maximum, sqrt
 from ..functions import actuator_recording as actuation
 from ..functions.context import Context
-from ..functions.methods.passive import acts, passive_parts
+from ..functions.methods.passive import acts, is_passive, passive_parts
 from ..joints.euclidean import is_flat
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.solve import factor
@@ -106,7 +106,7 @@ class Implicit:
         """
         c, moving = self.c, self.c.model.cluster_tree.moving
         total = c.by_cluster("tau")
-        if any(acts(joint.damping) or acts(joint.stiffness) for joint in moving):
+        if is_passive(c):
             total = [self.call(_added, *both) for both in zip(total, passive_parts(c), strict=True)]
         springs = [i for i in range(len(moving)) if self._stiffness(i) is not None]
         if springs or self.is_driven:

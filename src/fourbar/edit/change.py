@@ -21,7 +21,8 @@ from .rename import checked
 Changes = Mapping[str, Mapping[str, Any]] | None
 
 _PLACE = ("position", "rotation", "rpy")
-_BODY = ("mass", "com", "inertia", "geometry", "allow_unphysical")
+_OF_BODY = ("mass", "com", "inertia", "geometry", "gravity_compensation")
+_BODY = (*_OF_BODY, "allow_unphysical")
 _BY_VELOCITY = ("armature", "damping", "friction", "max_force", "max_velocity", "min_force")
 _ACTUATOR = ("drives", "gear", "axes", "control_range", "force_range", "kind", "parameters")
 _JOINT = ("joint", *_PLACE, *_BY_VELOCITY, "limits", "stiffness", "rest")
@@ -88,7 +89,7 @@ def _changed_body(
 ) -> tuple[Body, PlacedJoint]:
     if not of_body and not of_joint:
         return body, c
-    given = {"mass": body.mass, "com": body.com, "inertia": body.inertia, "geometry": body.geometry, **of_body}
+    given: dict[str, Any] = {key: getattr(body, key) for key in _OF_BODY} | dict(of_body)
     if not of_body:
         given["allow_unphysical"] = unphysical(body.mass, np.array(body.inertia)) is not None
     carried = _placed(c.placement, of_joint) | {"joint": c.joint, "limits": (c.lower, c.upper)}

@@ -10,10 +10,11 @@ from ..algorithms.sweep import Sweeps
 from ..arrays import Argument
 from ..expr import Program, TooLarge, Unrolled
 from ..once import cached_property
+from ..spatial.inertia import Inertia
 from ..spatial.linear import Mat, Vec
 from ..spatial.transform import Transform
 from ..spatial.vectors import Wrench
-from ..tree.cluster_tree import GROUND, every_body
+from ..tree.cluster_tree import GROUND, compensated_inertias, every_body, is_compensated
 from ..tree.clusters import Cluster, split
 from ..tree.spanning_tree import SpanningTree
 from ..tree.states import ClusterState, project_forces
@@ -118,6 +119,21 @@ class Context:
     def every_body(self) -> tuple[SpanningTree, tuple[Transform, ...]]:
         """A tree with a link for every body, fixed ones too, and the pose of each body in its link's frame."""
         return every_body(self.model.mechanism)
+
+    def compensated(self) -> Sequence[Inertia]:
+        """The inertias of all links whose weight is compensated; empty where there are none."""
+        mechanism = self.model.mechanism
+        return compensated_inertias(mechanism) if is_compensated(mechanism) else ()
+
+    def compensation(self) -> Sweeps | None:
+        """Sweeps at rest over links with nothing but the mass whose weight is compensated; None if there is none."""
+        inertias = self.compensated()
+        if not inertias:
+            return None
+        both = zip(self.tree.links, inertias, strict=True)
+        links = tuple(link._replace(I=I, armature=Vec((0.0,) * link.joint.nv)) for link, I in both)
+        q = [x for part in self.coordinates() for x in part]
+        return Sweeps(SpanningTree(self.tree.parents, links), self.recorder, q, None)
 
     def still(self) -> list[Vec]:
         """A zero for each velocity of each link."""

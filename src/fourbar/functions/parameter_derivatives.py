@@ -14,10 +14,11 @@ from ..errors import ArgumentError
 from ..expr import Program, Replay
 from ..expr.program_derivatives import MANY, Entries
 from ..once import cached_property
+from ..spatial.inertia import Inertia
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
-from ..tree.cluster_tree import every_body
-from ..tree.parameter_changes import changed_bodies, changed_numbers, with_numbers
+from ..tree.cluster_tree import every_body, is_compensated
+from ..tree.parameter_changes import changed_bodies, changed_compensation, changed_numbers, with_numbers
 from ..tree.parameters import Parameter
 from ..tree.spanning_tree import SpanningTree
 from .context import Context, inputs, recorded
@@ -50,6 +51,11 @@ class ChangedContext(Context):
             return super().every_body()
         links, poses = self.recorder.call(changed_bodies, self._origin, self._which, self._changes)
         return SpanningTree(every_body(self._origin)[0].parents, links), poses
+
+    def compensated(self) -> Sequence[Inertia]:
+        if not self._which or not is_compensated(self._origin):
+            return super().compensated()
+        return self.recorder.call(changed_compensation, self._origin, self._which, self._changes)
 
 
 class Changing(ParameterRecording):

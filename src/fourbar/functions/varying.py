@@ -14,10 +14,18 @@ from ..arrays import Argument
 from ..errors import ArgumentError, unknown
 from ..mechanism.actuators import Actuator
 from ..mechanism.mechanism import Mechanism
+from ..spatial.inertia import Inertia
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
-from ..tree.cluster_tree import every_body
-from ..tree.parameter_changes import VariedTree, changed_bodies, varied_numbers, with_laws, with_varied
+from ..tree.cluster_tree import every_body, is_compensated
+from ..tree.parameter_changes import (
+    VariedTree,
+    changed_bodies,
+    changed_compensation,
+    varied_numbers,
+    with_laws,
+    with_varied,
+)
 from ..tree.parameters import GRAVITY, Parameter, find, numbers, variable
 from ..tree.spanning_tree import SpanningTree
 from .attributes import OptionedMethod
@@ -96,6 +104,11 @@ class VariedContext(Context):
     def every_body(self) -> tuple[SpanningTree, tuple[Transform, ...]]:
         links, poses = self.recorder.call(changed_bodies, self._origin, self._which, self._values, True)
         return SpanningTree(every_body(self._origin)[0].parents, links), poses
+
+    def compensated(self) -> Sequence[Inertia]:
+        if not is_compensated(self._origin):
+            return ()
+        return self.recorder.call(changed_compensation, self._origin, self._which, self._values, True)
 
 
 class VariedRecording(ParameterRecording):

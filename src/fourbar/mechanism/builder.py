@@ -91,6 +91,7 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
         max_velocity: Any = np.inf,
         min_force: Any = None,
         geometry: Any = (),
+        gravity_compensation: float = 0.0,
         allow_unphysical: bool = False,
     ) -> Self:
         """Add a body and the joint that carries it.
@@ -140,6 +141,8 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
             Lower end of that force, not above zero; -max_force if None.
         geometry : sequence of Geometry, optional
             Shapes for viewing and for contacts in an `fb.Scene`.
+        gravity_compensation : float, default 0.0
+            Fraction of its weight that a passive force at its centre of mass carries (`System.passive_forces`).
         allow_unphysical : bool, default False
             Accept an inertia that no distribution of mass has.
 
@@ -155,8 +158,8 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
 
         Notes
         -----
-        At the neutral configuration of the joint the frame of the body coincides with that of the joint. Springs and
-        damping are no part of the rigid-body dynamics.
+        At the neutral configuration of the joint the frame of the body coincides with that of the joint. Springs,
+        damping and gravity compensation are no part of the rigid-body dynamics.
 
         Examples
         --------
@@ -187,19 +190,20 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
             **read_spring(what, joint, stiffness, rest),
             **read_drive(what, joint.nv, max_force, max_velocity, min_force),
         )
-        self._bodies[name] = self._body(name, mass, com, inertia, geometry, allow_unphysical)
+        lifted = read_number(f"{what}, gravity_compensation", gravity_compensation)
+        self._bodies[name] = self._body(name, mass, com, inertia, geometry, allow_unphysical, lifted)
         self._connections[name] = connection
         return self
 
-    def _body(self, name: str, mass: Any, com: Any, inertia: Any, geometry: Any, allow_unphysical: bool) -> Body:
+    def _body(self, name: str, mass: Any, com: Any, inertia: Any, geometry: Any, unsound: bool, lifted: float) -> Body:
         what = f"body {name!r}"
         tensor = read_inertia(f"{what}, inertia", inertia)
         weight = read_number(f"{what}, mass", mass)
         problem = unphysical(weight, tensor)
-        if problem is not None and not (allow_unphysical and weight >= 0.0):
+        if problem is not None and not (unsound and weight >= 0.0):
             raise ModelError(f"{what}: {problem}")
         centre, shapes = read_three(f"{what}, com", com), read_geometry(what, geometry)
-        return Body(name, weight, centre, as_matrix(0.5 * (tensor + tensor.T)), shapes)
+        return Body(name, weight, centre, as_matrix(0.5 * (tensor + tensor.T)), shapes, lifted)
 
     def frame(
         self, name: str, body: str, *, position: Any = (0.0, 0.0, 0.0), rotation: Any = None, rpy: Any = None

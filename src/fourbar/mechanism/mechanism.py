@@ -22,7 +22,8 @@ WORLD = "world"
 class Body:
     """A rigid body: mass, centre of mass, rotational inertia about the centre of mass, in the body's own frame.
 
-    `geometry` is what it looks like and collides with.
+    `geometry` is what it looks like and collides with. `gravity_compensation` is the fraction of its weight that a
+    passive force at its centre of mass carries.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Body:
     com: Three
     inertia: Matrix
     geometry: tuple[Geometry, ...] = ()
+    gravity_compensation: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from ..errors import warn
 from ..mechanism.contact_pairs import touches_world
 from ..once import once_per_object
 from ..system.system import System
+from ..tree.cluster_tree import is_compensated
 
 _SHOWN = 8  # joints named in a warning
 # Accelerations (..., nv) and dissipated power (...) of a robot at q, v and τ.
@@ -32,7 +33,9 @@ def with_passive(robot: System, q: np.ndarray, v: np.ndarray, tau: Any) -> tuple
 
 
 def acting_on(robot: System, passive: bool, caller: str = "simulate") -> Acting:
-    """The dynamics to simulate: with springs and dampers, if the robot has some and `passive` is set."""
+    """The dynamics to simulate: with springs, dampers and gravity compensation, if the robot has some and `passive` is
+    set.
+    """
     joints = robot.model.cluster_tree.moving
     if not passive:
         return rigid
@@ -44,7 +47,8 @@ def acting_on(robot: System, passive: bool, caller: str = "simulate") -> Acting:
             "friction=0 with with_parameters",
             SimulationWarning,
         )
-    return with_passive if any(any(c.stiffness) or any(c.damping) for c in joints) else rigid
+    sprung = any(any(c.stiffness) or any(c.damping) for c in joints)
+    return with_passive if sprung or is_compensated(robot.mechanism) else rigid
 
 
 _has_floor = once_per_object(touches_world)  # of a mechanism

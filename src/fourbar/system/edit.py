@@ -258,7 +258,7 @@ class Editing:
         Parameters
         ----------
         bodies : mapping of str to mapping, optional
-            By body: mass, com, inertia, geometry, allow_unphysical, as in `Builder.body`.
+            By body: mass, com, inertia, geometry, gravity_compensation, allow_unphysical, as in `Builder.body`.
         joints : mapping of str to mapping, optional
             By joint: joint (its type), position, rotation or rpy, limits, armature, damping, friction, stiffness, rest,
             max_force, max_velocity, as in `Builder.body`.

@@ -28,9 +28,9 @@ class Parametrised:
         *names : str
             Parameters: ``"gravity"``, ``"hand.mass"``, ``"hand.com"``, ``"hand.inertia"`` (about the centre of mass),
             ``"elbow.armature"``, ``"elbow.damping"``, ``"elbow.stiffness"`` and ``"elbow.rest"`` where there is a
-            spring, ``"elbow.friction"`` where there is some (which acts in scenes), gains of actuators
-            (``"motor.gain"``, ``"servo.kp"``, ``"servo.kd"``, ``"wheel.kv"``; ``gain`` and ``bias`` of others), and
-            those of loops, such as ``"gear.ratio"``.
+            spring, ``"elbow.friction"`` where there is some (which acts in scenes), ``"hand.gravity_compensation"``
+            where there is some, gains of actuators (``"motor.gain"``, ``"servo.kp"``, ``"servo.kd"``, ``"wheel.kv"``;
+            ``gain`` and ``bias`` of others), and those of loops, such as ``"gear.ratio"``.
 
         Returns
         -------

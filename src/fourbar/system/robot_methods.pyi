@@ -2922,7 +2922,7 @@ class JacobianOfPassiveForces(Derivative, Protocol):
 
 class PassiveForces(Function, Protocol):
     def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Forces of springs and viscous damping in the joints.
+        """Forces of springs and viscous damping in the joints, and of gravity compensation.
 
         Parameters
         ----------
@@ -2938,7 +2938,8 @@ class PassiveForces(Function, Protocol):
         Returns
         -------
         tau : ndarray, shape (..., nv)
-            -stiffness (q - rest) - damping v (N m, N), summed over all joints, also those that are not independent.
+            -stiffness (q - rest) - damping v (N m, N), summed over all joints, also those that are not independent; and
+            the joint forces that hold the compensated fraction of the weight of each body.
 
         See Also
         --------
@@ -2949,7 +2950,8 @@ class PassiveForces(Function, Protocol):
         Notes
         -----
         Springs of spherical and free joints act on the rotation vector from `rest`, those of free joints on the
-        displacement too. Coulomb friction (`friction`) is not included, since it is discontinuous at rest;
+        displacement too. A body with `gravity_compensation` c is pushed by -c m g at its centre of mass, against gravity g,
+        as MuJoCo's `gravcomp` does. Coulomb friction (`friction`) is not included, since it is discontinuous at rest;
         `inverse_passive_dynamics` has it smoothed.
 
         Examples
@@ -2995,7 +2997,7 @@ class PassiveDynamics(Function, Protocol):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Accelerations caused by joint forces together with springs and damping.
+        """Accelerations caused by joint forces together with springs, damping and gravity compensation.
 
         Parameters
         ----------
@@ -3141,7 +3143,7 @@ class JacobianOfSpringEnergy(Derivative, Protocol):
 
 class SpringEnergy(Function, Protocol):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Any:
-        """Energy in the springs of the joints.
+        """Energy in the springs of the joints, and of gravity compensation.
 
         Parameters
         ----------
@@ -3155,7 +3157,8 @@ class SpringEnergy(Function, Protocol):
         Returns
         -------
         energy : float or ndarray, shape (...)
-            ½ Σ stiffness (q - rest)² (J).
+            ½ Σ stiffness (q - rest)² (J), less the compensated fraction of the potential energy of each body: what
+            `passive_forces` of springs and compensation store.
 
         See Also
         --------
@@ -7755,7 +7758,7 @@ class RobotMethods:
         """
     @property
     def passive_forces(self) -> PassiveForces:
-        """Forces of springs and viscous damping in the joints.
+        """Forces of springs and viscous damping in the joints, and of gravity compensation.
 
         Parameters
         ----------
@@ -7771,7 +7774,8 @@ class RobotMethods:
         Returns
         -------
         tau : ndarray, shape (..., nv)
-            -stiffness (q - rest) - damping v (N m, N), summed over all joints, also those that are not independent.
+            -stiffness (q - rest) - damping v (N m, N), summed over all joints, also those that are not independent; and
+            the joint forces that hold the compensated fraction of the weight of each body.
 
         See Also
         --------
@@ -7782,7 +7786,8 @@ class RobotMethods:
         Notes
         -----
         Springs of spherical and free joints act on the rotation vector from `rest`, those of free joints on the
-        displacement too. Coulomb friction (`friction`) is not included, since it is discontinuous at rest;
+        displacement too. A body with `gravity_compensation` c is pushed by -c m g at its centre of mass, against gravity g,
+        as MuJoCo's `gravcomp` does. Coulomb friction (`friction`) is not included, since it is discontinuous at rest;
         `inverse_passive_dynamics` has it smoothed.
 
         Examples
@@ -7795,7 +7800,7 @@ class RobotMethods:
         """
     @property
     def passive_dynamics(self) -> PassiveDynamics:
-        """Accelerations caused by joint forces together with springs and damping.
+        """Accelerations caused by joint forces together with springs, damping and gravity compensation.
 
         Parameters
         ----------
@@ -7885,7 +7890,7 @@ class RobotMethods:
         """
     @property
     def spring_energy(self) -> SpringEnergy:
-        """Energy in the springs of the joints.
+        """Energy in the springs of the joints, and of gravity compensation.
 
         Parameters
         ----------
@@ -7899,7 +7904,8 @@ class RobotMethods:
         Returns
         -------
         energy : float or ndarray, shape (...)
-            ½ Σ stiffness (q - rest)² (J).
+            ½ Σ stiffness (q - rest)² (J), less the compensated fraction of the potential energy of each body: what
+            `passive_forces` of springs and compensation store.
 
         See Also
         --------

@@ -7,7 +7,7 @@ Bodies and frames keep their names: each has a location, a link and a constant p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from .regroup import regrouped, unturned
 from .spanning_tree import SpanningTree
 
 GROUND = -1
+_NOTHING = ((0.0, 0.0, 0.0),) * 3
 _ROUNDING = 1e-15
 
 
@@ -233,6 +234,17 @@ def every_body(mechanism: Mechanism) -> tuple[SpanningTree, tuple[Transform, ...
         links.append(Link(joint, place, _cleaned_inertia(I), Vec(c.armature)))
         parents.append(number.get(c.parent, GROUND))
     return SpanningTree(tuple(parents), tuple(links)), tuple(poses[b.name] for b in mechanism.bodies)
+
+
+def is_compensated(mechanism: Mechanism) -> bool:
+    """Whether the weight of some bodies is compensated."""
+    return any(body.gravity_compensation for body in mechanism.bodies)
+
+
+def compensated_inertias(mechanism: Mechanism) -> tuple[Inertia, ...]:
+    """Of each link the mass and its centre whose weight is compensated, as an inertia without moments of its own."""
+    bodies = tuple(replace(b, mass=b.mass * b.gravity_compensation, inertia=_NOTHING) for b in mechanism.bodies)
+    return tuple(link.I for link in arrange(replace(mechanism, bodies=bodies)).spanning_tree.links)
 
 
 def pose_matrix(T: Transform) -> Mat:

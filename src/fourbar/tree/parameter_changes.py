@@ -14,11 +14,12 @@ from ..expr import Graph, jvp, prepare
 from ..expr.autodiff import reachable
 from ..mechanism.actuators import law_of
 from ..mechanism.mechanism import Mechanism
+from ..spatial.inertia import Inertia
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 from ..tolerances import RANK
 from .bound_embedding import Bound, WithGivenNumbers
-from .cluster_tree import ClusterTree, arrange, every_body
+from .cluster_tree import ClusterTree, arrange, compensated_inertias, every_body
 from .clusters import Cluster, loop_residual
 from .embedding import LoopEmbedding
 from .links import Link
@@ -84,6 +85,13 @@ def changed_bodies(
     """The parameters of a tree with a link for every body: its links, and the pose of each body in its link."""
     tree, poses = every_body(changed(mechanism, which, p, given))
     return tree.links, poses
+
+
+def changed_compensation(
+    mechanism: Mechanism, which: Which, p: Sequence[Scalar], given: bool = False
+) -> tuple[Inertia, ...]:
+    """The inertias of all links whose weight is compensated."""
+    return compensated_inertias(changed(mechanism, which, p, given))
 
 
 def with_varied(

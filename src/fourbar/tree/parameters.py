@@ -172,6 +172,10 @@ def variable(mechanism: Mechanism) -> tuple[Parameter, ...]:
     themselves, and the laws of actuators. Found once for a mechanism.
     """
     found = [x for x in numbers(mechanism) if x == GRAVITY or not x.is_place(mechanism)]
+    for place, body in enumerate(mechanism.bodies):
+        if body.gravity_compensation:
+            field = "gravity_compensation"
+            found.append(Parameter(f"{body.name}.{field}", (), "bodies", place, field))
     for place, joint in enumerate(mechanism.joints):
         for field in ("damping", "stiffness", "rest"):
             n = len(getattr(joint, field))

@@ -1,12 +1,16 @@
-"""Springs, dampers and dry friction in the joints, beside the rigid bodies: their forces, and the motion."""
+"""Springs, dampers and dry friction in the joints, and compensated weights, beside the rigid bodies: their forces, and
+the motion.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...algorithms import passive
-from ...algorithms.energy import add
-from ...spatial.linear import Vec
+from ...algorithms import passive, rnea
+from ...algorithms.energy import add, potential_energy
+from ...spatial.linear import Scalar, Vec
+from ...spatial.vectors import Wrench
+from ...tree.cluster_tree import is_compensated
 from ..arguments import F_EXT, FRICTION_VELOCITY, TAU, A, Q, V
 from ..context import Context
 from ..registry import Outputs, method, vector
@@ -29,17 +33,33 @@ def _springs(c: Context, of: Any) -> dict[int, Any]:
 
 
 def passive_by_link(c: Context) -> dict[int, Vec]:
-    """Forces of springs and dampers, and of dry friction where `friction_velocity` is given, by the links whose joints
-    have some."""
+    """Forces of springs, dampers and gravity compensation, and of dry friction where `friction_velocity` is given, by
+    the links whose joints have some.
+    """
     v, call = c.velocities(), c.recorder.call
     forces = {
         i: call(passive.damping_force, v[i], Vec(joint.damping))
         for i, joint in enumerate(c.model.cluster_tree.moving)
         if acts(joint.damping)
     }
-    for i, force in (*_springs(c, passive.spring_force).items(), *_rubbing(c).items()):
+    for i, force in (*_springs(c, passive.spring_force).items(), *_rubbing(c).items(), *_lifting(c).items()):
         forces[i] = call(add, forces[i], force) if i in forces else force
     return forces
+
+
+def _lifting(c: Context) -> dict[int, Vec]:
+    """Forces by link that hold the weight that is compensated; none where it is not."""
+    s = c.compensation()
+    if s is None:
+        return {}
+    none = [Wrench.zero()] * len(c.tree.links)
+    return dict(enumerate(rnea.inverse_dynamics(s, c.still(), c.still(), none, c.gravity)))
+
+
+def is_passive(c: Context) -> bool:
+    """Whether there are springs, dampers or compensated weights."""
+    joints = c.model.cluster_tree.moving
+    return any(acts(x.damping) or acts(x.stiffness) for x in joints) or is_compensated(c.model.mechanism)
 
 
 def _rubbing(c: Context) -> dict[int, Vec]:
@@ -64,7 +84,7 @@ def passive_parts(c: Context) -> list[Vec]:
 
 @method(Q, V, results="tau")
 def passive_forces(c: Context) -> Outputs:
-    """Forces of springs and viscous damping in the joints.
+    """Forces of springs and viscous damping in the joints, and of gravity compensation.
 
     Parameters
     ----------
@@ -80,7 +100,8 @@ def passive_forces(c: Context) -> Outputs:
     Returns
     -------
     tau : ndarray, shape (..., nv)
-        -stiffness (q - rest) - damping v (N m, N), summed over all joints, also those that are not independent.
+        -stiffness (q - rest) - damping v (N m, N), summed over all joints, also those that are not independent; and
+        the joint forces that hold the compensated fraction of the weight of each body.
 
     See Also
     --------
@@ -91,7 +112,8 @@ def passive_forces(c: Context) -> Outputs:
     Notes
     -----
     Springs of spherical and free joints act on the rotation vector from `rest`, those of free joints on the
-    displacement too. Coulomb friction (`friction`) is not included, since it is discontinuous at rest;
+    displacement too. A body with `gravity_compensation` c is pushed by -c m g at its centre of mass, against gravity g,
+    as MuJoCo's `gravcomp` does. Coulomb friction (`friction`) is not included, since it is discontinuous at rest;
     `inverse_passive_dynamics` has it smoothed.
 
     Examples
@@ -107,7 +129,7 @@ def passive_forces(c: Context) -> Outputs:
 
 @method(Q, V, TAU, results="a", optional=[F_EXT], inverts_mass=True)
 def passive_dynamics(c: Context) -> Outputs:
-    """Accelerations caused by joint forces together with springs and damping.
+    """Accelerations caused by joint forces together with springs, damping and gravity compensation.
 
     Parameters
     ----------
@@ -212,9 +234,13 @@ def _negated(x: Vec) -> Vec:
     return -x
 
 
+def _less(a: Scalar, b: Scalar) -> Scalar:
+    return a - b
+
+
 @method(Q, results="energy")
 def spring_energy(c: Context) -> Outputs:
-    """Energy in the springs of the joints.
+    """Energy in the springs of the joints, and of gravity compensation.
 
     Parameters
     ----------
@@ -228,7 +254,8 @@ def spring_energy(c: Context) -> Outputs:
     Returns
     -------
     energy : float or ndarray, shape (...)
-        ½ Σ stiffness (q - rest)² (J).
+        ½ Σ stiffness (q - rest)² (J), less the compensated fraction of the potential energy of each body: what
+        `passive_forces` of springs and compensation store.
 
     See Also
     --------
@@ -246,6 +273,8 @@ def spring_energy(c: Context) -> Outputs:
     total: Any = 0.0
     for energy in _springs(c, passive.spring_energy).values():
         total = c.recorder.call(add, total, energy)
+    if (s := c.compensation()) is not None:
+        total = c.recorder.call(_less, total, potential_energy(s, c.gravity))
     return [("energy", (), [total])]
 
 

@@ -42,6 +42,13 @@ def leave_refused(mechanism: Mechanism, unsaid: Unsaid) -> None:
         unsaid.leave(what, "read it with waive=['inertia']")
 
 
+def leave_compensation(mechanism: Mechanism, unsaid: Unsaid) -> None:
+    """Say of which bodies the gravity compensation cannot be written."""
+    named = [body.name for body in mechanism.bodies if body.gravity_compensation]
+    if named:
+        unsaid.leave(f"{listed(named)}: gravity compensation is left out, the whole weight acts where the file is read")
+
+
 class Inertials:
     """Writes the inertias of the bodies of a mechanism."""
 

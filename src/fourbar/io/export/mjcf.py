@@ -82,7 +82,8 @@ class MjcfWriter:
 
     def _body(self, body: Body, c: PlacedJoint) -> None:
         name = self.unsaid.name(body.name)
-        element = child(self.elements[c.parent], "body", name=name, **place(transform(c.placement)))
+        weightless = {"gravcomp": [body.gravity_compensation]} if body.gravity_compensation else {}
+        element = child(self.elements[c.parent], "body", name=name, **place(transform(c.placement)), **weightless)
         self.elements[body.name] = element
         self.inertials.write(element, body, c)
         self._joints(element, c)

@@ -17,7 +17,7 @@ from ...joints.registry import tag_of
 from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
-from .inertials import leave_refused
+from .inertials import leave_compensation, leave_refused
 from .sdf_loops import LoopWriter, planar, two_hinges
 from .sdf_model import SdfModel, said
 from .series_joints import in_other_coordinates, placed
@@ -97,6 +97,7 @@ class SdfWriter:
         if m.actuators:
             self.unsaid.leave(f"actuators ({listed(x.name for x in m.actuators)}) are left out: SDF has none")
         leave_refused(m, self.unsaid)
+        leave_compensation(m, self.unsaid)
         leave_contacts(m, self.unsaid)
 
     # --- bodies -------------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD, Body, Mechanism, NamedLoop, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
-from .inertials import leave_refused
+from .inertials import leave_compensation, leave_refused
 from .linear_conditions import conditions
 from .series_joints import in_other_coordinates, placed
 from .surfaces import Losses, leave_contacts, write_contact
@@ -94,6 +94,7 @@ class UrdfWriter:
             self.unsaid.leave("named configurations are left out")
         self.losses.report()
         leave_refused(m, self.unsaid)
+        leave_compensation(m, self.unsaid)
         leave_contacts(m, self.unsaid)
 
     def _link(self, body: Body) -> None:

@@ -21,6 +21,7 @@ from ..numbers import position_limit
 from ..report import Reading
 from .lines import ElementLines
 from .names import MjcfNames
+from .switches import compensation
 
 if TYPE_CHECKING:
     from .passive import Passive
@@ -118,7 +119,8 @@ class Bodies:
         tensor = R @ np.diag(m.body_inertia[i]) @ R.T
         tensor = self.rotors.without(i, 0.5 * (tensor + tensor.T))
         shapes = self.geometry.get(i, [])
-        return {"mass": m.body_mass[i], "com": m.body_ipos[i], "inertia": tensor, "geometry": shapes}
+        return {"mass": m.body_mass[i], "com": m.body_ipos[i], "inertia": tensor, "geometry": shapes,
+                "gravity_compensation": compensation(m)[i]}  # fmt: skip
 
     def _parameters(self, j: int) -> dict[str, Any]:
         m = self.model

@@ -20,7 +20,7 @@ from .lines import ElementLines
 from .names import MjcfNames
 from .passive import passive, signed, switched_off
 from .switches import CONTACT as CONTACTS
-from .switches import GRAVITY, is_off
+from .switches import GRAVITY, compensation, is_off
 
 _MEDIUM = ("density", "viscosity", "wind")
 _INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast")
@@ -80,9 +80,12 @@ class Findings:
         m = self.model
         for i in range(1, m.nbody):
             place, name = self.lines.of("body", self.names.bodies[i]), self.names.bodies[i]
-            if m.body_gravcomp[i]:
-                message = f"body {name!r}: gravcomp={m.body_gravcomp[i]:g} is ignored: gravity acts on it fully"
-                self.reading.doubt(place, message, "", "body@gravcomp")
+            if compensation(m)[i]:
+                message = (
+                    f"body {name!r}: gravcomp={m.body_gravcomp[i]:g} is a passive force: it acts in passive_dynamics, "
+                    "simulations and scenes, not on the rigid bodies alone (forward_dynamics)"
+                )
+                self.reading.note(place, message, key="body@gravcomp")
             if m.body_mocapid[i] >= 0:
                 message = (
                     f"body {name!r} is a mocap body, which a program moves; here it is fixed where the file has it"
@@ -119,6 +122,12 @@ class Findings:
             if m.jnt_actfrclimited[j] and not low <= 0.0 <= high:
                 message = f"joint {name!r}: its force range [{low:g}, {high:g}] is widened to contain zero"
                 self.reading.warn(place, message, key="joint@actuatorfrcrange")
+            if m.jnt_actgravcomp[j] and m.jnt_actfrclimited[j] and compensation(m).any():
+                message = (
+                    f"joint {name!r}: gravity compensation counts as a force of its actuators, within [{low:g}, "
+                    f"{high:g}], in MuJoCo; here it is a passive force without bounds"
+                )
+                self.reading.note(place, message, key="joint@actuatorgravcomp")
             if m.jnt_type[j] == FREE and armature[m.jnt_dofadr[j]]:
                 message = (
                     f"joint {name!r}: MuJoCo adds the armature of a free joint to its velocity in world axes, so that "

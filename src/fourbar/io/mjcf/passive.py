@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .actuators import with_reflected
-from .switches import ACTUATION, CLAMPING, DAMPING, FRICTION, LIMITS, SPRINGS, is_off
+from .switches import ACTUATION, CLAMPING, DAMPING, FRICTION, LIMITS, SPRINGS, compensation, is_off
 
 
 class Passive(NamedTuple):
@@ -53,6 +53,8 @@ def switched_off(model: Any) -> list[str]:
         switches, words = _OFF[key]
         if is_off(model, switches) and np.any(x):
             found.append(f"{words} disabled in the file: ignored")
+    if model.body_gravcomp.any() and not compensation(model).any():
+        found.append("gravity compensation is disabled in the file, with springs and damping: ignored")
     if is_off(model, CLAMPING) and np.any(model.actuator_ctrllimited):
         found.append("control ranges are disabled in the file: ignored")
     disabled = [group for group in range(31) if model.opt.disableactuator >> group & 1]

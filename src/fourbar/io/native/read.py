@@ -28,7 +28,7 @@ _TOP = (
     "world", "contacts",
 )  # fmt: skip
 _PLACE = ("position", "rotation", "rpy")
-_BODY = ("name", "parent", "joint", "mass", "com", "inertia", "allow_unphysical", "geometry")
+_BODY = ("name", "parent", "joint", "mass", "com", "inertia", "gravity_compensation", "allow_unphysical", "geometry")
 _SHAPE = ("kind", "size", *_PLACE, "role", "mesh", "scale", "colour", "name", "surface", "heights")
 _PER_VELOCITY = ("armature", "damping", "friction", "stiffness")
 _BOUNDS = ("lower", "upper", "max_force", "max_velocity", "min_force")
@@ -176,8 +176,9 @@ def _add_body(b: MechanismBuilder, item: Any, reading: Reading) -> None:
     name = text("name", given["name"])
     arguments: Plain = {"parent": text("parent", given.get("parent", WORLD))}
     arguments |= _read_joint(reading, given.get("joint", {"type": "Fixed"}))
-    if "mass" in given:
-        arguments["mass"] = number("mass", given["mass"])
+    for key in ("mass", "gravity_compensation"):
+        if key in given:
+            arguments[key] = number(key, given[key])
     if "com" in given:
         arguments["com"] = numbers("com", given["com"], 3)
     if "inertia" in given:

@@ -76,6 +76,7 @@ def _body(body: Body, c: PlacedJoint, problems: _Problems) -> Plain:
     found |= _given({"mass": body.mass}, (0.0,)) | _given({"com": list(body.com)}, ([0.0, 0.0, 0.0],))
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.inertia
     found |= _given({"inertia": [xx, xy, xz, yy, yz, zz]}, ([0.0] * 6,))
+    found |= _given({"gravity_compensation": body.gravity_compensation}, (0.0,))
     if unphysical(body.mass, np.array(body.inertia)) is not None:
         found["allow_unphysical"] = True
     return found | _given({"geometry": [_shape(shape) for shape in body.geometry]}, ([],))

@@ -1,7 +1,8 @@
 """Closed loops by ball joints and hinges, as ours and as Pinocchio's constrained dynamics: same bodies, same states.
 
-Pinocchio keeps the coordinates of all joints and adds rigid constraints (`constraintDynamics`); we keep the coordinates
-of all joints and the independent velocities. Both get the same state here, and the same forces on the independent
+Pinocchio keeps the coordinates of all joints and adds rigid constraints, solved with multipliers
+(`constraintDynamics`) or by its loop-constrained articulated-body algorithm (`lcaba`); we keep the coordinates of all
+joints and the independent velocities. Both get the same state here, and the same forces on the independent
 joints. A loop joint becomes three rows for Pinocchio (CONTACT_3D, two points coincide) or six (CONTACT_6D, two frames
 coincide); a kind of five rows for a hinge there is not.
 """
@@ -36,6 +37,7 @@ def four_bar() -> fb.System:
     pin_joint = Closure(
         Revolute("y"), "coupler", "rocker", at_predecessor=(0.5, 0.0, 0.0), at_successor=(0.4, 0.0, 0.0)
     )
+    b.configuration("open", {"crank": -1.0, "coupler": 0.6, "rocker": -1.4})  # drawn in line it has two assemblies
     return b.loop(pin_joint, independent=["crank"]).build()
 
 
@@ -90,16 +92,20 @@ def spanning_model(robot: fb.System) -> Any:
 
 @dataclass
 class Settings:
-    """How Pinocchio solves: the kind of its constraints, its regularisation mu, and how often it refines at most."""
+    """How Pinocchio solves: the kind of its constraints, its regularisation mu, how often it refines at most, and by
+    which algorithm."""
 
     kind: Any
     mu: float
     iterations: int
     accuracy: float = 1e-14
+    algorithm: str = "constraintDynamics"
 
     def __str__(self) -> str:
         rows = "3D" if self.kind == pin.ContactType.CONTACT_3D else "6D"
-        return f"{rows}, mu={self.mu:g}, at most {self.iterations} iteration{'s' if self.iterations > 1 else ''}"
+        return (
+            f"{self.algorithm} {rows}, mu={self.mu:g}, {self.iterations} iteration{'s' if self.iterations > 1 else ''}"
+        )
 
 
 SETTINGS = [
@@ -108,6 +114,12 @@ SETTINGS = [
     Settings(pin.ContactType.CONTACT_3D, 1e-8, 10),
     Settings(pin.ContactType.CONTACT_3D, 1e-5, 10),
     Settings(pin.ContactType.CONTACT_6D, 1e-8, 10),
+]
+# Loop-constrained ABA: mu must be positive. With six rows a hinge would be locked, so there are three.
+LCABA = [
+    Settings(pin.ContactType.CONTACT_3D, mu, iterations, algorithm="lcaba")
+    for mu, iterations in ((1e-4, 1), (1e-6, 1), (1e-8, 1), (1e-6, 10))
+    if hasattr(pin, "lcaba")  # from Pinocchio 4.0 on
 ]
 
 
@@ -127,7 +139,11 @@ class ClosedPeer:
             made = pin.RigidConstraintModel(settings.kind, self.model, *first, *second, pin.ReferenceFrame.LOCAL)
             self.constraints.append(made)
             self.memory.append(made.createData())
-        pin.initConstraintDynamics(self.model, self.data, self.constraints, self.memory)
+        if settings.algorithm == "lcaba":
+            pin.computeJointMinimalOrdering(self.model, self.data, self.constraints)
+        else:
+            pin.initConstraintDynamics(self.model, self.data, self.constraints, self.memory)
+        self._solve = getattr(pin, settings.algorithm)
 
     @staticmethod
     def _ends(loop: Closure) -> list[tuple[str, Any]]:
@@ -137,7 +153,7 @@ class ClosedPeer:
 
     def accelerations(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """q̈ of all joints."""
-        return pin.constraintDynamics(self.model, self.data, q, v, tau, self.constraints, self.memory, self.settings)
+        return self._solve(self.model, self.data, q, v, tau, self.constraints, self.memory, self.settings)
 
     def gap_acceleration(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> float:
         """How far apart the two ends of a loop accelerate: the largest difference of their accelerations, m/s²."""

@@ -16,13 +16,18 @@ from ankle import Torques
 
 # Colours that people who see few colours can tell apart; each method has its own marker too.
 _STYLES = {
+    "C-RNEA": ("#0072B2", "o"),
     "C-ABA": ("#0072B2", "o"),
     "C-EFPA": ("#0072B2", "o"),
+    "PV-OSIMr": ("#56B4E9", "P"),
     "approximate": ("#009E73", "s"),
-    "projection": ("#D55E00", "^"),
     "folded projection": ("#E69F00", "D"),
+    "folded Lagrange": ("#F0E442", "X"),
+    "projection": ("#D55E00", "^"),
     "Lagrange": ("#CC79A7", "v"),
 }
+_DENSE = ("projection", "Lagrange")  # by NumPy
+CLUSTER = {"II": "C-RNEA", "III": "C-ABA", "IV": "C-EFPA"}
 Times = Mapping[str, Mapping[int, float]]
 
 
@@ -33,23 +38,63 @@ def slope(times: Mapping[int, float], first: int) -> float:
     return float(np.polyfit(np.log(n), np.log(t), 1)[0]) if len(n) > 1 else float("nan")
 
 
+def label(number: str, method: str) -> str:
+    """The name of a method of a table in a figure."""
+    return {"cluster": CLUSTER[number], "projected": "projection"}.get(method, method)
+
+
+def _short(x: float) -> str:
+    """A number of nanoseconds in few digits."""
+    return f"{x:.0f}" if x < 1e3 else f"{1e-3 * x:.1f}k" if x < 1e4 else f"{1e-3 * x:.0f}k"
+
+
+def speeds(path: Path, title: str, number: str, by_robot: Mapping[str, Mapping[str, float]]) -> None:
+    """Bars of the time of a sample, by robot and method: Figures 9, 10 and 12."""
+    methods = list(next(iter(by_robot.values())))
+    fig, ax = plt.subplots(figsize=(9.5, 4.2), layout="constrained")
+    width = 0.85 / len(methods)
+    for k, method in enumerate(methods):
+        name = label(number, method)
+        at = np.arange(len(by_robot)) + (k - (len(methods) - 1) / 2) * width
+        heights = [1e9 * times[method] for times in by_robot.values()]
+        dense = name in _DENSE
+        shown = ax.bar(
+            at, heights, 0.92 * width, color=_STYLES[name][0], alpha=0.55 if dense else 1.0,
+            hatch="///" if dense else None, edgecolor="white" if dense else "none",
+            label=f"{name}, dense (NumPy)" if dense else name,
+        )  # fmt: skip
+        ax.bar_label(shown, list(map(_short, heights)), fontsize=6.5, padding=1)
+    ax.set(yscale="log", ylabel="time of a sample, ns", title=f"{title[0].upper()}{title[1:]}")
+    ax.set_xticks(range(len(by_robot)), list(by_robot))
+    ax.tick_params(axis="x", length=0)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high * 1.6)
+    ax.grid(True, axis="y", alpha=0.3)
+    ax.set_axisbelow(True)
+    ax.legend(fontsize=8, ncols=min(len(methods), 4), loc="upper left")
+    fig.savefig(path, dpi=100)
+    plt.close(fig)
+
+
 def growth(path: Path, title: str, panels: Mapping[str, Times], fit_from: int) -> None:
     """Time over number of links, one panel a kind of chain: the paper's range, and on in logarithmic axes."""
     fig, rows = plt.subplots(2, len(panels), figsize=(5.2 * len(panels), 8.0), squeeze=False, layout="constrained")
-    for column, (name, times) in enumerate(panels.items()):
+    for column, (kind, times) in enumerate(panels.items()):
+        last = max(k for points in times.values() for k in points)
         for row, upto in ((0, 24), (1, None)):
             ax = rows[row][column]
             for method, points in times.items():
                 colour, marker = _STYLES[method]
                 n = [k for k in points if upto is None or k <= upto]
-                label = method if upto else f"{method}: n^{slope(points, fit_from):.2f} from {fit_from} links"
-                ax.plot(n, [1e6 * points[k] for k in n], marker, color=colour, ls="-", ms=4.5, lw=1.4, label=label)
+                long = not upto and max(points) > fit_from
+                name = f"{method}: n^{slope(points, fit_from):.2f} from {fit_from} links" if long else method
+                ax.plot(n, [1e6 * points[k] for k in n], marker, color=colour, ls="-", ms=4.5, lw=1.4, label=name)
             ax.grid(True, which="major", alpha=0.3)
-            ax.set(xlabel="links", ylabel="time a sample, µs", title=name if upto else f"{name}, on to {max(n)} links")
+            ax.set(xlabel="links", ylabel="time a sample, µs", title=kind if upto else f"{kind}, on to {last} links")
             ax.legend(fontsize=8, framealpha=0.9)
             if upto is None:
                 ax.set(xscale="log", yscale="log")
-                shown = [k for k in (2, 4, 8, 16, 32, 64, 128, 256) if min(n) <= k <= max(n)]
+                shown = [k for k in (2, 4, 8, 16, 32, 64, 128, 256) if k <= last]
                 ax.set_xticks(shown, [str(k) for k in shown])
                 ax.minorticks_off()
             else:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 import fourbar as fb
+import rivals
 from fourbar import baselines
 from fourbar.system.program_text import count
 from timing import steady
@@ -75,21 +77,39 @@ def operations(function: Any) -> int:
     return sum(count(function.program()).values())
 
 
-def _solved(M: np.ndarray, x: np.ndarray) -> np.ndarray:
-    return np.linalg.solve(M, x[..., None])[..., 0]
+LARGEST_FOLDED = 24  # velocities up to which matrices are factored by compiled code in the figures
 
 
 class Case:
-    """A robot, its twin with reflected inertia, and states of both."""
+    """A robot, its twin with reflected inertia, and states of both.
 
-    def __init__(self, model: Model, batch: int, seed: int = 0) -> None:
-        self.title, self.frames = model.title, list(model.frames)
+    `folded`: projection and multipliers are compiled for the robot too.
+    """
+
+    def __init__(self, model: Model, batch: int, seed: int = 0, folded: bool = True) -> None:
+        self.title, self.frames, self.folded = model.title, list(model.frames), folded
         self.robot, self.twin = model.make("exact"), model.make("reflected")
         self.tree = baselines.spanning_tree(self.robot)
         rng = np.random.default_rng(seed)
         self.q = np.resize(self.robot.random(rng, min(batch, 32)), (batch, self.robot.nq))
         self.q_twin = np.resize(self.twin.random(rng, min(batch, 32)), (batch, self.twin.nq))
         self.v, self.a = rng.normal(size=(2, batch, self.robot.nv))
+
+    @cached_property
+    def forward(self) -> dict[str, rivals.Compiled]:
+        """C-ABA and its compiled rivals."""
+        return rivals.forward_dynamics(self.robot, self.folded)
+
+    @cached_property
+    def omega(self) -> dict[str, rivals.Compiled]:
+        """C-EFPA and its compiled rivals."""
+        return rivals.osim_inverse(self.robot, self.frames, self.folded)
+
+    def kept(self, table: str) -> str:
+        """The name of the algorithm that the robot's own method runs."""
+        if table == "III":
+            return rivals.kept(self.forward, self.robot.forward_dynamics)
+        return rivals.kept(self.omega, self.robot.osim_inverse.specialise(frames=self.frames))
 
     def methods(self, table: str) -> dict[str, Callable[[], Any]]:
         """The methods of a table by name, the cluster algorithm first."""
@@ -101,24 +121,22 @@ class Case:
                 "projected": lambda: baselines.projected_inverse_dynamics(r, *state),
             }
         if table == "III":
+            compiled = {name: lambda f=f: f(*state) for name, f in self.forward.items()}
             return {
-                "cluster": lambda: r.forward_dynamics(*state),
+                "cluster": compiled.pop("cluster"),
                 "approximate": lambda: twin.forward_dynamics(*moved),
-                "folded projection": lambda: _solved(r.mass_matrix(self.q), self.a - r.bias_force(self.q, self.v)),
+                **compiled,
                 "projection": lambda: baselines.projection_forward_dynamics(r, *state),
                 "Lagrange": lambda: baselines.lagrange_forward_dynamics(r, *state),
             }
-        ours, theirs = (x.osim_inverse.specialise(frames=self.frames) for x in (r, twin))
+        theirs = twin.osim_inverse.specialise(frames=self.frames)
+        compiled = {name: lambda f=f: f(self.q) for name, f in self.omega.items()}
         return {
-            "cluster": lambda: ours(self.q),
+            "cluster": compiled.pop("cluster"),
             "approximate": lambda: theirs(self.q_twin),
-            "folded projection": self._folded_omega,
+            **compiled,
             "projected": lambda: baselines.projected_osim(r, self.q, self.frames),
         }
-
-    def _folded_omega(self) -> np.ndarray:
-        J = np.concatenate([self.robot.jacobian(self.q, name) for name in self.frames], axis=-2)
-        return J @ np.linalg.solve(self.robot.mass_matrix(self.q), np.swapaxes(J, -1, -2))
 
     def counts(self, table: str) -> dict[str, int]:
         """Operations of a sample: of compiled functions as they are, of dense matrices by the usual formulas."""
@@ -134,9 +152,8 @@ class Case:
         if table == "III":
             bias, m = operations(self.tree.bias_force), N - n
             return {
-                "cluster": operations(r.forward_dynamics),
+                **{name: f.operations for name, f in self.forward.items()},
                 "approximate": operations(t.forward_dynamics),
-                "folded projection": operations(r.mass_matrix) + operations(r.bias_force) + _factor(n) + 2 * n * n,
                 "projection": projected + bias + _factor(n) + 2 * n * n + 2 * N * N + 2 * N * n,
                 "Lagrange": spanning + bias + 2 * (N + m) ** 3 // 3,
             }
@@ -144,9 +161,8 @@ class Case:
         solve = _factor(n) + 2 * n * n * k + 2 * n * k * k
         jacobians = sum(operations(r.jacobian.specialise(name)) for name in self.frames)
         return {
-            "cluster": operations(r.osim_inverse.specialise(frames=self.frames)),
+            **{name: f.operations for name, f in self.omega.items()},
             "approximate": operations(t.osim_inverse.specialise(frames=self.frames)),
-            "folded projection": operations(r.mass_matrix) + jacobians + solve,
             "projected": projected + jacobians + solve,
         }
 

@@ -102,6 +102,11 @@ def dependent_rates(cluster_tree: ClusterTree, q: np.ndarray) -> dict[str, np.nd
     return masks
 
 
+def has_locking_joints(cluster_tree: ClusterTree) -> bool:
+    """Whether some joint outside loops has places at which its rates are dependent."""
+    return bool(dependent_rates(cluster_tree, np.zeros((1, cluster_tree.nq))))
+
+
 def describe_dependent_rates(names: Sequence[str]) -> str:
     """A message about joints whose rates are dependent; empty if there are none."""
     if not names:
@@ -192,12 +197,7 @@ class Explainer:
     def watches_batches(self) -> bool:
         """Whether NaN may come from anything but the coordinates themselves, so that all results are looked at."""
         tree = self._cluster_tree
-        return bool(self._reason or self._massless or has_bent_loops(tree) or spins(tree) or self._locks)
-
-    @property
-    def _locks(self) -> bool:
-        """Whether some joint has places at which its rates are dependent."""
-        return bool(dependent_rates(self._cluster_tree, np.zeros((1, self._cluster_tree.nq))))
+        return bool(self._reason or self._massless or has_bent_loops(tree) or spins(tree) or has_locking_joints(tree))
 
     @property
     def watch(self) -> dict[str, WatchedEntries]:

@@ -126,9 +126,12 @@ class MethodRecording(Recording):
 
     def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         given = self.given(present)
-        algorithms = (self.method.record, *self.method.rivals)
-        programs = [self.recorded(algorithm, given, block) for algorithm in algorithms]
-        return min(programs, key=lambda program: program.operations)
+        best = self.recorded(self.method.record, given, block)
+        for rival in self.method.rivals:
+            if rival.may_win(self.model):
+                program = self.recorded(rival.record, given, block)
+                best = program if program.operations < best.operations else best
+        return best
 
     def recorded(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
         """The program of an algorithm of the model, with the options of this one."""

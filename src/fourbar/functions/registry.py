@@ -56,13 +56,20 @@ class Stages(NamedTuple):
     solve: Callable[..., Sequence[Sequence[Any]]] = lambda c, **_: ()
 
 
+class Rival(NamedTuple):
+    """Another algorithm for the results of a method: it is recorded too for models of which `may_win` is true."""
+
+    record: Record
+    may_win: Callable[[Model], bool] = lambda model: True
+
+
 class Method(NamedTuple):
     """An algorithm as a method: arrays it takes (`extra` ones may be left out), what it returns, and its options.
 
     `read` takes a cluster tree and all options by name, and gives what `record` takes besides the context. `nan` says
     why a result may be NaN where no loop is at a toggle position, `nan_of_loops` the same of robots with loops that are
-    solved while they move. `inverts_mass`: it needs the inverse of the mass matrix. `rivals` record other algorithms
-    with the same results: the program with the fewest operations is kept. `stages` are another way to differentiate.
+    solved while they move. `inverts_mass`: it needs the inverse of the mass matrix. `rivals` are other algorithms with
+    the same results: the program with the fewest operations is kept. `stages` are another way to differentiate.
     """
 
     record: Record
@@ -75,7 +82,7 @@ class Method(NamedTuple):
     nan: str = ""
     nan_of_loops: str = ""
     inverts_mass: bool = False
-    rivals: tuple[Record, ...] = ()
+    rivals: tuple[Rival, ...] = ()
     stages: Stages | None = None
 
     @property
@@ -150,7 +157,7 @@ def method(
     nan: str = "",
     nan_of_loops: str = "",
     inverts_mass: bool = False,
-    rivals: Sequence[Record] = (),
+    rivals: Sequence[Rival] = (),
     into: Methods | dict[str, Method] = METHODS,
 ) -> Any:
     """Register a recording function as a method; its docstring becomes the method's."""

@@ -19,12 +19,20 @@ class Factored(NamedTuple):
 
     def solve(self, b: Sequence[Scalar]) -> Vec:
         """D⁻¹ b."""
+        return self.expand(self.reduce(b))
+
+    def reduce(self, b: Sequence[Scalar]) -> Vec:
+        """L⁻¹ b."""
         x = list(b)
-        n = len(x)
-        for i in range(n):
+        for i in range(len(x)):
             for j in range(i):
                 x[i] = x[i] - self.L[i][j] * x[j]
-        x = [a * d for a, d in zip(x, self.inverse_pivots, strict=True)]
+        return Vec(x)
+
+    def expand(self, b: Sequence[Scalar]) -> Vec:
+        """L⁻ᵀ diag(inverse_pivots) b."""
+        x = [a * d for a, d in zip(b, self.inverse_pivots, strict=True)]
+        n = len(x)
         for i in reversed(range(n)):
             for j in range(i + 1, n):
                 x[i] = x[i] - self.L[j][i] * x[j]
@@ -32,11 +40,8 @@ class Factored(NamedTuple):
 
     def whiten(self, b: Sequence[Scalar]) -> Vec:
         """D^-½ b: the product of two such is that of b and D⁻¹ b, without squaring."""
-        x = list(b)
-        for i in range(len(x)):
-            for j in range(i):
-                x[i] = x[i] - self.L[i][j] * x[j]
-        return Vec([0.0 if is_zero(y) else y * sqrt(d) for y, d in zip(x, self.inverse_pivots, strict=True)])
+        pivots = zip(self.reduce(b), self.inverse_pivots, strict=True)
+        return Vec([0.0 if is_zero(y) else y * sqrt(d) for y, d in pivots])
 
     def where(self, valid: Any) -> Factored:
         """The same, with NaN in place of every solution where D is not `valid`."""

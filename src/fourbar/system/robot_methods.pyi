@@ -382,9 +382,10 @@ class ForwardDynamics(Function, Protocol):
 
         Notes
         -----
-        Solves M a + C v + g = τ + Σ Jᵀ f_ext in O(n) without forming M; loops are embedded (Chignoli, Alg. 1). For speed q
-        is not checked: where loops are open, the result means nothing. `System.check` looks at a state, `System.assemble`
-        closes its loops.
+        Solves M a + C v + g = τ + Σ Jᵀ f_ext in O(n) without forming M; loops are embedded (Chignoli, Alg. 1). For robots
+        with up to 12 independent velocities M is formed and factored where that takes fewer operations (projection,
+        Chignoli §II-D). For speed q is not checked: where loops are open, the result means nothing. `System.check` looks at
+        a state, `System.assemble` closes its loops.
 
         Examples
         --------
@@ -723,8 +724,8 @@ class MassMatrix(Function, Protocol):
 
         See Also
         --------
-        inverse_mass_matrix : The inverse, without forming M.
-        solve_mass_matrix : M⁻¹ b, without forming M.
+        inverse_mass_matrix : The inverse.
+        solve_mass_matrix : M⁻¹ b.
         mass_matrix_rate : Its rate.
 
         Notes
@@ -762,7 +763,7 @@ class JacobianOfInverseMassMatrix(Derivative, Protocol):
 
 class InverseMassMatrix(Function, Protocol):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Inverse of the mass matrix, without forming the mass matrix.
+        """Inverse of the mass matrix.
 
         Parameters
         ----------
@@ -776,7 +777,7 @@ class InverseMassMatrix(Function, Protocol):
         Returns
         -------
         M_inverse : ndarray, shape (..., nv, nv)
-            M⁻¹ (1/(kg m²), 1/(kg m), 1/kg), in O(n²).
+            M⁻¹ (1/(kg m²), 1/(kg m), 1/kg), in O(n²) for large robots.
 
         See Also
         --------
@@ -815,7 +816,7 @@ class JacobianOfSolveMassMatrix(Derivative, Protocol):
 
 class SolveMassMatrix(Function, Protocol):
     def __call__(self, q: ArrayLike, b: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Solution x of M x = b, without forming the mass matrix.
+        """Solution x of M x = b.
 
         Parameters
         ----------
@@ -831,7 +832,7 @@ class SolveMassMatrix(Function, Protocol):
         Returns
         -------
         x : ndarray, shape (..., nv)
-            M⁻¹ b (rad/s², m/s²), in O(n).
+            M⁻¹ b (rad/s², m/s²), in O(n) for large robots.
 
         See Also
         --------
@@ -3815,9 +3816,9 @@ class OsimInverse(Protocol):
 
         Notes
         -----
-        Found without forming M, by propagating unit forces inward (PV-OSIMr, Sathya et al., arXiv 2310.03676, here over
-        clusters) or accelerations outward (C-EFPA, Chignoli eq. 61-67): whichever takes fewer operations for this robot and
-        these frames.
+        Found by propagating unit forces inward (PV-OSIMr, Sathya et al., arXiv 2310.03676, here over clusters) or
+        accelerations outward (C-EFPA, Chignoli eq. 61-67), or of robots with up to 12 independent velocities from M
+        (projection, Chignoli §II-E): whichever takes fewer operations for this robot and these frames.
 
         Examples
         --------
@@ -6574,9 +6575,10 @@ class RobotMethods:
 
         Notes
         -----
-        Solves M a + C v + g = τ + Σ Jᵀ f_ext in O(n) without forming M; loops are embedded (Chignoli, Alg. 1). For speed q
-        is not checked: where loops are open, the result means nothing. `System.check` looks at a state, `System.assemble`
-        closes its loops.
+        Solves M a + C v + g = τ + Σ Jᵀ f_ext in O(n) without forming M; loops are embedded (Chignoli, Alg. 1). For robots
+        with up to 12 independent velocities M is formed and factored where that takes fewer operations (projection,
+        Chignoli §II-D). For speed q is not checked: where loops are open, the result means nothing. `System.check` looks at
+        a state, `System.assemble` closes its loops.
 
         Examples
         --------
@@ -6729,8 +6731,8 @@ class RobotMethods:
 
         See Also
         --------
-        inverse_mass_matrix : The inverse, without forming M.
-        solve_mass_matrix : M⁻¹ b, without forming M.
+        inverse_mass_matrix : The inverse.
+        solve_mass_matrix : M⁻¹ b.
         mass_matrix_rate : Its rate.
 
         Notes
@@ -6747,7 +6749,7 @@ class RobotMethods:
         """
     @property
     def inverse_mass_matrix(self) -> InverseMassMatrix:
-        """Inverse of the mass matrix, without forming the mass matrix.
+        """Inverse of the mass matrix.
 
         Parameters
         ----------
@@ -6761,7 +6763,7 @@ class RobotMethods:
         Returns
         -------
         M_inverse : ndarray, shape (..., nv, nv)
-            M⁻¹ (1/(kg m²), 1/(kg m), 1/kg), in O(n²).
+            M⁻¹ (1/(kg m²), 1/(kg m), 1/kg), in O(n²) for large robots.
 
         See Also
         --------
@@ -6778,7 +6780,7 @@ class RobotMethods:
         """
     @property
     def solve_mass_matrix(self) -> SolveMassMatrix:
-        """Solution x of M x = b, without forming the mass matrix.
+        """Solution x of M x = b.
 
         Parameters
         ----------
@@ -6794,7 +6796,7 @@ class RobotMethods:
         Returns
         -------
         x : ndarray, shape (..., nv)
-            M⁻¹ b (rad/s², m/s²), in O(n).
+            M⁻¹ b (rad/s², m/s²), in O(n) for large robots.
 
         See Also
         --------
@@ -8253,9 +8255,9 @@ class RobotMethods:
 
         Notes
         -----
-        Found without forming M, by propagating unit forces inward (PV-OSIMr, Sathya et al., arXiv 2310.03676, here over
-        clusters) or accelerations outward (C-EFPA, Chignoli eq. 61-67): whichever takes fewer operations for this robot and
-        these frames.
+        Found by propagating unit forces inward (PV-OSIMr, Sathya et al., arXiv 2310.03676, here over clusters) or
+        accelerations outward (C-EFPA, Chignoli eq. 61-67), or of robots with up to 12 independent velocities from M
+        (projection, Chignoli §II-E): whichever takes fewer operations for this robot and these frames.
 
         Examples
         --------

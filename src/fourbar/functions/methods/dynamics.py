@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...algorithms import aba, crba, hybrid, minverse, rnea
+from ...algorithms import aba, hybrid, minverse, rnea
 from ...errors import ArgumentError, unknown
 from ...tree.assembly import independent_joints
 from ...tree.cluster_tree import ClusterTree
+from .. import projection
 from ..arguments import F_EXT, TAU, A, B, Q, V
 from ..context import Context
-from ..registry import Option, Outputs, flat, method, vector
+from ..registry import Option, Outputs, Rival, flat, method, vector
 
 
 def inverse_parts(c: Context) -> list[Any]:
@@ -75,7 +76,19 @@ def acceleration_parts(c: Context) -> list[Any]:
     return accelerations(c, c.velocities(), c.by_cluster("tau"), c.gravity)
 
 
-@method(Q, V, TAU, results="a", optional=[F_EXT], inverts_mass=True)
+def _by_projection(c: Context) -> Outputs:
+    return vector(c, "a", projection.accelerations(c, c.by_cluster("tau")))
+
+
+@method(
+    Q,
+    V,
+    TAU,
+    results="a",
+    optional=[F_EXT],
+    inverts_mass=True,
+    rivals=[Rival(_by_projection, projection.may_win_for_vectors)],
+)
 def forward_dynamics(c: Context) -> Outputs:
     """Accelerations caused by joint forces (ABA).
 
@@ -109,9 +122,10 @@ def forward_dynamics(c: Context) -> Outputs:
 
     Notes
     -----
-    Solves M a + C v + g = τ + Σ Jᵀ f_ext in O(n) without forming M; loops are embedded (Chignoli, Alg. 1). For speed q
-    is not checked: where loops are open, the result means nothing. `System.check` looks at a state, `System.assemble`
-    closes its loops.
+    Solves M a + C v + g = τ + Σ Jᵀ f_ext in O(n) without forming M; loops are embedded (Chignoli, Alg. 1). For robots
+    with up to 12 independent velocities M is formed and factored where that takes fewer operations (projection,
+    Chignoli §II-D). For speed q is not checked: where loops are open, the result means nothing. `System.check` looks at
+    a state, `System.assemble` closes its loops.
 
     Examples
     --------
@@ -313,8 +327,8 @@ def mass_matrix(c: Context) -> Outputs:
 
     See Also
     --------
-    inverse_mass_matrix : The inverse, without forming M.
-    solve_mass_matrix : M⁻¹ b, without forming M.
+    inverse_mass_matrix : The inverse.
+    solve_mass_matrix : M⁻¹ b.
     mass_matrix_rate : Its rate.
 
     Notes
@@ -329,16 +343,18 @@ def mass_matrix(c: Context) -> Outputs:
     array([[0.4828, 0.1211],
            [0.1211, 0.0427]])
     """
-    M = crba.mass_matrix(c.equations())
-    if c.is_looped:
-        half = c.columns(M)
-        M = c.columns([list(row) for row in zip(*half, strict=True)])
-    return [("M", (c.nv, c.nv), flat(M))]
+    return [("M", (c.nv, c.nv), flat(projection.mass_matrix(c, c.equations())))]
 
 
-@method(Q, results="M_inverse", inverts_mass=True)
+def _inverse_by_projection(c: Context) -> Outputs:
+    return [("M_inverse", (c.nv, c.nv), flat(projection.inverse_mass_matrix(c)))]
+
+
+@method(
+    Q, results="M_inverse", inverts_mass=True, rivals=[Rival(_inverse_by_projection, projection.may_win_for_matrices)]
+)
 def inverse_mass_matrix(c: Context) -> Outputs:
-    """Inverse of the mass matrix, without forming the mass matrix.
+    """Inverse of the mass matrix.
 
     Parameters
     ----------
@@ -352,7 +368,7 @@ def inverse_mass_matrix(c: Context) -> Outputs:
     Returns
     -------
     M_inverse : ndarray, shape (..., nv, nv)
-        M⁻¹ (1/(kg m²), 1/(kg m), 1/kg), in O(n²).
+        M⁻¹ (1/(kg m²), 1/(kg m), 1/kg), in O(n²) for large robots.
 
     See Also
     --------
@@ -370,9 +386,13 @@ def inverse_mass_matrix(c: Context) -> Outputs:
     return [("M_inverse", (c.nv, c.nv), flat(minverse.inverse_mass_matrix(c.equations(), c.clusters, c.expanded)))]
 
 
-@method(Q, B, results="x", inverts_mass=True)
+def _solve_by_projection(c: Context) -> Outputs:
+    return vector(c, "x", projection.solution(c, c.by_cluster("b")))
+
+
+@method(Q, B, results="x", inverts_mass=True, rivals=[Rival(_solve_by_projection, projection.may_win_for_vectors)])
 def solve_mass_matrix(c: Context) -> Outputs:
-    """Solution x of M x = b, without forming the mass matrix.
+    """Solution x of M x = b.
 
     Parameters
     ----------
@@ -388,7 +408,7 @@ def solve_mass_matrix(c: Context) -> Outputs:
     Returns
     -------
     x : ndarray, shape (..., nv)
-        M⁻¹ b (rad/s², m/s²), in O(n).
+        M⁻¹ b (rad/s², m/s²), in O(n) for large robots.
 
     See Also
     --------

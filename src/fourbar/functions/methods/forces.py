@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...algorithms import efpa, pv_osim, rnea
 from ...algorithms import reactions as reaction
+from ...algorithms.kinematics import Reported, jacobian
 from ...algorithms.sweep import Sweeps
 from ...errors import ArgumentError
 from ...spatial.linear import Mat, Vec
@@ -14,11 +16,13 @@ from ...spatial.vectors import Wrench
 from ...tree.cluster_tree import ClusterTree, Location
 from ...tree.embedding import LoopEmbedding
 from ...tree.own_joint import OwnJoint
+from .. import projection
 from ..arguments import F_EXT, A, Q, V
 from ..context import Context
 from ..options import read_frame
-from ..registry import Option, Outputs, flat, method
+from ..registry import Option, Outputs, Rival, flat, method
 
+Ends = tuple[tuple[Location, bool], ...]  # frames, each with whether only its three linear rows are wanted
 _ENDS = (
     Option("frames", (), written="FRAME ..."),
     Option("points", (), written="FRAME ..."),
@@ -38,29 +42,45 @@ def _read_ends(cluster_tree: ClusterTree, frames: Any, points: Any, expressed_in
     return {"ends": tuple(ends), "in_world": expressed_in == "world"}
 
 
-def _reaching(c: Context, ends: tuple[tuple[Location, bool], ...]) -> Sweeps:
+def _reaching(c: Context, ends: Ends) -> Sweeps:
     """Sweeps on a tree in which the frames turn with their bodies."""
     return c.equations([home.link for home, _ in ends])
 
 
-def _omega(c: Context, algorithm: Any, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> list[list[Any]]:
-    """Ω by one of the two algorithms, as rows of scalars."""
+def _omega(c: Context, algorithm: Any, ends: Ends, in_world: bool) -> list[list[Any]]:
+    """Ω by one of the recursive algorithms, as rows of scalars."""
     return algorithm.osim_inverse(_reaching(c, ends), c.clusters, c.expanded, ends, in_world)
 
 
-def _osim_inverse_by_efpa(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> Outputs:
-    rows = _omega(c, efpa, ends, in_world)
-    return [("Omega", (len(rows), len(rows)), flat(rows))]
+def _osim_inverse_by_efpa(c: Context, ends: Ends, in_world: bool) -> Outputs:
+    return _osim_inverse_outputs(_omega(c, efpa, ends, in_world))
 
 
-def _osim_by_efpa(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> Outputs:
+def _omega_by_projection(c: Context, ends: Ends, in_world: bool) -> Mat:
+    s, rows = _reaching(c, ends), []
+    for home, linear in ends:
+        J = jacobian(s, Reported(home, (0.0, 0.0, 0.0), None if in_world else home))
+        rows += J[3:] if linear else J
+    return projection.osim_inverse(c, s, rows)
+
+
+def _osim_inverse_by_projection(c: Context, ends: Ends, in_world: bool) -> Outputs:
+    return _osim_inverse_outputs(_omega_by_projection(c, ends, in_world))
+
+
+def _osim_by_efpa(c: Context, ends: Ends, in_world: bool) -> Outputs:
     return _osim_outputs(c, _omega(c, efpa, ends, in_world))
 
 
+def _osim_by_projection(c: Context, ends: Ends, in_world: bool) -> Outputs:
+    return _osim_outputs(c, _omega_by_projection(c, ends, in_world))
+
+
 @method(
-    Q, results="Omega", options=_ENDS, read=_read_ends, inverts_mass=True, rivals=[_osim_inverse_by_efpa]
+    Q, results="Omega", options=_ENDS, read=_read_ends, inverts_mass=True,
+    rivals=[Rival(_osim_inverse_by_efpa), Rival(_osim_inverse_by_projection, projection.may_win_for_matrices)],
 )  # fmt: skip
-def osim_inverse(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> Outputs:
+def osim_inverse(c: Context, ends: Ends, in_world: bool) -> Outputs:
     """Inverse operational-space inertia of one or more frames (PV-OSIMr or EFPA).
 
     Parameters
@@ -89,9 +109,9 @@ def osim_inverse(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: 
 
     Notes
     -----
-    Found without forming M, by propagating unit forces inward (PV-OSIMr, Sathya et al., arXiv 2310.03676, here over
-    clusters) or accelerations outward (C-EFPA, Chignoli eq. 61-67): whichever takes fewer operations for this robot and
-    these frames.
+    Found by propagating unit forces inward (PV-OSIMr, Sathya et al., arXiv 2310.03676, here over clusters) or
+    accelerations outward (C-EFPA, Chignoli eq. 61-67), or of robots with up to 12 independent velocities from M
+    (projection, Chignoli §II-E): whichever takes fewer operations for this robot and these frames.
 
     Examples
     --------
@@ -102,7 +122,10 @@ def osim_inverse(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: 
            [ 0.   ,  0.   ,  0.   ],
            [-1.305,  0.   ,  0.529]])
     """
-    rows = _omega(c, pv_osim, ends, in_world)
+    return _osim_inverse_outputs(_omega(c, pv_osim, ends, in_world))
+
+
+def _osim_inverse_outputs(rows: Sequence[Sequence[Any]]) -> Outputs:
     return [("Omega", (len(rows), len(rows)), flat(rows))]
 
 
@@ -113,9 +136,10 @@ _NOT_INDEPENDENT = (
 
 
 @method(
-    Q, results="Lambda", options=_ENDS, read=_read_ends, nan=_NOT_INDEPENDENT, inverts_mass=True, rivals=[_osim_by_efpa]
-)
-def osim(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> Outputs:
+    Q, results="Lambda", options=_ENDS, read=_read_ends, nan=_NOT_INDEPENDENT, inverts_mass=True,
+    rivals=[Rival(_osim_by_efpa), Rival(_osim_by_projection, projection.may_win_for_matrices)],
+)  # fmt: skip
+def osim(c: Context, ends: Ends, in_world: bool) -> Outputs:
     """Operational-space inertia of one or more frames.
 
     Parameters
@@ -165,7 +189,7 @@ def osim(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) ->
     return _osim_outputs(c, _omega(c, pv_osim, ends, in_world))
 
 
-def _osim_outputs(c: Context, rows: list[list[Any]]) -> Outputs:
+def _osim_outputs(c: Context, rows: Sequence[Sequence[Any]]) -> Outputs:
     return [("Lambda", (len(rows), len(rows)), flat(c.recorder.call(inverse_or_nan, Mat(map(Vec, rows)))))]
 
 

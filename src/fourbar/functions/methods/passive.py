@@ -11,9 +11,10 @@ from ...algorithms.energy import add, potential_energy
 from ...spatial.linear import Scalar, Vec
 from ...spatial.vectors import Wrench
 from ...tree.cluster_tree import is_compensated
+from .. import projection
 from ..arguments import F_EXT, FRICTION_VELOCITY, TAU, A, Q, V
 from ..context import Context
-from ..registry import Outputs, method, vector
+from ..registry import Outputs, Rival, method, vector
 from .dynamics import accelerations, inverse_parts
 
 
@@ -127,7 +128,24 @@ def passive_forces(c: Context) -> Outputs:
     return vector(c, "tau", passive_parts(c))
 
 
-@method(Q, V, TAU, results="a", optional=[F_EXT], inverts_mass=True)
+def _driving_parts(c: Context) -> list[Vec]:
+    """τ with the passive forces, by cluster."""
+    return [c.recorder.call(add, *both) for both in zip(c.by_cluster("tau"), passive_parts(c), strict=True)]
+
+
+def _by_projection(c: Context) -> Outputs:
+    return vector(c, "a", projection.accelerations(c, _driving_parts(c)))
+
+
+@method(
+    Q,
+    V,
+    TAU,
+    results="a",
+    optional=[F_EXT],
+    inverts_mass=True,
+    rivals=[Rival(_by_projection, projection.may_win_for_vectors)],
+)
 def passive_dynamics(c: Context) -> Outputs:
     """Accelerations caused by joint forces together with springs, damping and gravity compensation.
 
@@ -165,8 +183,7 @@ def passive_dynamics(c: Context) -> Outputs:
     >>> sprung.passive_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).round(3)
     array([ 21.927, -96.53 ])
     """
-    tau = [c.recorder.call(add, *both) for both in zip(c.by_cluster("tau"), passive_parts(c), strict=True)]
-    return vector(c, "a", accelerations(c, c.velocities(), tau, c.gravity))
+    return vector(c, "a", accelerations(c, c.velocities(), _driving_parts(c), c.gravity))
 
 
 NO_FRICTION_VELOCITY = (

@@ -108,11 +108,11 @@ def test_toggle_position_comes_first() -> None:
         fb.robots.parallelogram().mass_matrix([0.0, 0.0, 0.0])
 
 
-def _programs(robot: System, **ends: list[str]) -> list[Any]:
-    """The programs of PV-OSIMr, of C-EFPA and of projection."""
+def _programs(robot: System, count: int = 3, **ends: list[str]) -> list[Any]:
+    """The programs of PV-OSIMr, of C-EFPA and of projection, or the first of them."""
     recording = robot.osim_inverse.specialise(**ends).state[0].recording
     algorithms = (recording.method.record, *(rival.record for rival in recording.method.rivals))
-    return [recording.recorded(x, recording.given(("q",))) for x in algorithms]
+    return [recording.recorded(x, recording.given(("q",))) for x in algorithms[:count]]
 
 
 @pytest.mark.parametrize("name", ["chained", "tripod", "geared", "moored", "coupled", "explicit", "nested"])
@@ -132,21 +132,34 @@ def test_the_algorithm_with_fewer_operations_is_kept() -> None:
     chain, linkage = fb.robots.gt_chain(6), fb.robots.five_bar()
     chosen = []
     for robot, points in ((chain, list(chain.names.bodies[-5:])), (linkage, ["right_forearm"] * 3)):
-        counts = [program.operations for program in _programs(robot, points=points)[:2]]
+        counts = [program.operations for program in _programs(robot, 2, points=points)]
         assert robot.osim_inverse.specialise(points=points).program().operations == min(counts)
         chosen.append(counts.index(min(counts)))
     assert chosen == [0, 1]
+
+
+def _chain(n: int) -> System:
+    b = Builder("chain")
+    for k in range(n):
+        b.body(f"b{k}", parent=f"b{k - 1}" if k else "world", joint=Revolute("xyz"[k % 3]), mass=1.0,
+               inertia=(0.1, 0.2, 0.25), com=(0.1, 0.02, 0.03), position=(0.3, 0.1, 0.05))  # fmt: skip
+    return b.build()
+
+
+def test_chains_may_be_longer_than_python_recurses() -> None:
+    robot = _chain(300)
+    q = robot.random(0)
+    J = robot.jacobian(q, "b299")
+    expected = J @ np.linalg.solve(robot.mass_matrix(q), J.T)
+    for program in _programs(robot, 2, frames=["b299"]):
+        near(interpret(program, {"q": q[None]})["Omega"], expected[None], 1e-10)
 
 
 def test_operations_grow_with_the_square_of_the_rows() -> None:
     """O(n + m²): with points on every second link of a chain, the growth of the growth is constant."""
 
     def count(n: int) -> int:
-        b = Builder("chain")
-        for k in range(n):
-            b.body(f"b{k}", parent=f"b{k - 1}" if k else "world", joint=Revolute("xyz"[k % 3]), mass=1.0,
-                   inertia=(0.1, 0.2, 0.25), com=(0.1, 0.02, 0.03), position=(0.3, 0.1, 0.05))  # fmt: skip
-        return _programs(b.build(), points=[f"b{k}" for k in range(1, n, 2)])[0].operations
+        return _programs(_chain(n), 1, points=[f"b{k}" for k in range(1, n, 2)])[0].operations
 
     counts = [count(n) for n in (16, 28, 40, 52)]
     second = np.diff(counts, 2)

@@ -110,8 +110,24 @@ def test_derivatives_where_projection_is_kept() -> None:
     assert abs(function.vjp((q, v, tau), w).q @ dq - w @ expected) < 1e-7 * size
 
 
+def test_batches_mark_the_same_samples() -> None:
+    """Where projection is kept, a quaternion of zeros and NaN spoil their own samples, as in the recursive program."""
+    robot, s = mechanism("moored"), state("moored")
+    recursive, projected = programs(robot.forward_dynamics, ("q", "v", "tau"))
+    assert robot.forward_dynamics.program().operations == projected.operations < recursive.operations
+    q = s.q.copy()
+    q[1, 0] = np.nan
+    q[2, 3:7] = 0.0
+    with pytest.warns(RuntimeWarning, match="quaternion"):
+        a = robot.forward_dynamics(q, s.v, s.tau)
+    lost = np.isnan(interpret(recursive, {"q": q, "v": s.v, "tau": s.tau})["a"]).any(-1)
+    assert np.array_equal(np.isnan(a).all(-1), lost) and lost.tolist() == [i in (1, 2) for i in range(len(q))]
+
+
 def test_toggle_positions_are_still_refused() -> None:
     robot = fb.robots.parallelogram()
+    at = {"q": np.zeros((1, 3)), "v": np.zeros((1, 1)), "tau": np.ones((1, 1))}
+    assert all(np.isnan(interpret(p, at)["a"]).all() for p in programs(robot.forward_dynamics, ("q", "v", "tau")))
     with pytest.raises(fb.SingularError, match="toggle position"):
         robot.forward_dynamics([0.0, 0.0, 0.0], [0.0], [1.0])
     with pytest.raises(fb.SingularError, match="toggle position"):

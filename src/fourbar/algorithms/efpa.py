@@ -148,6 +148,15 @@ class _Omega:
                 self.omega[a, b] = self.s.recorder.call(omega_outward, above, own.P[i], own.P[j], own.own[i][j])
         return self.omega[a, b]
 
+    def _reach(self, n: int) -> None:
+        """Ω of the links that carry cluster n, from the root outward: chains may be longer than Python recurses."""
+        carried: list[tuple[int, ...]] = []
+        while self.clusters[n].carriers[0] >= 0:
+            carried.append(self.clusters[n].carriers)
+            n = self.home[carried[-1][0]]
+        for links in reversed(carried):
+            self._omegas(links, links)
+
     def _omegas(self, rows: Iterable[int], columns: Iterable[int]) -> tuple[tuple[Mat, ...], ...]:
         columns = tuple(columns)
         return tuple(tuple(self._omega(a, b) for b in columns) for a in rows)
@@ -158,5 +167,6 @@ class _Omega:
         if not shared:
             return None
         n = max(shared)
+        self._reach(n)
         first, second = self.chi[e][n], self.chi[f][n]
         return self.s.recorder.call(meet, tuple(first.values()), self._omegas(first, second), tuple(second.values()))

@@ -90,7 +90,7 @@ def test_results_are_those_of_fourbar(name: str) -> None:
             "inverse_dynamics": ([q, v, x], own.inverse_dynamics(q, v, x)),
             "forward_dynamics": ([q, v, x], own.forward_dynamics(q, v, x)),
             "mass_matrix": ([q], own.mass_matrix(q)),
-            "integrate": ([q, v, 0.1], own.integrate(q, v, 0.1)),
+            "integrate": ([q, v, 0.02], own.integrate(q, v, 0.02)),
         }
         for function, (given, expected) in cases.items():
             (found,) = host(function, given, expected.shape)

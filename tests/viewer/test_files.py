@@ -68,7 +68,8 @@ def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_robot_that_no_file_holds_is_given_at_loading(tmp_path: Path) -> None:
-    robot = fb.robots.tello()
+    slide = fb.joints.CustomJoint(lambda q: (np.eye(3), [q[0], 0.0, 0.0]), nq=1, name="slide")
+    robot = fb.Builder("rail").body("cart", joint=slide, mass=1.0).build()
     run = fb.Trajectory(np.zeros(2), np.tile(robot.neutral(), (2, 1)), np.zeros((2, robot.nv)), np.zeros(2), robot)
     with pytest.warns(fb.SimulationWarning, match="not the robot"):
         run.save(tmp_path / "run.npz")

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import ModelError
 from ..expr import Expr, Graph
-from ..expr.formula import CONSTANTS, FUNCTIONS, FormulaError, ReadFormula, print_formulas
+from ..expr.formula_text import CONSTANTS, FUNCTIONS, FormulaError, ReadFormula, print_formulas
 from .loop import read_number
 
 

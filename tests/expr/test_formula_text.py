@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fourbar.expr import Expr, Graph, atan2, cos, evaluate, exp, maximum, minimum, select, sin, sqrt
-from fourbar.expr.formula import FormulaError, ReadFormula, print_formulas
+from fourbar.expr.formula_text import FormulaError, ReadFormula, print_formulas
 
 pytestmark = pytest.mark.quick
 

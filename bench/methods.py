@@ -105,6 +105,16 @@ class Case:
         """C-EFPA and its compiled rivals."""
         return rivals.osim_inverse(self.robot, self.frames, self.folded)
 
+    @cached_property
+    def twin_forward(self) -> rivals.Compiled:
+        """ABA of the twin."""
+        return rivals.forward_dynamics(self.twin, all_of_them=False)["cluster"]
+
+    @cached_property
+    def twin_omega(self) -> rivals.Compiled:
+        """EFPA of the twin."""
+        return rivals.osim_inverse(self.twin, self.frames, all_of_them=False)["cluster"]
+
     def kept(self, table: str) -> str:
         """The name of the algorithm that the robot's own method runs."""
         if table == "III":
@@ -124,16 +134,15 @@ class Case:
             compiled = {name: lambda f=f: f(*state) for name, f in self.forward.items()}
             return {
                 "cluster": compiled.pop("cluster"),
-                "approximate": lambda: twin.forward_dynamics(*moved),
+                "approximate": lambda: self.twin_forward(*moved),
                 **compiled,
                 "projection": lambda: baselines.projection_forward_dynamics(r, *state),
                 "Lagrange": lambda: baselines.lagrange_forward_dynamics(r, *state),
             }
-        theirs = twin.osim_inverse.specialise(frames=self.frames)
         compiled = {name: lambda f=f: f(self.q) for name, f in self.omega.items()}
         return {
             "cluster": compiled.pop("cluster"),
-            "approximate": lambda: theirs(self.q_twin),
+            "approximate": lambda: self.twin_omega(self.q_twin),
             **compiled,
             "projected": lambda: baselines.projected_osim(r, self.q, self.frames),
         }
@@ -153,7 +162,7 @@ class Case:
             bias, m = operations(self.tree.bias_force), N - n
             return {
                 **{name: f.operations for name, f in self.forward.items()},
-                "approximate": operations(t.forward_dynamics),
+                "approximate": self.twin_forward.operations,
                 "projection": projected + bias + _factor(n) + 2 * n * n + 2 * N * N + 2 * N * n,
                 "Lagrange": spanning + bias + 2 * (N + m) ** 3 // 3,
             }
@@ -162,7 +171,7 @@ class Case:
         jacobians = sum(operations(r.jacobian.specialise(name)) for name in self.frames)
         return {
             **{name: f.operations for name, f in self.omega.items()},
-            "approximate": operations(t.osim_inverse.specialise(frames=self.frames)),
+            "approximate": self.twin_omega.operations,
             "projected": projected + jacobians + solve,
         }
 

@@ -152,7 +152,11 @@ def rival_rows(effort: Effort, robots: Sequence[str]) -> list[bool]:
         cases = {"forward dynamics": (rivals.forward_dynamics(robot), (q, v, tau), robot.forward_dynamics)}
         for frames in {len(x): x for x in (ends[:1], ends[:4])}.values():
             function = robot.osim_inverse.specialise(frames=frames)
-            cases[f"Ω of {len(frames)} frames"] = (rivals.osim_inverse(robot, frames), (q,), function)
+            cases[f"Ω of {len(frames)} frame{'s' if len(frames) > 1 else ''}"] = (
+                rivals.osim_inverse(robot, frames),
+                (q,),
+                function,
+            )
         for label, (programs, args, function) in cases.items():
             met.append(_contest(f"{label} {name}", programs, args, function, effort))
     return met
@@ -177,7 +181,8 @@ def _contest(
     """Print a row; whether the program that is kept takes at most a quarter longer than any other."""
     results = [program(*args) for program in programs.values()]
     times = effort.fastest(*(lambda f=f: f(*args) for f in programs.values()))
-    errors = [float(np.median(np.abs(x - results[0])) / np.abs(results[0]).max()) for x in results]
+    rows = [x.reshape(len(x), -1) for x in results]
+    errors = [float(np.median(np.abs(x - rows[0]).max(-1) / np.abs(rows[0]).max(-1))) for x in rows]
     kept, best = rivals.kept(programs, function), min(times)
     parts = [
         f"{name.replace('cluster', 'C-EFPA' if 'Ω' in label else 'C-ABA')} {program.operations}, "

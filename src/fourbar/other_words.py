@@ -55,7 +55,7 @@ _ROBOT = {
     "coriolis_force": "coriolis_vector velocity_product",
     "coriolis_matrix": "C coriolis",
     "difference": "differentiate_pos log minus subtract",
-    "forward_dynamics": "aba articulated_body_algorithm fd forward",
+    "forward_dynamics": "aba articulated_body_algorithm lcaba fd forward",
     "gravity_force": "generalized_gravity gravity_compensation gravity_forces gravity_torque gravity_vector "
     "gravity_generalized_forces static_torque",
     "inertial_parameters": "dynamic_parameters inertias parameters theta",

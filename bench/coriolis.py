@@ -1,9 +1,9 @@
 """The Coriolis matrix beside Pinocchio's computeCoriolisMatrix, as ratios.
 
-python bench/coriolis.py [--quick] [robot ...]
+python bench/coriolis.py [--quick] [--strict] [robot ...]
 
 Pinocchio has no batch of it, so that its call is repeated from Python; batches of 1024, one thread. Both sides are
-measured in turns.
+measured in turns. `--strict` exits non-zero where a ratio is less than four fifths of the README's.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import numpy as np
 import pinocchio as pin
 
+from readme import BARS, asked_robots
 from run import BATCH, CALLS, Case, fastest, repeated
 
 ROBOTS = ("panda", "anymal_b", "talos_reduced")
@@ -44,20 +45,23 @@ def row(case: Case, turns: int) -> str:
         turns=turns,
     )
     ours, theirs = t / BATCH, t_peer / CALLS
+    bar = BARS.at_least("Coriolis matrix", case.name, theirs / ours)
     return (
-        f"{case.name:14s} C     batch {1e9 * ours:8.0f} ns, Pinocchio {1e9 * theirs:8.0f} ns: {theirs / ours:5.1f}x | "
-        f"call {1e9 * one / CALLS:7.0f} ns: {t_peer / one:4.1f}x | mass_matrix_rate {1e9 * t_rate / BATCH:8.0f} ns | "
-        f"differs by {difference:.0e}"
+        f"{case.name:14s} C     batch {1e9 * ours:8.0f} ns, Pinocchio {1e9 * theirs:8.0f} ns: "
+        f"{theirs / ours:5.1f}x{bar} | call {1e9 * one / CALLS:7.0f} ns: {t_peer / one:4.1f}x | "
+        f"mass_matrix_rate {1e9 * t_rate / BATCH:8.0f} ns | differs by {difference:.0e}"
     )
 
 
-def main() -> None:
-    names = [x for x in sys.argv[1:] if x != "--quick"]
+def main() -> int:
+    """Print all rows; the exit status."""
+    names = asked_robots()
     quick = "--quick" in sys.argv
     print(f"Pinocchio {pin.__version__}; batches of {BATCH}, one thread\n")
     for name in names or (ROBOTS[:1] if quick else ROBOTS):
         print(row(Case(name), turns=1 if quick else 12))
+    return BARS.finish()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

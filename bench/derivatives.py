@@ -1,10 +1,11 @@
 """Derivatives of the dynamics beside Pinocchio's computeRNEADerivatives and computeABADerivatives, as ratios.
 
-python bench/derivatives.py [--quick] [robot ...]
+python bench/derivatives.py [--quick] [--strict] [robot ...]
 
 Pinocchio has no batch of them, so that its calls are repeated from Python; ours are batches of 1024 on one thread into
 an array that is used again, and for the smallest robot single calls from Python too. The gradient (vjp) of forward
-dynamics is compared with forward dynamics itself. All sides are measured in turns. A limit is what the ratio should be.
+dynamics is compared with forward dynamics itself. All sides are measured in turns. `--strict` exits non-zero where a
+ratio is less than four fifths of the README's, or a gradient takes more than four times as long as the dynamics.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ import numpy as np
 import pinocchio as pin
 
 from fourbar.system.program_text import count
+from readme import BARS, asked_robots, said
 from run import BATCH, CALLS, Case, fastest, repeated
 
-LEAST = {"panda": 10.0, "anymal_b": 8.0, "talos_reduced": 5.0}  # times as fast as Pinocchio, in batches
-LEAST_CALL = {"panda": 4.0}  # the same for one call from Python
+ROBOTS = ("panda", "anymal_b", "talos_reduced")
 MOST_GRADIENT = {"panda": 4.0, "talos_reduced": 4.0, "chain256": 4.0}  # times the cost of forward dynamics
 
 
-def _met(is_met: bool, limit: str) -> str:
-    return f"limit {limit} {'met' if is_met else 'NOT met'}"
+def _met(label: str, ratio: float, limit: float) -> str:
+    if ratio > limit:
+        BARS.missed.append(f"{label}: {ratio:.2f}x, limit {limit:g}x")
+    return f"limit <= {limit:.0f}x {'met' if ratio <= limit else 'NOT met'}"
 
 
 def _full(upper: np.ndarray) -> np.ndarray:
@@ -78,22 +81,20 @@ def jacobian_rows(case: Case, turns: int) -> None:
         )
         ratio = (t_peer / CALLS) / (t / BATCH)
         text = f"{case.name:14s} {label:5s} batch {1e9 * t / BATCH:9.0f} ns, Pinocchio {1e9 * t_peer / CALLS:9.0f} ns: "
-        text += f"{ratio:5.1f}x"
-        if case.name in LEAST:
-            text += f", {_met(ratio >= LEAST[case.name], f'{LEAST[case.name]:.0f}x')}"
-        if case.name in LEAST_CALL:
-            text += _call_text(case, ours, call, turns)
+        title = f"Jacobian of {name.replace('_', ' ')}"
+        text += f"{ratio:5.1f}x{BARS.at_least(f'{title}, batch', case.name, ratio)}"
+        if said(f"{title}, one call", case.name) is not None:
+            text += _call_text(case, title, ours, call, turns)
         print(f"{text} | {sum(count(ours.program()).values())} operations | differs by {error:.0e}")
 
 
-def _call_text(case: Case, ours: Any, call: Callable[..., Any], turns: int) -> str:
+def _call_text(case: Case, title: str, ours: Any, call: Callable[..., Any], turns: int) -> str:
     """One call from Python."""
     ours(*case.ours_one)
     peer = repeated(call, case.peer.model, case.peer.data, *case.peer_one)
     one, one_peer = fastest(repeated(ours, *case.ours_one), peer, turns=turns)
-    limit = LEAST_CALL[case.name]
-    met = _met(one_peer / one >= limit, f"{limit:.0f}x")
-    return f" | call {1e9 * one / CALLS:7.0f} ns, {1e9 * one_peer / CALLS:7.0f} ns: {one_peer / one:4.1f}x, {met}"
+    bar = BARS.at_least(f"{title}, one call", case.name, one_peer / one)
+    return f" | call {1e9 * one / CALLS:7.0f} ns, {1e9 * one_peer / CALLS:7.0f} ns: {one_peer / one:4.1f}x{bar}"
 
 
 def gradient_row(case: Case, turns: int) -> None:
@@ -108,23 +109,25 @@ def gradient_row(case: Case, turns: int) -> None:
     operations = [sum(count(x.program()).values()) for x in (f, f.vjp)]
     print(
         f"{case.name:14s} vjp   batch {1e9 * t_gradient / BATCH:9.0f} ns, forward dynamics {1e9 * t / BATCH:9.0f} ns: "
-        f"{ratio:5.2f}x at {nv} velocities, {_met(ratio <= limit, f'<= {limit:.0f}x')} | "
+        f"{ratio:5.2f}x at {nv} velocities, {_met(f'gradient, {case.name}', ratio, limit)} | "
         f"{operations[1]} and {operations[0]} operations"
     )
 
 
-def main() -> None:
-    names = [x for x in sys.argv[1:] if x != "--quick"]
+def main() -> int:
+    """Print all rows; the exit status."""
+    names = asked_robots()
     quick = "--quick" in sys.argv
     turns = 1 if quick else 12
-    first = list(LEAST)[:1]
+    first = ROBOTS[:1]
     print(f"Pinocchio {pin.__version__}; batches of {BATCH}, one thread\n")
-    for name in names or (first if quick else list(LEAST)):
+    for name in names or (first if quick else ROBOTS):
         if not name.startswith("chain"):
             jacobian_rows(Case(name), turns)
     for name in names or (first if quick else list(MOST_GRADIENT)):
         gradient_row(Case(name), turns)
+    return BARS.finish()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

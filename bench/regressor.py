@@ -1,8 +1,11 @@
-"""The regressor beside Pinocchio's computeJointTorqueRegressor, as ratios.  python bench/regressor.py [robot ...]
+"""The regressor beside Pinocchio's computeJointTorqueRegressor, as ratios.
+
+python bench/regressor.py [--strict] [robot ...]
 
 Needs `pip install pin example-robot-data`. One thread, batches of 1024. Pinocchio has no batch function: its call is
 repeated from Python. Most entries of Y are zero at every state, and writing them all to memory takes longer than to
-compute the others, so both results are measured: dense (..., nv, p), and packed.
+compute the others, so both results are measured: dense (..., nv, p), and packed. `--strict` exits non-zero where a
+ratio is less than four fifths of the README's.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ os.environ.setdefault("FOURBAR_THREADS", "1")
 import numpy as np
 import pinocchio as pin
 
+from readme import BARS, asked_robots
 from robots import ROBOTS
 from run import BATCH, CALLS, Case, fastest, repeated
 
@@ -47,13 +51,16 @@ def row(name: str) -> None:
         repeated(pin.computeJointTorqueRegressor, case.peer.model, case.peer.data, *case.peer_one),
     )
     peer, ours, every, fill = t_peer / CALLS, t_packed / BATCH, t_dense / BATCH, t_fill / BATCH
+    packed_bar = BARS.at_least("regressor, its nonzero", name, peer / ours)
+    dense_bar = BARS.at_least("regressor, all", name, peer / every)
     print(
         f"{name:14s} packed {1e9 * ours:6.0f} ns, dense {1e9 * every:6.0f} ns (filling it {1e9 * fill:6.0f} ns), "
-        f"Pinocchio {1e9 * peer:6.0f} ns: {peer / ours:5.1f}x packed, {peer / every:5.1f}x dense | "
-        f"{kept.shape[-1]} of {Y[0].size} entries | differs by {error:.0e}"
+        f"Pinocchio {1e9 * peer:6.0f} ns: {peer / ours:5.1f}x packed{packed_bar}, "
+        f"{peer / every:5.1f}x dense{dense_bar} | {kept.shape[-1]} of {Y[0].size} entries | differs by {error:.0e}"
     )
 
 
 if __name__ == "__main__":
-    for robot in sys.argv[1:] or ROBOTS:
+    for robot in asked_robots() or ROBOTS:
         row(robot)
+    sys.exit(BARS.finish())

@@ -1,8 +1,9 @@
-"""fourbar beside Pinocchio, in one process, as ratios.  python bench/run.py [robot or chainN ...]
+"""fourbar beside Pinocchio, in one process, as ratios.  python bench/run.py [--strict] [robot or chainN ...]
 
 Needs `pip install pin example-robot-data`. Times are minima over repetitions; both sides are measured in turns, so
 that what else the machine does hits both. Pinocchio's batches run on one thread of its pool (`rneaInParallel`,
-`abaInParallel`); where it has no batch function, its call is repeated from Python.
+`abaInParallel`); where it has no batch function, its call is repeated from Python. `--strict` exits non-zero where a
+ratio is less than four fifths of the README's.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import pinocchio as pin
 from fourbar.bridges.pinocchio import Peer
 from fourbar.system.program_text import count
 from peak import peak_flops
+from readme import BARS, asked_robots
 from robots import ROBOTS, load
 
 BATCH = 1024
@@ -101,11 +103,13 @@ def dynamics_rows(case: Case, peak: float) -> None:
         )
         one, one_peer = fastest(repeated(ours, *case.ours_one), repeated(call, model, data, *case.peer_one))
         operations = sum(count(ours.program()).values())
-        share = operations * BATCH / t / peak
+        share, title = operations * BATCH / t / peak, name.replace("_", " ")
+        batch_bar = BARS.at_least(f"{title} ({label}), batch of {BATCH}", case.name, t_peer / t)
+        call_bar = BARS.at_least(f"{title}, one call", case.name, one_peer / one)
         print(
             f"{case.name:14s} {label:5s} batch {1e9 * t / BATCH:8.0f} ns, Pinocchio {1e9 * t_peer / BATCH:8.0f} ns: "
-            f"{t_peer / t:5.1f}x | call {1e9 * one / CALLS:7.0f} ns, {1e9 * one_peer / CALLS:7.0f} ns: "
-            f"{one_peer / one:4.1f}x | {operations} operations, {share:4.0%} of peak | differs by {error:.0e}"
+            f"{t_peer / t:5.1f}x{batch_bar} | call {1e9 * one / CALLS:7.0f} ns, {1e9 * one_peer / CALLS:7.0f} ns: "
+            f"{one_peer / one:4.1f}x{call_bar} | {operations} operations, {share:4.0%} of peak | differs by {error:.0e}"
         )
 
 
@@ -117,9 +121,11 @@ def mass_matrix_row(case: Case) -> None:
     theirs = case.peer.matrix_from_peer(theirs + np.triu(theirs, 1).T)
     error = np.abs(M - theirs).max() / np.abs(theirs).max()
     t, t_peer = fastest(lambda: case.robot.mass_matrix(case.q), repeated(pin.crba, model, data, case.peer_one[0]))
+    ratio = t_peer / CALLS / (t / BATCH)
+    bar = BARS.at_least("mass matrix (CRBA)", case.name, ratio)
     print(
         f"{case.name:14s} CRBA  batch {1e9 * t / BATCH:8.0f} ns, Pinocchio {1e9 * t_peer / CALLS:8.0f} ns: "
-        f"{t_peer / CALLS / (t / BATCH):5.1f}x | differs by {error:.0e}"
+        f"{ratio:5.1f}x{bar} | differs by {error:.0e}"
     )
 
 
@@ -219,8 +225,9 @@ def first_call_rows(names: list[str]) -> None:
                 )
 
 
-def main() -> None:
-    names = sys.argv[1:] or [*ROBOTS, "chain8", "chain64", "chain256", "chain512"]
+def main() -> int:
+    """Print all rows; the exit status."""
+    names = asked_robots() or [*ROBOTS, "chain8", "chain64", "chain256", "chain512"]
     peak = peak_flops()
     print(f"Pinocchio {pin.__version__}; peak of one core {peak / 1e9:.1f} Gflop/s; batches of {BATCH}, one thread\n")
     for name in names:
@@ -229,12 +236,13 @@ def main() -> None:
         if not name.startswith("chain"):
             mass_matrix_row(case)
     print()
-    if not sys.argv[1:]:
+    if not asked_robots():
         for name in ROBOTS:
             threads_row(Case(name))
         growth_rows()
         first_call_rows(["talos_reduced", "chain512"])
+    return BARS.finish()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import shutil
 import subprocess
@@ -48,23 +47,19 @@ def test_limits_of_a_robot() -> None:
     assert "forward dynamics mini_cheetah" in printed and "operational-space inertia mini_cheetah" in printed
 
 
-def test_limits_are_those_of_the_readme() -> None:
-    """The bars of `--strict` are the numbers of the README's table of loops."""
-    table = (BENCH.parent / "README.md").read_text(encoding="utf-8").split("| | mit_humanoid")[1]
-    (constant,) = [x for x in ast.parse((BENCH / "loops.py").read_text(encoding="utf-8")).body if _assigns(x, "README")]
-    limits = ast.literal_eval(constant.value)
-    assert len(limits) == 4
-    for name, numbers in limits.items():
-        (row,) = [
-            x
-            for x in table.splitlines()
-            if x.startswith(f"| {name}") or (name == "reflected" and "against reflected" in x)
-        ]
-        assert [float(x.strip(" x")) for x in row.split("|")[2:-1]] == list(numbers)
-
-
-def _assigns(statement: ast.stmt, name: str) -> bool:
-    return isinstance(statement, ast.Assign) and [x.id for x in statement.targets if isinstance(x, ast.Name)] == [name]
+def test_bars_are_those_of_the_readme() -> None:
+    """`--strict` reads its bars from the README's tables: ratios in brackets, and times of loops."""
+    readme = run_path(str(BENCH / "readme.py"))
+    said, bars = readme["said"], readme["Bars"]()
+    rows = ["inverse dynamics (RNEA)", "forward dynamics (ABA)", "mass matrix (CRBA)", "Coriolis matrix"]
+    rows += ["regressor, its nonzero", "regressor, all", "Jacobian of forward dynamics, batch", "forward dynamics, one"]
+    assert all(said(row, robot) > 4 for row in rows for robot in ("panda", "anymal_b", "talos_reduced"))
+    loops = ("forward dynamics", "inverse dynamics", "inverse operational-space inertia")
+    assert all(0 < said(row, robot) < 0.1 for row in loops for robot in ("mit_humanoid", "jvrc1"))
+    assert said("gradient", "anymal_b") is None and bars.at_least("gradient", "anymal_b", 1.0) == ""
+    bar = said("mass matrix (CRBA)", "panda")
+    assert "MISSED" not in bars.at_least("mass matrix (CRBA)", "panda", 0.81 * bar) and not bars.missed
+    assert "MISSED" in bars.at_least("mass matrix (CRBA)", "panda", 0.79 * bar) and len(bars.missed) == 1
 
 
 def test_loops_beside_a_peer() -> None:

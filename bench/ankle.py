@@ -1,4 +1,7 @@
-"""Torques of one leg of the MIT Humanoid under sinusoids: exact rotors, reflected inertia, no rotors (Figure 14)."""
+"""Torques of one leg of the MIT Humanoid under sinusoids: exact rotors, reflected inertia, no rotors (Figure 14).
+
+"approximate" is the diagonal of the reflected inertia, "block" has the block of knee and ankle, which share a belt.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import fourbar as fb
 from fourbar.robots.robot_data import build_facts, read_facts
 
 AMPLITUDE, FREQUENCY = 0.5, 1.5  # rad, 1/s
-KINDS = {"exact": "exact", "approximate": "reflected", "unconstrained": "none"}
+KINDS = {"exact": "exact", "approximate": "reflected", "block": "block", "unconstrained": "none"}
 
 
 def leg(rotors: str, side: str = "right") -> fb.System:

@@ -107,7 +107,7 @@ def growth(path: Path, title: str, panels: Mapping[str, Times], fit_from: int) -
 def torque_profiles(path: Path, found: Torques, joints: Sequence[int]) -> None:
     """Torque over time, and the error of the approximations, one column a joint."""
     fig, rows = plt.subplots(2, len(joints), figsize=(5.4 * len(joints), 6.4), squeeze=False, layout="constrained")
-    colours = {"exact": "black", "approximate": "#009E73", "unconstrained": "#D55E00"}
+    colours = {"exact": "black", "approximate": "#009E73", "block": "#0072B2", "unconstrained": "#D55E00"}
     for column, joint in enumerate(joints):
         top, bottom = rows[0][column], rows[1][column]
         for kind, tau in found.by_kind.items():

@@ -119,5 +119,6 @@ def read_torques() -> None:
     _say(
         """The two errors that the paper prints are those of the knee here; the ankle's are smaller in N m and larger in
         proportion. The knee is the fourth of the five joints of the leg, so it may be a matter of counting. For every
-        joint the approximation is better than nothing, and far from exact."""
+        joint the approximation is better than nothing, and far from exact. With the block of the joints that share a
+        belt, which costs one product more, the error of the knee falls to 0.30 N m and that of the ankle to 0.07."""
     )

@@ -86,7 +86,7 @@ def test_points(name: str) -> None:
     assert FACTS[name]["points"].items() <= frames.items()
 
 
-@pytest.mark.parametrize("rotors", ["reflected", "none"])
+@pytest.mark.parametrize("rotors", ["reflected", "block", "none"])
 @pytest.mark.parametrize("name", ["mini_cheetah", "mit_humanoid", "tello", "tello_with_arms", "jvrc1"])
 def test_without_rotor_bodies(name: str, rotors: str) -> None:
     """No loops are left, the velocities are as many, and the rotors' mass is there or not."""
@@ -101,7 +101,7 @@ def test_without_rotor_bodies(name: str, rotors: str) -> None:
 
 
 def test_options_are_checked() -> None:
-    with pytest.raises(ArgumentError, match="'exact', 'reflected', 'none'"):
+    with pytest.raises(ArgumentError, match="'exact', 'reflected', 'block', 'none'"):
         robots.tello(rotors="some")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="'latest', 'paper'"):
         robots.mini_cheetah(version="v3")

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ..constraints.trace import cut
 from ..spatial.articulated_inertia import Articulated
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Mat, Scalar, Vec, dot
@@ -171,13 +172,21 @@ class ArticulatedLink(NamedTuple):
         return [Mat.from_columns([t.six() for t in self.k.S.twists()])]
 
 
+class CoupledJoints(NamedTuple):
+    """Armature off the diagonal, between all velocities of the links at some places in a cluster."""
+
+    places: tuple[int, ...]
+    A: Mat
+
+
 class ArticulatedCluster(NamedTuple):
     """Links tied by loops, `inner` the parent of each within the cluster (as in `Cluster`); or any that move with some
-    columns of G only: with none if they are held."""
+    columns of G only: with none if they are held. Armature may couple the velocities of some."""
 
     ks: tuple[Kinematics, ...]
     inner: tuple[int, ...]
     G: tuple[Mat, ...]
+    coupled: tuple[CoupledJoints, ...] = ()
 
     def gather(self, children: Hung, p: Sequence[Wrench]) -> tuple[Resistance, list[Wrench]]:
         """As for `ArticulatedLink`."""
@@ -297,7 +306,12 @@ class ArticulatedCluster(NamedTuple):
 
     def _spun_up(self, rates: Sequence[Sequence[Scalar]]) -> list[Vec]:
         """The forces that accelerate the armatures."""
-        return [spun_up(k, rate) for k, rate in zip(self.ks, rates, strict=True)]
+        found = [spun_up(k, rate) for k, rate in zip(self.ks, rates, strict=True)]
+        for places, A in self.coupled:
+            parts = cut(A @ [x for b in places for x in rates[b]], [len(rates[b]) for b in places])
+            for b, part in zip(places, parts, strict=True):
+                found[b] = found[b] + part
+        return found
 
 
 def _powers(W: Sequence[Sequence[Wrench]], A: Sequence[Twist]) -> Iterator[Scalar]:
@@ -413,6 +427,12 @@ def _on_link(k: Kinematics, step: Callable[..., Any], *args: Any) -> Any:
     return step(ArticulatedLink(k), *args)
 
 
+def coupled_joints(s: Sweeps, cluster: Cluster) -> tuple[CoupledJoints, ...]:
+    """The armature that couples velocities of a cluster."""
+    own = [x for x in s.tree.couplings if x.links[0] in cluster.links]
+    return tuple(CoupledJoints(tuple(cluster.links.index(i) for i in x.links), x.A) for x in own)
+
+
 class LinkNode:
     """Steps on a link alone."""
 
@@ -434,7 +454,7 @@ class ClusterNode:
     def whole(self) -> ArticulatedCluster:
         """The cluster itself."""
         ks = tuple(self._s.kinematics(i) for i in self._cluster.links)
-        return ArticulatedCluster(ks, self._cluster.inner, self._G)
+        return ArticulatedCluster(ks, self._cluster.inner, self._G, coupled_joints(self._s, self._cluster))
 
     def step(self, step: Callable[..., Any], *args: Any) -> Any:
         """step(cluster, *args)."""
@@ -461,8 +481,9 @@ class HeldNode:
 
 
 def node(s: Sweeps, cluster: Cluster, e: ClusterState) -> Node:
-    """Where steps on a cluster at a state run: the only place that distinguishes single links from links in loops."""
-    return LinkNode(s, cluster) if e.is_identity else ClusterNode(s, cluster, e.G)
+    """Where steps on a cluster at a state run: the only place that distinguishes single links from tied ones."""
+    alone = e.is_identity and not coupled_joints(s, cluster)
+    return LinkNode(s, cluster) if alone else ClusterNode(s, cluster, e.G)
 
 
 def over_clusters(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState]) -> ClusterSweeps:

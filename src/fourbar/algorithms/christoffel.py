@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..joints.base import Joint
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.transform import Transform
@@ -118,23 +117,26 @@ def christoffel(s: Sweeps, q: Sequence[Vec]) -> Cube:
             if j == k:
                 block = s.recorder.call(with_rates, block, h[i], rates[j])
             _write(s.tree.first_v, cube, (i, j, k), block)
-    for j in armature.gyroscopic_links(s):
-        _add_armature(s, cube, j)
+    for links, metric in armature.gyroscopic(s):
+        _add_armature(s, cube, links, metric)
     return cube
 
 
-def _with_armature(block: Block, joint: Joint, rotors: Vec) -> Block:
-    """A block of one joint, with C of its armature at each unit velocity."""
-    planes = [armature.coriolis(joint, rotors, Vec(e)) for e in Mat.identity(joint.nv)]
-    each = range(joint.nv)
+def _with_armature(block: Block, metric: armature.Metric) -> Block:
+    """A block of some joints, with C of their armature at each unit velocity."""
+    planes = [armature.coriolis(metric, Vec(e)) for e in Mat.identity(metric.nv)]
+    each = range(metric.nv)
     return tuple(tuple(tuple(block[a][b][c] + planes[c][a][b] for c in each) for b in each) for a in each)
 
 
-def _add_armature(s: Sweeps, cube: Cube, j: int) -> None:
-    """Add the symbols of a joint's own armature."""
-    joint, cut = s.tree.links[j].joint, slice(s.tree.first_v[j], s.tree.first_v[j] + s.tree.links[j].joint.nv)
-    own = tuple(tuple(tuple(row[cut]) for row in plane[cut]) for plane in cube[cut])
-    _write(s.tree.first_v, cube, (j, j, j), s.recorder.call(_with_armature, own, joint, s.armature[j]))
+def _add_armature(s: Sweeps, cube: Cube, links: tuple[int, ...], metric: armature.Metric) -> None:
+    """Add the symbols of the armature of some joints."""
+    places = armature.places_of(s, links)
+    own = tuple(tuple(tuple(cube[i][j][k] for k in places) for j in places) for i in places)
+    for i, plane in zip(places, s.recorder.call(_with_armature, own, metric), strict=True):
+        for j, row in zip(places, plane, strict=True):
+            for k, x in zip(places, row, strict=True):
+                cube[i][j][k] = x
 
 
 def _write(first: Sequence[int], cube: Cube, joints: tuple[int, int, int], block: Block) -> None:

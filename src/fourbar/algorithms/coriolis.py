@@ -129,15 +129,13 @@ def coriolis_matrix(p: Parts) -> list[list[Any]]:
             for i, (above, below) in zip(some, blocks, strict=True):
                 _write(s, C, i, j, above)
                 _write(s, C, j, i, below)
-    for j in armature.gyroscopic_links(s):
-        at, n = s.tree.first_v[j], s.tree.links[j].joint.nv
-        own = Mat(Vec(row[at : at + n]) for row in C[at : at + n])
-        _write(s, C, j, j, s.recorder.call(_with_armature, own, s.tree.links[j].joint, s.armature[j], p.v[j]))
+    for links, metric in armature.gyroscopic(s):
+        armature.add_block(s, C, links, _with_armature, metric, armature.stacked(links, p.v))
     return C
 
 
-def _with_armature(C: Mat, joint: Joint, rotors: Vec, v: Vec) -> Mat:
-    return C + armature.coriolis(joint, rotors, v)
+def _with_armature(C: Mat, metric: armature.Metric, v: Vec) -> Mat:
+    return C + armature.coriolis(metric, v)
 
 
 def mass_matrix(p: Parts) -> list[list[Any]]:

@@ -16,6 +16,7 @@ from ..spatial.linear import Mat, Vec
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
 from ..tree.links import Kinematics
+from . import armature
 from .branch_solver import branches
 from .sweep import Outcome, Sweeps
 
@@ -79,19 +80,27 @@ def mass_matrix(s: Sweeps) -> list[list[Any]]:
 
 
 def assemble(s: Sweeps, carried: Sequence[LinkInRoot], composed: Sequence[tuple[Any, Mat]]) -> list[list[Any]]:
-    """M from the momenta Ic S and the diagonal block of every joint."""
+    """M from the momenta Ic S and the diagonal block of every joint; armature that couples joints is added."""
     n = s.tree.nv
     M: list[list[Any]] = [[0.0] * n for _ in range(n)]
     if n > _SMALL:
         couple_all(s.recorder, s.tree.parents, s.tree.first_v, M, [c.S for c in carried], composed)
-        return M
+    else:
+        _couple_each(s, M, carried, composed)
+    armature.add_couplings(s, M)
+    return M
+
+
+def _couple_each(
+    s: Sweeps, M: list[list[Any]], carried: Sequence[LinkInRoot], composed: Sequence[tuple[Any, Mat]]
+) -> None:
+    """The blocks of M joint by joint."""
     for j, (momenta, diagonal) in enumerate(composed):
         _write(s.tree.first_v, M, j, j, diagonal)
         for some in carriers_of(s, j):
             blocks = s.recorder.call(couple, tuple(carried[i].S for i in some), momenta)
             for i, block in zip(some, blocks, strict=True):
                 _write(s.tree.first_v, M, i, j, block)
-    return M
 
 
 @apart

@@ -14,10 +14,10 @@ compare both.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import add
 from typing import Any, NamedTuple
 
 from ..expr.standalone import apart
-from ..joints.base import Joint
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
 from ..spatial.transform import IDENTITY, Transform
@@ -240,12 +240,11 @@ def inverse_dynamics_variation(
     n = tree.nv
     q_rows, v_rows, a_rows = ([[0.0] * n for _ in range(n)] for _ in range(3))
     found = Variation(q_rows, v_rows, a_rows, [tau for _, _, tau in composed], bodies)
-    gyroscopic = set(armature.gyroscopic_links(s))
+    gyroscopic = {x.links[0]: x.metric for x in armature.gyroscopic_diagonals(s)}
     coupled = _couple_apart if n > _SMALL else couple
     for i, (rows, diagonal, tau) in enumerate(composed):
         if i in gyroscopic:
-            given = (tree.links[i].joint, s.armature[i], v[i])
-            diagonal, found.tau[i] = call(_with_armature, diagonal, tau, *given)
+            diagonal, found.tau[i] = call(_with_armature, diagonal, tau, gyroscopic[i], v[i])
         _write(s, found, i, i, diagonal)
         above = tree.ancestors(i)
         for some in (above[k : k + _AT_ONCE] for k in range(0, len(above), _AT_ONCE)):
@@ -253,15 +252,31 @@ def inverse_dynamics_variation(
             for j, (lower, upper) in zip(some, call(coupled, carriers, rows), strict=True):
                 _write(s, found, i, j, lower)
                 _write(s, found, j, i, upper)
+    _add_couplings(s, found, v, a)
     return found
 
 
-def _with_armature(
-    blocks: DerivativeBlocks, tau: Vec, joint: Joint, rotors: Vec, v: Vec
-) -> tuple[DerivativeBlocks, Vec]:
+def _with_armature(blocks: DerivativeBlocks, tau: Vec, metric: armature.Metric, v: Vec) -> tuple[DerivativeBlocks, Vec]:
     """A joint's own blocks and force, with those that turn the momentum of its armature."""
-    more = armature.force_by_velocity(joint, rotors, v)
-    return blocks._replace(v=blocks.v + more), tau + armature.force(joint, rotors, v)
+    more = armature.force_by_velocity(metric, v)
+    return blocks._replace(v=blocks.v + more), tau + armature.force(metric, v)
+
+
+def _add_couplings(s: Sweeps, found: Variation, v: Sequence[Vec], a: Sequence[Vec]) -> None:
+    """Add the effects of armature that couples joints."""
+    if not s.tree.couplings:
+        return
+    armature.add_couplings(s, found.a)
+    coupled = armature.gyroscopic_couplings(s)
+    for more in (armature.coupled_momenta(s, a), armature.forces_of(s, coupled, v)):
+        for i, own in more.items():
+            found.tau[i] = s.recorder.call(add, found.tau[i], own)
+    for links, metric in coupled:
+        armature.add_block(s, found.v, links, _with_force_rates, metric, armature.stacked(links, v))
+
+
+def _with_force_rates(block: Mat, metric: armature.Metric, v: Vec) -> Mat:
+    return block + armature.force_by_velocity(metric, v)
 
 
 def _write(s: Sweeps, found: Variation, i: int, j: int, blocks: DerivativeBlocks) -> None:

@@ -11,6 +11,7 @@ from ..spatial.linear import Scalar, Vec, dot, zeros
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
 from ..tree.links import Kinematics
+from . import armature
 from .kinematics import place_outward
 from .sweep import Outcome, Sweeps
 
@@ -39,7 +40,8 @@ def add(*terms: Any) -> Any:
 def kinetic_energy(s: Sweeps, v: Sequence[Vec]) -> Scalar:
     """½ vᵀ M v."""
     V = s.outward(velocity_outward, Twist.zero(), v)
-    return _sum(s, [s.step(i, body_kinetic_energy, V[i], v[i]) for i in range(len(V))], 0.0)
+    terms = [s.step(i, body_kinetic_energy, V[i], v[i]) for i in range(len(V))]
+    return _sum(s, [*terms, *armature.coupled_energies(s, v)], 0.0)
 
 
 def _sum(s: Sweeps, terms: Sequence[Any], nothing: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ..constraints.trace import cut
 from ..expr import select
 from ..joints.base import Joint
 from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
@@ -19,6 +20,7 @@ from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
 from ..tree.cluster_tree import GROUND, Location
 from ..tree.links import Kinematics
+from ..tree.states import project_forces
 from . import armature
 from .coriolis import subspace_rate, turn
 from .energy import velocity_outward
@@ -226,6 +228,45 @@ def spread_rows(G: Mat, values: Vec) -> Mat:
 def add_gyroscopic_columns(block: Mat, joint: Joint, v: Vec, G: Mat, factor: float) -> Mat:
     """Columns of armatures of one joint, with ±Gᵀ of the forces that turn a unit of each."""
     return block + G.T @ (armature.regressor_columns(joint, v) * factor)
+
+
+def _units_of(n: int) -> list[Mat]:
+    """The symmetric matrices (n, n) of a unit in each entry of the upper triangle."""
+    pairs = [(i, j) for i in range(n) for j in range(i, n)]
+    return [
+        Mat(Vec([1.0 if (a, b) in ((i, j), (j, i)) else 0.0 for b in range(n)]) for a in range(n)) for i, j in pairs
+    ]
+
+
+def block_columns(
+    joints: tuple[Joint, ...],
+    values: tuple[Vec, ...],
+    v: tuple[Vec, ...],
+    acting: tuple[Mat, ...] | None,
+    G: tuple[Mat, ...],
+    factor: float,
+) -> Mat:
+    """Columns of the entries of an armature block, over the independent velocities.
+
+    Products of a unit of each with the values, along `acting` maps (None: zero), and ±Gᵀ of the forces that turn it.
+    """
+    every, speeds = ([x for part in parts for x in part] for parts in (values, v))
+    sizes, columns = [joint.nv for joint in joints], []
+    for A in _units_of(len(every)):
+        total = zeros(len(G[0][0]))
+        if acting is not None:
+            total = project_forces(acting, cut(A @ every, sizes))
+        if factor:
+            turning = armature.force(armature.Metric(joints, A), Vec(speeds)) * factor
+            total = total + project_forces(G, cut(turning, sizes))
+        columns.append(total)
+    return Mat.from_columns(columns)
+
+
+def block_energies(v: tuple[Vec, ...]) -> Vec:
+    """½ vᵀ A v of a unit in each entry of the upper triangle of a block."""
+    speeds = [x for part in v for x in part]
+    return Vec([dot(A @ speeds, speeds) * 0.5 for A in _units_of(len(speeds))])
 
 
 def signs(v: Vec) -> Vec:

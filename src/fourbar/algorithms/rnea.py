@@ -45,6 +45,7 @@ def inverse_dynamics(
     ground = Moved(s.known(Motion.of_ground, Vec(gravity)), Wrench.zero())
     moved = s.outward(outward, ground, v, a, F_ext)
     tau: list[Vec] = s.inward(inward, moved, a)
-    for i, gyroscopic in armature.forces(s, v).items():
-        tau[i] = s.recorder.call(add, tau[i], gyroscopic)
+    for more in (armature.coupled_momenta(s, a), armature.forces(s, v)):
+        for i, own in more.items():
+            tau[i] = s.recorder.call(add, tau[i], own)
     return tau

@@ -196,10 +196,12 @@ class WideCluster:
 def wide_nodes(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState]) -> list[Node]:
     """Where steps on clusters run, of which those with many velocities are freed in parts.
 
-    Not if they hang on several links, or if one that does hangs on them: then several inertias couple.
+    Not if they hang on several links, or if one that does hangs on them: then several inertias couple. Nor if armature
+    couples their joints.
     """
     several = [cluster for cluster in clusters if len(cluster.carriers) > 1]
     coupled = {link for cluster in several for link in (*cluster.links, *cluster.carriers)}
+    coupled.update(link for coupling in s.tree.couplings for link in coupling.links)
     nodes: list[Node] = []
     for cluster, e in zip(clusters, states, strict=True):
         alone = coupled.isdisjoint(cluster.links)

@@ -48,7 +48,8 @@ def describe(robot: System) -> str:
         ("mass", f"{sum(b.mass for b in m.bodies):.6g} kg"),
         ("gravity", "({:g}, {:g}, {:g}) m/s²".format(*m.gravity)),
     ]
-    return "\n\n".join([table.pairs(totals), tree, *joint_table(m), *actuator_table(m), *_clusters(robot)])
+    tables = [*joint_table(m), *actuator_table(m), *armature_table(m), *_clusters(robot)]
+    return "\n\n".join([table.pairs(totals), tree, *tables])
 
 
 def _number(x: float) -> str:
@@ -88,6 +89,15 @@ def actuator_table(m: Mechanism) -> list[str]:
         moved = ", ".join(f"{_gears(drive.gear)}{drive.joint}" for drive in a.drives)
         rows.append((a.name, moved, a.kind, _range(a.control_range), _range(a.force_range)))
     return [table.columns(("actuator", "moves", "kind", "control", "force"), rows)] if rows else []
+
+
+def armature_table(m: Mechanism) -> list[str]:
+    """Armature that couples joints, if there is any."""
+    rows = []
+    for x in m.armatures:
+        matrix = "; ".join(" ".join(f"{entry:.6g}" for entry in row) for row in x.matrix)
+        rows.append((x.name, ", ".join(x.joints), matrix))
+    return [table.columns(("armature", "couples", "matrix"), rows)] if rows else []
 
 
 def _gears(gear: tuple[float, ...]) -> str:

@@ -27,8 +27,8 @@ _PASSES = 2  # by which the angular velocity in the middle of a step is found
 
 
 def straight(tree: SpanningTree, cluster: Cluster) -> Joint | None:
-    """The joint of a cluster whose velocities turn with what they move; None for all others, and in loops."""
-    if not cluster.is_free:
+    """The joint of a cluster whose velocities turn with what they move; None for all others, and of tied links."""
+    if not cluster.is_free or len(cluster.links) != 1:
         return None
     joint = tree.links[cluster.links[0]].joint
     turns_and_moves = isinstance(joint, GroupJoint) and min(joint.group.rows) < 3 <= max(joint.group.rows)

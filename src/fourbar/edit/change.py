@@ -12,6 +12,7 @@ from ..constraints.serialize import from_plain, to_plain
 from ..errors import ModelError, unknown
 from ..joints.serialize import not_known
 from ..mechanism.actuators import Actuator, make
+from ..mechanism.armature_blocks import ArmatureBlock, read_block
 from ..mechanism.builder import MechanismBuilder
 from ..mechanism.mechanism import Body, Frame, Mechanism, NamedLoop, PlacedJoint
 from ..mechanism.validate import read_scale, read_three
@@ -25,6 +26,7 @@ _OF_BODY = ("mass", "com", "inertia", "geometry", "gravity_compensation")
 _BODY = (*_OF_BODY, "allow_unphysical")
 _BY_VELOCITY = ("armature", "damping", "friction", "max_force", "max_velocity", "min_force")
 _ACTUATOR = ("drives", "gear", "axes", "control_range", "force_range", "kind", "parameters")
+_ARMATURE = ("joints", "matrix")
 _JOINT = ("joint", *_PLACE, *_BY_VELOCITY, "limits", "stiffness", "rest")
 
 
@@ -36,13 +38,17 @@ def change(
     loops: Changes = None,
     gravity: Any = None,
     actuators: Changes = None,
+    armatures: Changes = None,
 ) -> Mechanism:
-    """Other masses, placements, limits, ratios, ...: tables by the name of the body, joint, frame, loop or actuator."""
+    """Other masses, placements, limits, ratios, ...: tables by the name of the body, joint, frame, loop, actuator or
+    armature.
+    """
     of_bodies = _checked_changes("body", bodies, (b.name for b in mechanism.bodies), _BODY)
     of_joints = _checked_changes("joint", joints, (c.name for c in mechanism.joints), _JOINT)
     of_frames = _checked_changes("frame", frames, (f.name for f in mechanism.frames), ("body", *_PLACE))
     of_loops = _checked_changes("loop", loops, (x.name for x in mechanism.loops), None)
     of_actuators = _checked_changes("actuator", actuators, (x.name for x in mechanism.actuators), _ACTUATOR)
+    of_armatures = _checked_changes("armature", armatures, (x.name for x in mechanism.armatures), _ARMATURE)
     pairs = [
         _changed_body(b, c, of_bodies.get(b.name, {}), of_joints.get(c.name, {}))
         for b, c in zip(mechanism.bodies, mechanism.joints, strict=True)
@@ -56,6 +62,7 @@ def change(
             frames=tuple(_changed_frame(f, of_frames.get(f.name, {})) for f in mechanism.frames),
             loops=tuple(_changed_loop(x, of_loops.get(x.name, {}), sizes) for x in mechanism.loops),
             actuators=tuple(_changed_actuator(x, of_actuators.get(x.name, {})) for x in mechanism.actuators),
+            armatures=tuple(_changed_armature(x, of_armatures.get(x.name, {})) for x in mechanism.armatures),
             gravity=mechanism.gravity if gravity is None else read_three("gravity", gravity),
         )
     )
@@ -135,6 +142,10 @@ def _changed_actuator(actuator: Actuator, given: Mapping[str, Any]) -> Actuator:
             )
         own |= {"drives": drive.joint, "gear": drive.gear, "axes": drive.axes}
     return make(actuator.name, **{**own, **given})
+
+
+def _changed_armature(block: ArmatureBlock, given: Mapping[str, Any]) -> ArmatureBlock:
+    return read_block(block.name, **{"joints": block.joints, "matrix": block.matrix, **given}) if given else block
 
 
 def _plain(key: str, value: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import ModelError, unknown
 from ..joints.fixed import Fixed
 from ..linalg import null_space, rank
-from ..mechanism import actuators
+from ..mechanism import actuators, armature_blocks
 from ..mechanism.mechanism import WORLD, Configuration, Mechanism, NamedLoop, PlacedJoint, velocity_names
 from ..spatial.linear import Vec
 from ..tree.cluster_tree import ClusterTree, lower
@@ -78,7 +78,9 @@ def _fixed(mechanism: Mechanism, stuck: set[str], at: Coordinates, same: set[str
     if loops and stuck:
         here = Configuration("locked", tuple((joint, q) for joint, q in at.items() if joint not in stuck))
         configurations = (here, *(x for x in configurations if x.name != here.name))
-    return replace(mechanism, joints=connections, loops=loops, configurations=configurations, actuators=acting)
+    blocks = armature_blocks.among(mechanism.armatures, moving, {c.name: c.joint for c in mechanism.joints})
+    parts = {"joints": connections, "loops": loops, "armatures": blocks}
+    return replace(mechanism, **parts, configurations=configurations, actuators=acting)
 
 
 def _held(mechanism: Mechanism, stuck: set[str], at: Coordinates) -> list[actuators.Actuator]:

@@ -10,7 +10,7 @@ from ..errors import ModelError
 from ..joints.axis import Axis
 from ..joints.mirror import Mirror
 from ..joints.mirror_image import Mirrored, Rows
-from ..mechanism import actuators
+from ..mechanism import actuators, armature_blocks
 from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import Body, Matrix, Mechanism, PlacedJoint, Placement
 from ..mechanism.validate import as_matrix
@@ -43,6 +43,7 @@ def mirror(mechanism: Mechanism, plane: Axis) -> Mechanism:
             ),
             actuators=tuple(actuators.mirrored(x, lambda j: images[j].v) for x in mechanism.actuators),
             world=tuple(_shape(m, shape) for shape in mechanism.world),
+            armatures=tuple(armature_blocks.mapped(x, {j: images[j].v for j in x.joints}) for x in mechanism.armatures),
         )
     )
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..errors import ModelError, unknown
 from ..mechanism import actuators as pulls
+from ..mechanism import armature_blocks
 from ..mechanism.builder import MechanismBuilder
 from ..mechanism.mechanism import WORLD, Configuration, Mechanism, joint_of
 
@@ -38,19 +39,21 @@ def rename(
     frames: Names = None,
     loops: Names = None,
     actuators: Names = None,
+    armatures: Names = None,
 ) -> Mechanism:
-    """Rename bodies, joints, frames, loops and actuators, wherever they occur."""
+    """Rename bodies, joints, frames, loops, actuators and armatures, wherever they occur."""
     body = table("body", bodies, (b.name for b in mechanism.bodies))
     joint = table("joint", joints, (c.name for c in mechanism.joints))
     frame = table("frame", frames, (f.name for f in mechanism.frames))
     loop = table("loop", loops, (x.name for x in mechanism.loops))
     actuator = table("actuator", actuators, (x.name for x in mechanism.actuators))
+    armature = table("armature", armatures, (x.name for x in mechanism.armatures))
     kinds = (("body", body), ("joint", joint), ("frame", frame), ("loop", loop), ("actuator", actuator))
-    for kind, names in kinds:
+    for kind, names in (*kinds, ("armature", armature)):
         for old, new in names.items():
             if not isinstance(new, str) or not new:
                 raise ModelError(f"{kind} {old!r}: the new name is {new!r}, expected a non-empty string")
-    return checked(renamed(mechanism, body, joint, frame, loop, actuator))
+    return checked(renamed(mechanism, body, joint, frame, loop, actuator, armature))
 
 
 def renamed(
@@ -60,6 +63,7 @@ def renamed(
     frame: Mapping[str, str],
     loop: Mapping[str, str],
     actuator: Mapping[str, str],
+    armature: Mapping[str, str],
 ) -> Mechanism:
     """`rename` by tables, unchecked. `body` may replace the world."""
     return replace(
@@ -94,6 +98,7 @@ def renamed(
         ),
         actuators=tuple(pulls.renamed(x, joint, actuator) for x in mechanism.actuators),
         contacts=mechanism.contacts.renamed(body),
+        armatures=tuple(armature_blocks.renamed(x, armature.get(x.name, x.name), joint) for x in mechanism.armatures),
     )
 
 
@@ -115,6 +120,7 @@ def prefixed(mechanism: Mechanism, prefix: str, world: str = WORLD) -> Mechanism
         table(f.name for f in mechanism.frames),
         table(x.name for x in mechanism.loops),
         table(x.name for x in mechanism.actuators),
+        table(x.name for x in mechanism.armatures),
     )
 
 

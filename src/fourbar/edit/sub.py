@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..errors import ModelError, unknown
 from ..joints.base import Joint
-from ..mechanism import actuators
+from ..mechanism import actuators, armature_blocks
 from ..mechanism.builder import MechanismBuilder
 from ..mechanism.mechanism import WORLD, Mechanism, NamedLoop
 from .join import located
@@ -119,6 +119,7 @@ def _cut(mechanism: Mechanism, bodies: _BodyChildren, kept: set[str], ground: st
         frames=tuple(replace(f, body=world.get(f.body, f.body)) for f in frames),
         loops=tuple(replace(x, loop=x.loop.renamed({}, world)) for x in loops),
         configurations=kept_coordinates(mechanism, joints, acting),
+        armatures=armature_blocks.among(mechanism.armatures, joints, {c.name: c.joint for c in mechanism.joints}),
         actuators=acting,
         world=mechanism.world if ground == WORLD else (),
         contacts=mechanism.contacts.among(places if ground == WORLD else kept),
@@ -141,5 +142,6 @@ def _hung(part: Mechanism, body: str | None, joint: Joint) -> Mechanism:
     hung = MechanismBuilder().body(old.child, joint=joint, joint_name=old.name).mechanism().joints[0]
     others = {c.name for c in part.joints} - {old.name}
     own = actuators.of_joints(part.actuators, others)
-    part = replace(part, configurations=kept_coordinates(part, others, own), actuators=own)
+    blocks = armature_blocks.among(part.armatures, others, {c.name: c.joint for c in part.joints})
+    part = replace(part, configurations=kept_coordinates(part, others, own), actuators=own, armatures=blocks)
     return replace(part, joints=tuple(hung if c is old else c for c in part.joints))

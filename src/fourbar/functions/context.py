@@ -78,8 +78,8 @@ class Context:
 
     @property
     def is_looped(self) -> bool:
-        """Whether some links are tied by loops."""
-        return any(not cluster.is_free for cluster in self.clusters)
+        """Whether the velocities are not just those of all links in order: loops tie some, or armature couples some."""
+        return any(not cluster.is_free or len(cluster.links) > 1 for cluster in self.clusters)
 
     @cached_property
     def map_rates(self) -> list[tuple[Mat, ...] | None]:

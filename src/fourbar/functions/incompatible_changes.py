@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -95,13 +96,14 @@ Sparse = tuple[tuple[tuple[int, float], ...], ...]  # the rows of a matrix, as p
 
 
 def allowed(model: Model, which: tuple[Parameter, ...]) -> Sparse:
-    """The projection of rates of numbers, entries one after the other, on those that are allowed: inertias stay
+    """The projection of rates of numbers, entries one after the other, on those that are allowed: matrices stay
     symmetric, and loops closed. A gradient is given within these, where alone it means something."""
     found, at = [{k: 1.0} for k in range(sum(x.size for x in which))], 0
     for x in which:
         if x.is_symmetric:
-            for i, j in ((0, 1), (0, 2), (1, 2)):
-                found[at + 3 * i + j] = found[at + 3 * j + i] = {at + 3 * i + j: 0.5, at + 3 * j + i: 0.5}
+            n = x.shape[0]
+            for i, j in combinations(range(n), 2):
+                found[at + n * i + j] = found[at + n * j + i] = {at + n * i + j: 0.5, at + n * j + i: 0.5}
         at += x.size
     opening = [x.opening for x in incompatible_changes(model, which)]
     if opening:

@@ -224,7 +224,8 @@ class Searcher:
         parts = []
         for cluster in self.c.clusters:
             tie, own = cluster.embedding, Vec(q[: cluster.embedding.nq])
-            stays = len(step) - len(delta) in self.held
+            first = len(step) - len(delta)
+            stays = bool(tie.nv) and all(j in self.held for j in range(first, first + tie.nv))
             parts.append(own if stays else self.call(_moved, tie, own, Vec(delta[: tie.nv])))
             del q[: tie.nq], delta[: tie.nv]
         return Vec(flat(parts)), promised

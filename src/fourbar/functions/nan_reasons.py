@@ -94,11 +94,13 @@ def dependent_rates(cluster_tree: ClusterTree, q: np.ndarray) -> dict[str, np.nd
     at = 0
     for cluster in cluster_tree.clusters:
         first, at = at, at + cluster.embedding.nq
-        for c in (cluster_tree.moving[i] for i in cluster.links) if cluster.is_free else ():
-            regular = _regular(c.joint, c.armature)
+        for i in cluster.links if cluster.is_free else ():
+            c, armature = cluster_tree.moving[i], cluster_tree.spanning_tree.links[i].armature
+            regular, last = _regular(c.joint, tuple(armature)), first + c.joint.nq
             if regular is not None:
-                (valid,) = regular(q[..., k] for k in range(first, at))
+                (valid,) = regular(q[..., k] for k in range(first, last))
                 masks[c.name] = ~np.asarray(valid, bool)
+            first = last
     return masks
 
 

@@ -84,9 +84,14 @@ class Axes:
     @cached_property
     def _still(self) -> np.ndarray:
         """Mask of the robot's coordinates that belong to held joints."""
-        clusters = self.robot.model.cluster_tree.clusters
-        held = [self.robot.model.cluster_tree.moving[cluster.links[0]].name in self.held for cluster in clusters]
-        return np.repeat(held, [cluster.embedding.nq for cluster in clusters]).astype(bool)
+        tree, found = self.robot.model.cluster_tree, []
+        for cluster in tree.clusters:
+            own = [tree.moving[i] for i in cluster.links]
+            if cluster.is_free:
+                found += [c.name in self.held for c in own for _ in range(c.joint.nq)]
+            else:
+                found += [own[0].name in self.held] * cluster.embedding.nq
+        return np.array(found, bool)
 
     def wide(self, x: np.ndarray) -> np.ndarray:
         """Velocities or accelerations (n, nv) of the robot from those that move (n, m); others are zero."""
@@ -116,6 +121,12 @@ class Axes:
         return q, self.wide(v), self.wide(a)
 
 
+def _place(robot: System, cluster: Cluster, c: PlacedJoint) -> int:
+    """The place of a joint's first coordinate among those of a cluster without loops."""
+    own = [robot.model.cluster_tree.moving[i] for i in cluster.links]
+    return sum(x.joint.nq for x in own[: own.index(c)])
+
+
 def find_axes(robot: System) -> Axes:
     """The joints of a robot that move, and those that are held."""
     moved: list[ExcitedAxis] = []
@@ -124,7 +135,8 @@ def find_axes(robot: System) -> Axes:
     for cluster in robot.model.cluster_tree.clusters:
         for n, (c, k, scale) in enumerate(_chosen(robot, cluster)):
             if is_flat(c.joint):
-                moved.append(_axis(robot, cluster, c, k, scale, v + n, q + n))
+                at = _place(robot, cluster, c) + k if cluster.is_free else n
+                moved.append(_axis(robot, cluster, c, k, scale, v + n, q + at))
             elif cluster.is_free:
                 held.append(c.name)
             else:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..mechanism.inertial_parameters import block_places
 from ..system.system import System
 from .base_parameters import mean_length
 from .pseudo_inertia import coordinates, frame_map, pseudo_inertia, reference, symmetric
@@ -83,7 +84,8 @@ def make_coordinates(robot: System, columns: tuple[str, ...], sizes: np.ndarray)
     names, values = robot.parameter_names(columns), robot.inertial_parameters(columns)
     bodies = robot.mechanism.bodies if "inertia" in columns else ()
     heavy = [b for b, body in enumerate(bodies) if body.mass > 0.0]
-    joints = np.arange(10 * len(bodies), len(names))
+    coupled = block_places(robot.mechanism, columns)  # taken from the robot: their signs are not those of inertias
+    joints = np.setdiff1d(np.arange(10 * len(bodies), len(names)), coupled)
     estimated = np.concatenate([*(np.arange(10 * b, 10 * b + 10) for b in heavy), joints]).astype(int)
     origin, T = values[estimated].copy(), np.zeros((len(estimated), len(estimated)))
     places = tuple(EstimatedBody(bodies[b].name, slice(10 * n, 10 * n + 10)) for n, b in enumerate(heavy))

@@ -16,9 +16,10 @@ from ..joints.one_axis import Revolute
 from ..spatial.inertia import unphysical
 from . import actuators
 from .actuator_builder import ActuatorBuilder
+from .armature_builder import ArmatureBuilder
 from .contact_builder import ContactBuilder
 from .mechanism import WORLD, Body, Configuration, Frame, Mechanism, NamedLoop, PlacedJoint
-from .references import check_configurations, check_loops, check_references, parents_first
+from .references import check_configurations, check_loops, check_new_name, check_references, parents_first
 from .validate import (
     as_matrix,
     read_by_joint,
@@ -45,7 +46,7 @@ def _read_joint(what: str, joint: Any) -> Joint:
     return Fixed() if joint is None else joint
 
 
-class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
+class MechanismBuilder(ActuatorBuilder, ArmatureBuilder, ContactBuilder, Hinted):
     """Collects bodies, joints, frames, loops, actuators and what may touch, by name.
 
     Parameters
@@ -171,7 +172,7 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
         <fourbar System 'arm': 2 bodies, nq=1, nv=1>
         """
         what = f"body {name!r}"
-        self._check_new_name("body", name)
+        check_new_name("body", name, self._bodies, self._frames)
         if not isinstance(parent, str) or not isinstance(joint_name, str | None):
             raise ModelError(f"{what}: parent and joint_name must be names, got {parent!r} and {joint_name!r}")
         joint = _read_joint(what, joint)
@@ -236,7 +237,7 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
         >>> b.frame("tip", "rod", position=(0, 0, -1.0)).build().pose([0.0], "tip")[2, 3]
         np.float64(-1.0)
         """
-        self._check_new_name("frame", name)
+        check_new_name("frame", name, self._bodies, self._frames)
         if not isinstance(body, str):
             raise ModelError(f"frame {name!r}: body must be a name, got {body!r}")
         self._frames[name] = Frame(name, body, read_placement(f"frame {name!r}", position, rotation, rpy))
@@ -423,7 +424,7 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
         return self.loop(Gear(drives, name, ratio), name=f"{name}_gear", independent=[drives])
 
     def include(self, mechanism: Mechanism) -> Self:
-        """Add all parts of a mechanism: bodies, frames, loops, configurations, actuators and contacts.
+        """Add all parts of a mechanism: bodies, frames, loops, configurations, actuators, armatures and contacts.
 
         Parameters
         ----------
@@ -453,10 +454,10 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
         True
         """
         for body, c in zip(mechanism.bodies, mechanism.joints, strict=True):
-            self._check_new_name("body", body.name)
+            check_new_name("body", body.name, self._bodies, self._frames)
             self._bodies[body.name], self._connections[body.name] = body, c
         for frame in mechanism.frames:
-            self._check_new_name("frame", frame.name)
+            check_new_name("frame", frame.name, self._bodies, self._frames)
             self._frames[frame.name] = frame
         for loop in mechanism.loops:
             if loop.name in self._loops:
@@ -467,15 +468,8 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
             self.configuration(configuration.name, q, velocities=v, controls=u)
         for actuator in mechanism.actuators:
             self._add_actuator(actuator)
+        self._add_armatures(*mechanism.armatures)
         return self._add_world(mechanism.world, mechanism.contacts)
-
-    def _check_new_name(self, kind: str, name: Any) -> None:
-        if not isinstance(name, str) or not name:
-            raise ModelError(f"a {kind} needs a name, a non-empty string; got {name!r}")
-        if name == WORLD:
-            raise ModelError(f"{WORLD!r} is reserved for the ground; choose another name for the {kind}")
-        if name in self._bodies or name in self._frames:
-            raise ModelError(f"there is already a {kind} {name!r}; names must be unique")
 
     def mechanism(self) -> Mechanism:
         """The finished mechanism, checked as a whole."""
@@ -484,7 +478,8 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
         check_references(self._bodies, self._connections, self._frames.values())
         check_loops(self._bodies, self._connections, self._loops.values())
         check_configurations(self._connections, self._actuators, self._configurations.values())
-        actuators.check(self._actuators.values(), {c.name: c.joint for c in self._connections.values()})
+        joints = {c.name: c.joint for c in self._connections.values()}
+        actuators.check(self._actuators.values(), joints)
         order = parents_first(self._bodies, self._connections)
         return Mechanism(
             self.name,
@@ -497,4 +492,5 @@ class MechanismBuilder(ActuatorBuilder, ContactBuilder, Hinted):
             tuple(self._actuators.values()),
             tuple(self._world),
             self._checked_rules(self._bodies),
+            self._checked_armatures(joints),
         )

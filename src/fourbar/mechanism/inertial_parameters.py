@@ -2,6 +2,7 @@
 
 Ten of each body: mass m, first moment m c, rotational inertia J about the body's origin, all in the body's own frame.
 Then, of each velocity of each moving joint of the spanning tree: armature, viscous and Coulomb friction, and a spring.
+After the armatures of joints follow the entries of blocks that couple joints: the upper triangle of each, by rows.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import numpy as np
 
 from ..errors import ModelError, unknown
 from ..spatial.inertia import Inertia, unphysical
-from .mechanism import Body, Mechanism, PlacedJoint
+from .armature_blocks import ArmatureBlock, read_block
+from .mechanism import Body, Mechanism, PlacedJoint, velocity_names
 from .springs import spring_parameters, with_spring
 from .validate import as_matrix
 
@@ -49,7 +51,32 @@ def parameter_names(mechanism: Mechanism, columns: Sequence[str] = RIGID) -> tup
             names += [f"{body.name}.{name}" for body in mechanism.bodies for name in INERTIAL]
         else:
             names += [f"{label}.{kind}" for label in labels]
+        if kind == "armature":
+            names += [
+                f"{block.name}.{a}.{b}.{kind}" for block in mechanism.armatures for a, b in _pairs(mechanism, block)
+            ]
     return tuple(names)
+
+
+def upper_triangle(block: ArmatureBlock) -> list[tuple[int, int]]:
+    """Rows and columns of the entries of a block that are parameters."""
+    n = len(block.matrix)
+    return [(i, j) for i in range(n) for j in range(i, n)]
+
+
+def _pairs(mechanism: Mechanism, block: ArmatureBlock) -> list[tuple[str, str]]:
+    """The velocities of the upper triangle of a block, by name."""
+    joints = {c.name: c.joint for c in mechanism.joints}
+    labels = [label for name in block.joints for label in velocity_names(name, joints[name])]
+    return [(labels[i], labels[j]) for i, j in upper_triangle(block)]
+
+
+def block_places(mechanism: Mechanism, columns: Sequence[str]) -> range:
+    """The places in φ of the entries of blocks that couple joints."""
+    if "armature" not in columns:
+        return range(0)
+    first = 10 * len(mechanism.bodies) * ("inertia" in columns) + sum(c.joint.nv for c in mechanism.joints)
+    return range(first, first + sum(len(upper_triangle(block)) for block in mechanism.armatures))
 
 
 def _of_body(body: Body) -> list[float]:
@@ -69,6 +96,8 @@ def parameter_values(mechanism: Mechanism, columns: Sequence[str] = RIGID) -> np
             values += [x for body in mechanism.bodies for x in _of_body(body)]
         else:
             values += [x for c in _moving(mechanism) for x in _of_joint(c, kind)]
+        if kind == "armature":
+            values += [block.matrix[i][j] for block in mechanism.armatures for i, j in upper_triangle(block)]
     return np.array(values, float)
 
 
@@ -109,9 +138,25 @@ def with_inertial_parameters(
         tens = phi[: 10 * len(bodies)].reshape(-1, 10)
         bodies = tuple(_body_of(body, ten, allow_unphysical) for body, ten in zip(bodies, tens, strict=True))
         phi = phi[10 * len(bodies) :]
+    places = block_places(mechanism, tuple(kind for kind in kinds if kind != "inertia"))
+    blocks = mechanism.armatures
+    if places:
+        blocks = _blocks_of(blocks, phi[places.start : places.stop])
+        phi = np.delete(phi, places)
     cut = _cut_by_joint(mechanism, phi, kinds)
     connections = tuple(_joint_of(c, cut[c.name]) for c in mechanism.joints)
-    return replace(mechanism, bodies=bodies, joints=connections)
+    return replace(mechanism, bodies=bodies, joints=connections, armatures=blocks)
+
+
+def _blocks_of(blocks: Sequence[ArmatureBlock], phi: np.ndarray) -> tuple[ArmatureBlock, ...]:
+    """Blocks with other entries."""
+    found, left = [], phi.tolist()
+    for block in blocks:
+        A = np.zeros((len(block.matrix),) * 2)
+        for i, j in upper_triangle(block):
+            A[i, j] = A[j, i] = left.pop(0)
+        found.append(read_block(block.name, block.joints, A))
+    return tuple(found)
 
 
 def _cut_by_joint(

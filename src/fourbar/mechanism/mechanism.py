@@ -13,6 +13,7 @@ from .placement import Matrix, Placement, Three
 
 if TYPE_CHECKING:
     from .actuators import Actuator
+    from .armature_blocks import ArmatureBlock
     from .geometry import Geometry
 
 WORLD = "world"
@@ -110,7 +111,7 @@ class Configuration:
 @dataclass(frozen=True)
 class Mechanism:
     """Bodies, each with the joint that carries it, parents first; frames; gravity; loops; named configurations;
-    actuators; shapes fixed in the world, such as a floor; which shapes may touch.
+    actuators; shapes fixed in the world, such as a floor; which shapes may touch; armature that couples joints.
 
     Loops are closed as near as possible to the first of the configurations, else to the neutral one.
     """
@@ -125,6 +126,7 @@ class Mechanism:
     actuators: tuple[Actuator, ...] = ()
     world: tuple[Geometry, ...] = ()
     contacts: ContactRules = NO_RULES
+    armatures: tuple[ArmatureBlock, ...] = ()
 
 
 __all__ = [

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from ..errors import ModelError, unknown
 from .mechanism import WORLD, Configuration, Frame, NamedLoop, PlacedJoint, joint_of
 
 Names = Collection[str]
 Joints = Mapping[str, PlacedJoint]  # by the body that each carries
+
+
+def check_new_name(kind: str, name: Any, *taken: Names) -> None:
+    """A body or frame has a name that no other has."""
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"a {kind} needs a name, a non-empty string; got {name!r}")
+    if name == WORLD:
+        raise ModelError(f"{WORLD!r} is reserved for the ground; choose another name for the {kind}")
+    if any(name in names for names in taken):
+        raise ModelError(f"there is already a {kind} {name!r}; names must be unique")
 
 
 def check_references(bodies: Names, joints: Joints, frames: Iterable[Frame]) -> None:

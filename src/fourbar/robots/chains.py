@@ -94,7 +94,7 @@ def gt_chain(n: int = 12, seed: int | None = None, rotors: Rotors = "exact") -> 
     """A row of n links, each hinge geared to a rotor that the link before it carries: n degrees of freedom.
 
     Without a seed the equal planar links of Chignoli's paper, gravity along x; with one, links drawn at random.
-    Frame "cp-i" is a point of link i (the far end of equal links). rotors: "exact", "reflected" or "none".
+    Frame "cp-i" is a point of link i (the far end of equal links). rotors: "exact", "reflected", "block" or "none".
     """
     numbers = _numbers(n, seed)
     bodies, loops, points = [], [], []
@@ -117,7 +117,7 @@ def pbt_chain(n: int = 12, seed: int | None = None, rotors: Rotors = "exact") ->
     n the last link has a rotor alone.
 
     Without a seed the equal planar links of Chignoli's paper, gravity along x; with one, links drawn at random.
-    Frames "cp-A-i" and "cp-B-i" are points of the links. rotors: "exact", "reflected" or "none".
+    Frames "cp-A-i" and "cp-B-i" are points of the links. rotors: "exact", "reflected", "block" or "none".
     """
     numbers = _numbers(n, seed)
     bodies, loops, points = [], [], []

@@ -10,7 +10,8 @@ def mit_humanoid(rotors: Rotors = "exact", version: str = "latest") -> System:
     """Floating base, two legs of five joints, two arms of four: 24 degrees of freedom.
 
     A belt runs from the ankle's rotor past the knee, so knee, ankle and their two rotors are one cluster.
-    rotors: "exact", "reflected" (an armature instead of a body; what the shared belt couples is lost) or "none".
+    rotors: "exact", "reflected" (an armature instead of a body; what the shared belt couples is lost), "block" (an
+    armature block of knee and ankle) or "none".
     version: "latest", or "paper" for the numbers behind the results of Chignoli's paper (rotors without mass).
     """
     check_choice("version", version, ("latest", "paper"))

@@ -8,20 +8,21 @@ independent velocities are the rotors' behind their gear boxes; `point_coinciden
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pkgutil import get_data
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from ..constraints import Closure, Constraint, Differential, Gear
 from ..errors import ArgumentError
 from ..joints import Free, Revolute
+from ..mechanism.armature_blocks import is_coupled
 from ..system.system import Builder, System
 from ..tree.clusters import split
 from ..tree.embedding import LoopEmbedding
 
-Rotors = Literal["exact", "reflected", "none"]
+Rotors = Literal["exact", "reflected", "block", "none"]
 Functions = Mapping[str, Callable[..., Any]]
 
 
@@ -51,24 +52,28 @@ def build_facts(
     """The robot of a file.
 
     rotors="exact": they are bodies, connected to the links by loops. "reflected": they are fixed to their carriers, and
-    the joints they drive have an armature, the reflected inertia N² I of the rotors about their axes. "none": they are
-    left out. `functions`: the loops that are functions, by the ending of the loop's name; `limits`: of joints, by the
-    ending of the body's name.
+    the joints they drive have an armature, the reflected inertia N² I of the rotors about their axes. "block": the same
+    with an armature block for joints that drive rotors together. "none": they are left out. `functions`: the loops that
+    are functions, by the ending of the loop's name; `limits`: of joints, by the ending of the body's name.
     """
     check_choice("rotors", rotors, get_args(Rotors))
-    reflected = _reflected_inertias(facts, functions) if rotors == "reflected" else {}
+    blocks = _reflected_blocks(facts, functions) if rotors in ("reflected", "block") else {}
+    coupled = {name: x for name, x in blocks.items() if rotors == "block" and is_coupled(x.matrix)}
+    reflected = _diagonals(x for name, x in blocks.items() if name not in coupled)
     b = Builder(facts["name"], gravity=facts["gravity"])
     for row in facts["bodies"]:
         if rotors == "exact" or not row.get("rotor"):
             ends = next((ends for ending, ends in (limits or {}).items() if row["name"].endswith(ending)), None)
             _add_body(b, row, reflected.get(row["joint"], 0.0), ends)
-        elif rotors == "reflected":
+        elif rotors != "none":
             _add_body(b, {**row, "rotor": "fixed"})
     for row in facts["loops"]:
         if rotors == "exact" or "rotors" not in row:
             _add_loop(b, row, functions or {})
     for name, body, position in facts["points"]:
         b.frame(name, body, position=position)
+    for name, block in coupled.items():
+        b.armature(block.joints, block.matrix, name=name)
     return System(b.mechanism())  # files draw four-bars in line, of which `build` would warn
 
 
@@ -123,22 +128,36 @@ def _axis_inertia(row: dict[str, Any]) -> float:
     return float(axis @ J @ axis + row.get("mass", 0.0) * arm @ arm)
 
 
-def _reflected_inertias(facts: dict[str, Any], functions: Functions | None) -> dict[str, float]:
-    """Σ (∂ rotor / ∂ link)² I for each driven joint.
+class _Reflected(NamedTuple):
+    """Reflected inertia of the rotors of a loop, over the joints that it drives."""
+
+    joints: list[str]
+    matrix: np.ndarray
+
+
+def _reflected_blocks(facts: dict[str, Any], functions: Functions | None) -> dict[str, _Reflected]:
+    """Nᵀ I N for the joints of each loop, with N = ∂ rotors / ∂ links, by the name of the loop.
 
     An approximation: the rotors' spin is taken to be that of the driven joints alone (without their carriers' motion),
-    coupling between two joints that drive one rotor is ignored, and where the transmission is not a constant its value
-    in the closed configuration with the links at zero is taken.
+    and where the transmission is not a constant its value in the closed configuration with the links at zero is taken.
     """
     inertias = {row["joint"]: _axis_inertia(row) for row in facts["bodies"] if row.get("rotor")}
     driven = [row for row in facts["loops"] if "rotors" in row]
     constant = all("matrix" in row for row in driven)
     exact = None if constant else build_facts(facts, "exact", functions)
-    found: dict[str, float] = {}
+    found: dict[str, _Reflected] = {}
     for row in driven:
         ratios = np.array(row["matrix"], float) if exact is None or "matrix" in row else _transmission(exact, row)
-        shares = np.array([inertias[rotor] for rotor in row["rotors"]]) @ ratios**2
-        for link, share in zip(row["links"], shares.tolist(), strict=True):
+        own = np.array([inertias[rotor] for rotor in row["rotors"]])
+        found[row["name"]] = _Reflected(row["links"], (ratios.T * own) @ ratios)
+    return found
+
+
+def _diagonals(blocks: Iterable[_Reflected]) -> dict[str, float]:
+    """The inertia of each driven joint, without what couples it to others."""
+    found: dict[str, float] = {}
+    for block in blocks:
+        for link, share in zip(block.joints, np.diagonal(block.matrix).tolist(), strict=True):
             found[link] = found.get(link, 0.0) + share
     return found
 

@@ -44,7 +44,7 @@ def tello(rotors: Rotors = "exact") -> System:
 
     The independent velocities of the differentials are those of the motors behind their gearboxes (rotor speed / 6).
     rotors: "exact"; "reflected": the links alone, with the rotors' inertia reflected to the joints at zero
-    (the velocities of the links are then the independent ones); or "none".
+    (the velocities of the links are then the independent ones), "block" likewise; or "none".
     """
     return build_facts(read_facts("tello"), rotors, _FUNCTIONS, _LIMITS)
 

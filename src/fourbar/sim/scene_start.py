@@ -125,7 +125,7 @@ def _listed(names: Sequence[str], between: str) -> str:
 def free_roots(robot: System) -> list[int]:
     """The links on the ground that move freely, and are in no loop."""
     tree = robot.model.cluster_tree
-    alone = {cluster.links[0] for cluster in tree.clusters if cluster.is_free}
+    alone = {link for cluster in tree.clusters if cluster.is_free for link in cluster.links}
     return [
         i for i, c in enumerate(tree.moving)
         if isinstance(c.joint, Free) and i in alone and tree.spanning_tree.parents[i] == GROUND

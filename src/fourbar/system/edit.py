@@ -251,6 +251,7 @@ class Editing:
         frames: Changes = None,
         loops: Changes = None,
         actuators: Changes = None,
+        armatures: Changes = None,
         gravity: Any = None,
     ) -> Self:
         """Robot with other numbers, by name.
@@ -268,6 +269,8 @@ class Editing:
             By loop: what its constructor takes (ratio, offset, length, ...), and independent.
         actuators : mapping of str to mapping, optional
             By actuator: what `Builder.actuator` takes.
+        armatures : mapping of str to mapping, optional
+            By armature that couples joints: joints, matrix, as in `Builder.armature`.
         gravity : array_like, shape (3,), optional
             Acceleration of gravity (m/s²).
 
@@ -284,7 +287,8 @@ class Editing:
         >>> heavy.gravity_force([0.1, 0.2]).round(3)
         array([2.384, 1.16 ])
         """
-        return self._edited(edit.change.change(self.mechanism, bodies, joints, frames, loops, gravity, actuators))
+        tables = bodies, joints, frames, loops, gravity, actuators, armatures
+        return self._edited(edit.change.change(self.mechanism, *tables))
 
     def with_mass_from_geometry(
         self,
@@ -371,6 +375,7 @@ class Editing:
         frames: Names = None,
         loops: Names = None,
         actuators: Names = None,
+        armatures: Names = None,
         name: str | None = None,
     ) -> Self:
         """Robot under other names.
@@ -387,6 +392,8 @@ class Editing:
             New names of loops.
         actuators : mapping or callable, optional
             New names of actuators.
+        armatures : mapping or callable, optional
+            New names of armatures that couple joints.
         name : str, optional
             New name of the robot.
 
@@ -402,7 +409,7 @@ class Editing:
         >>> robot.renamed(joints={"elbow": "knee"}, bodies=str.upper).names.joints
         ('shoulder', 'knee')
         """
-        changed = edit.rename.rename(self.mechanism, bodies, joints, frames, loops, actuators)
+        changed = edit.rename.rename(self.mechanism, bodies, joints, frames, loops, actuators, armatures)
         return self._edited(replace(changed, name=name or changed.name))
 
 
@@ -414,7 +421,7 @@ def _mechanism(other: Any) -> Mechanism:
 
 
 def _renamed_everywhere(mechanism: Mechanism, given: Names) -> Mechanism:
-    """One table of names for bodies, joints, frames, loops and actuators."""
+    """One table of names for bodies, joints, frames, loops, actuators and armatures."""
     if given is None:
         return mechanism
     kinds = {
@@ -423,6 +430,7 @@ def _renamed_everywhere(mechanism: Mechanism, given: Names) -> Mechanism:
         "frames": [f.name for f in mechanism.frames],
         "loops": [x.name for x in mechanism.loops],
         "actuators": [x.name for x in mechanism.actuators],
+        "armatures": [x.name for x in mechanism.armatures],
     }
     if isinstance(given, Mapping):
         edit.rename.table("name", given, [x for known in kinds.values() for x in known])

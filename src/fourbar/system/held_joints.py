@@ -43,7 +43,12 @@ def read_held(cluster_tree: ClusterTree, names: Any) -> HeldJoints:
     for cluster in cluster_tree.clusters:
         tie, joints = cluster.embedding, [cluster_tree.moving[i] for i in cluster.links]
         columns = [joint.name for joint in joints for _ in range(joint.joint.nv)]
-        chosen = [columns[j] for j, _ in tie.independent] if isinstance(tie, LoopEmbedding) else columns
+        if not isinstance(tie, LoopEmbedding):
+            velocities += [at + j for j, name in enumerate(columns) if name in wanted]
+            coordinates += [joint.name in wanted for joint in joints for _ in range(joint.joint.nq)]
+            at += tie.nv
+            continue
+        chosen = [columns[j] for j, _ in tie.independent]
         stays = bool(chosen) and set(chosen) <= set(wanted)
         if not stays and (tied := {joint.name for joint in joints} & set(wanted)):
             raise ArgumentError(

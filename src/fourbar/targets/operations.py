@@ -114,7 +114,7 @@ def _is_straight(embedding: Any) -> bool:
     """Whether T is the identity: coordinates that move by adding."""
     if isinstance(embedding, LoopEmbedding):
         return embedding.explicit
-    return isinstance(embedding.joint, FlatJoint)
+    return all(isinstance(joint, FlatJoint) for joint in embedding.joints)
 
 
 def _solved(T: list[Any], b: Sequence[Any]) -> Vec:

@@ -110,7 +110,7 @@ def cluster_neutral(cluster_tree: ClusterTree, cluster: Cluster) -> np.ndarray:
     if isinstance(cluster.embedding, LoopEmbedding):
         assert cluster.embedding.closed is not None
         return stored_state(cluster, cluster.embedding.closed)
-    return np.array(cluster_tree.moving[cluster.links[0]].joint.neutral())
+    return np.array([x for i in cluster.links for x in cluster_tree.moving[i].joint.neutral()])
 
 
 def cluster_named(

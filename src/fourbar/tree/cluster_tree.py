@@ -19,6 +19,7 @@ from ..spatial.inertia import Inertia
 from ..spatial.linear import Mat, Vec
 from ..spatial.symmetric import Sym
 from ..spatial.transform import IDENTITY, Transform
+from .armatures import link_armatures
 from .clusters import Cluster, ClusterFinder, carriers_of
 from .embedding import LoopEmbedding
 from .links import Link
@@ -155,9 +156,10 @@ def arrange(mechanism: Mechanism) -> Arranged:
         if home.link != GROUND:
             inertia = Inertia.about_com(body.mass, body.com, body.inertia)
             inertias[home.link] = inertias[home.link] + inertia.to_parent(home.pose)
+    armatures = link_armatures(moving, mechanism.armatures, {c.name: i for i, c in enumerate(moving)})
     links = tuple(
-        Link(joint, placement, _cleaned_inertia(I), Vec(c.armature))
-        for c, (joint, placement), I in zip(moving, aligned, inertias, strict=True)
+        Link(joint, placement, _cleaned_inertia(I), *armature)
+        for (joint, placement), I, armature in zip(aligned, inertias, armatures, strict=True)
     )
     frames = {
         f.name: Location(homes[f.body].link, merged(homes[f.body].pose.then(_transform(f.placement))))
@@ -225,13 +227,16 @@ def every_body(mechanism: Mechanism) -> tuple[SpanningTree, tuple[Transform, ...
     number = {body.name: i for i, body in enumerate(mechanism.bodies)}
     poses: dict[str, Transform] = {WORLD: IDENTITY}
     parents, links = [], []
-    for body, c in zip(mechanism.bodies, mechanism.joints, strict=True):
+    armatures = link_armatures(
+        mechanism.joints, mechanism.armatures, {c.name: i for i, c in enumerate(mechanism.joints)}
+    )
+    for body, c, armature in zip(mechanism.bodies, mechanism.joints, armatures, strict=True):
         A, joint = c.joint.aligned()
         turned = Transform(() if A is None else (A,))
         poses[body.name] = merged(turned.inverse())
         place = merged(poses[c.parent].then(_transform(c.placement)).then(turned))
         I = Inertia.about_com(body.mass, body.com, body.inertia).to_parent(poses[body.name])
-        links.append(Link(joint, place, _cleaned_inertia(I), Vec(c.armature)))
+        links.append(Link(joint, place, _cleaned_inertia(I), *armature))
         parents.append(number.get(c.parent, GROUND))
     return SpanningTree(tuple(parents), tuple(links)), tuple(poses[b.name] for b in mechanism.bodies)
 

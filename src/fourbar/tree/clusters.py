@@ -26,7 +26,7 @@ from .fold_branch import FoldedLoops
 from .followers import Followers, close_followers, find_followers
 from .grouping import GROUND, LinkClusters, between
 from .loop_closing import close, moved
-from .own_joint import OwnJoint
+from .own_joint import OwnJoint, OwnJoints, Untied
 from .redundant_rows import Spare, freezing_rows, spare_rows
 from .spanning_tree import SpanningTree
 from .units import Sight, lever, measure
@@ -34,7 +34,7 @@ from .units import Sight, lever, measure
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """Links connected by loops.
+    """Links connected by loops, or by armature that couples their velocities.
 
     `carriers` are the links that they hang on (Chignoli's output bodies), all of one cluster or the ground alone;
     `inner` is the parent of each within the cluster: a position in `links`, or -1 - k for the k-th carrier. Rows of
@@ -44,13 +44,14 @@ class Cluster:
     links: tuple[int, ...]
     carriers: tuple[int, ...]
     inner: tuple[int, ...]
-    embedding: OwnJoint | LoopEmbedding | Bound | FoldedLoops
+    embedding: Untied | LoopEmbedding | Bound | FoldedLoops
     loops: tuple[str, ...] = ()
     slack: tuple[tuple[str, float], ...] = ()  # loops with rows that are left out, and the gaps of these
 
     @property
     def is_free(self) -> bool:
-        return isinstance(self.embedding, OwnJoint)
+        """Whether no loop ties its links."""
+        return isinstance(self.embedding, Untied)
 
 
 _FACTORS = 16  # rotations of a pose that are kept separate, so that their zeros and ones survive
@@ -146,6 +147,8 @@ class ClusterFinder:
         parents = self.tree.parents
         merged = LinkClusters(parents)
         tied = [self._tied(merged, loop) for loop in self.loops]
+        for coupling in self.tree.couplings:
+            merged.tie(coupling.links, ())
         groups = list(merged)
         loops_of: dict[int, list[NamedLoop]] = {}
         for loop, link in zip(self.loops, tied, strict=True):
@@ -155,9 +158,13 @@ class ClusterFinder:
             carriers, loops = carriers_of(parents, links), loops_of.get(links[0], [])
             place = self._places(links, carriers)
             inner = tuple(place[parents[i]] for i in links)
-            embedding, slack = self._tie(links, loops) if loops else (OwnJoint(self.moving[links[0]].joint), ())
+            embedding, slack = self._tie(links, loops) if loops else (self._untied(links), ())
             made.append(Cluster(links, carriers, inner, embedding, tuple(loop.name for loop in loops), slack))
         return tuple(made)
+
+    def _untied(self, links: tuple[int, ...]) -> Untied:
+        joints = [self.moving[i].joint for i in links]
+        return OwnJoint(joints[0]) if len(joints) == 1 else OwnJoints(joints)
 
     @staticmethod
     def _places(links: Sequence[int], carriers: Sequence[int]) -> dict[int, int]:

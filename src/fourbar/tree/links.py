@@ -10,18 +10,23 @@ from ..spatial.linear import Scalar, Vec
 from ..spatial.subspace import Subspace
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
+from .armatures import Coupled
 
 if TYPE_CHECKING:
     from ..joints.base import Joint
 
 
 class Link(NamedTuple):
-    """A node of the spanning tree: a joint, its placement on the parent, and the inertia it carries. Constant data."""
+    """A node of the spanning tree: a joint, its placement on the parent, and the inertia it carries. Constant data.
+
+    `armature` is a diagonal; `coupled` are blocks off the diagonal, with links up to this one (see `armatures`).
+    """
 
     joint: Joint
     placement: Transform
     I: Inertia
     armature: Vec
+    coupled: Coupled = ()
 
     def at(self, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> Kinematics:
         """The link at configuration q; without v its bias S° v is left out."""

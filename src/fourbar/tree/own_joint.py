@@ -1,17 +1,20 @@
-"""A single link on its own joint: the cluster of one, with the interface of a `LoopEmbedding`."""
+"""Links on joints of their own, which no loop ties, with the interface of a `LoopEmbedding`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ..constraints.trace import cut
 from ..joints.base import Joint
-from ..spatial.linear import Vec
-from .states import Call, ClusterState, OwnState
+from ..spatial.linear import Mat, Scalar, Vec
+from .states import Call, ClusterState, EmbeddedState, OwnState
 
 
 class OwnJoint:
-    """All velocities of the joint are independent. Equal for equal joints."""
+    """A single link: all velocities of the joint are independent. Equal for equal joints."""
 
     def __init__(self, joint: Joint) -> None:
-        self.joint = joint
+        self.joint, self.joints = joint, (joint,)
         self.nq, self.nv = joint.nq, joint.nv
         self.integrate, self.difference, self.chart_rate = joint.integrate, joint.difference, joint.chart_rate
         self.rate = joint.rate
@@ -28,3 +31,52 @@ class OwnJoint:
 
     def map_rates(self, call: Call, e: ClusterState) -> None:
         """The map of the velocities does not change."""
+
+
+class OwnJoints:
+    """Several links, such as armature couples: all velocities of all joints are independent. Equal for equal joints."""
+
+    def __init__(self, joints: Sequence[Joint]) -> None:
+        self.joints = tuple(joints)
+        self._nq, self._nv = [joint.nq for joint in joints], [joint.nv for joint in joints]
+        self.nq, self.nv = sum(self._nq), sum(self._nv)
+        self.independent = tuple((j, 1.0) for j in range(self.nv))
+        self.dependent: tuple[int, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OwnJoints) and self.joints == other.joints
+
+    def __hash__(self) -> int:
+        return hash(self.joints)
+
+    def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        """q ⊕ v."""
+        parts = zip(self.joints, cut(q, self._nq), cut(v, self._nv), strict=True)
+        return Vec([x for joint, own, step in parts for x in joint.integrate(own, step)])
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
+        """The velocities that move q0 to q1 in unit time."""
+        parts = zip(self.joints, cut(q0, self._nq), cut(q1, self._nq), strict=True)
+        return Vec([x for joint, a, b in parts for x in joint.difference(a, b)])
+
+    def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        """The rate of θ in q₀ ⊕ θ."""
+        parts = zip(self.joints, cut(theta, self._nv), cut(v, self._nv), strict=True)
+        return Vec([x for joint, own, rate in parts for x in joint.chart_rate(own, rate)])
+
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        """q̇ at velocities v."""
+        parts = zip(self.joints, cut(q, self._nq), cut(v, self._nv), strict=True)
+        return Vec([x for joint, own, speed in parts for x in joint.rate(own, speed)])
+
+    def state(self, call: Call, q: Vec, v: Vec | None) -> ClusterState:
+        """The links at a state; without v at rest. G is made of rows of the identity."""
+        every = Mat.identity(self.nv)
+        G, still = tuple(Mat(part) for part in cut(every, self._nv)), cut([0.0] * self.nv, self._nv)
+        return EmbeddedState(cut(q, self._nq), still if v is None else cut(v, self._nv), G, still)
+
+    def map_rates(self, call: Call, e: ClusterState) -> None:
+        """The map of the velocities does not change."""
+
+
+Untied = OwnJoint | OwnJoints

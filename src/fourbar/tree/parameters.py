@@ -1,7 +1,8 @@
 """The parameters of a mechanism by name, and the mechanism after a change.
 
 "gravity"; "body.mass", "body.com", "body.inertia" (about the centre of mass); "joint.placement", "joint.armature";
-"frame.placement"; and every number of a loop by the name of its field: "gear.ratio", "rod.length", "loop.at_successor".
+"frame.placement"; "belts.matrix" of armature that couples joints; and every number of a loop by the name of its field:
+"gear.ratio", "rod.length", "loop.at_successor".
 A user's function has parameters too if it is a (frozen) dataclass. Constraints on top of a mechanism follow the same
 rule. Placements change by a twist [angular; linear] in their own axes. Changes may be symbols, and are meant to be
 small: only derivatives at zero are exact. Parameters that are not placements may also be given as such (`given=True`).
@@ -25,7 +26,7 @@ from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform, nudge
 from ..spatial.vectors import Twist
 
-_OWNERS = ("bodies", "joints", "frames", "loops")  # fields of a Mechanism that hold named things
+_OWNERS = ("bodies", "joints", "frames", "loops", "armatures")  # fields of a Mechanism that hold named things
 _ACTUATORS = "actuators"  # another one, whose numbers are those of their laws
 
 
@@ -55,7 +56,7 @@ class Parameter(NamedTuple):
     @property
     def is_symmetric(self) -> bool:
         """Whether it is a matrix that has to stay symmetric."""
-        return self.owners == "bodies" and self.field == "inertia"
+        return (self.owners, self.field) in (("bodies", "inertia"), ("armatures", "matrix"))
 
     def _value(self, mechanism: Mechanism) -> Any:
         if self.owners == _ACTUATORS:

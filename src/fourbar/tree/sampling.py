@@ -117,8 +117,9 @@ def cluster_random(
     """
     tie = cluster.embedding
     if not isinstance(tie, LoopEmbedding):
-        c = cluster_tree.moving[cluster.links[0]]
-        return c.joint.random(rng, np.array(c.lower), np.array(c.upper), size)
+        own = [cluster_tree.moving[i] for i in cluster.links]
+        parts = [c.joint.random(rng, np.array(c.lower), np.array(c.upper), size) for c in own]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
     count = int(np.prod(size, dtype=int))
     if tie.explicit:
         return _random_explicit(cluster_tree, cluster, rng, count).reshape(*size, tie.nq)

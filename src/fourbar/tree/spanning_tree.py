@@ -9,6 +9,7 @@ from typing import Any
 
 from ..once import cached_property
 from ..spatial.linear import Vec
+from .armatures import CoupledLinks, couplings
 from .links import Link
 
 
@@ -37,6 +38,11 @@ class SpanningTree:
         for i, parent in enumerate(self.parents):
             found.append(i if parent < 0 else found[parent])
         return tuple(found)
+
+    @cached_property
+    def couplings(self) -> tuple[CoupledLinks, ...]:
+        """The sets of links whose velocities armature couples."""
+        return couplings([c.coupled for c in self.links], [c.joint.nv for c in self.links])
 
     def ancestors(self, i: int) -> list[int]:
         """The links that carry link i, nearest first."""

@@ -7,16 +7,18 @@ loops such as gear ratios and lengths of rods. Placements inside a loop stay num
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import hypot
 from typing import Any
 
 from ..expr import Expr, Graph
+from ..mechanism.armature_blocks import ArmatureBlock
 from ..mechanism.mechanism import Body, Mechanism, PlacedJoint
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
+from .armatures import LinkArmature, link_armatures
 from .bound_embedding import WithOtherNumbers
 from .cluster_tree import GROUND, ClusterTree
 from .clusters import Cluster
@@ -69,11 +71,28 @@ class Parameters:
         symbols = [self.symbol(mark, value) for mark, value in zip(marks, values, strict=True)]
         return [symbol - value for symbol, value in zip(symbols, values, strict=True)]
 
-    def armature(self, connection: PlacedJoint) -> Vec:
-        """Armatures of a joint."""
-        names = connection.joint.v_names
-        of = [f"{connection.name}_{suffix}" if suffix else connection.name for suffix in names]
-        return Vec([self.symbol(f"J_{name}", x) for name, x in zip(of, connection.armature, strict=True)])
+    def armatures(self, mechanism: Mechanism, moving: Sequence[PlacedJoint]) -> list[LinkArmature]:
+        """Armatures of all joints, and of blocks that couple some."""
+        joints = [replace(c, armature=self._armature(c)) for c in moving]
+        blocks = [self._block(block, {c.name: c for c in moving}) for block in mechanism.armatures]
+        return link_armatures(joints, blocks, {c.name: i for i, c in enumerate(moving)})
+
+    def _armature(self, c: PlacedJoint) -> tuple[Any, ...]:
+        return tuple(self.symbol(f"J_{name}", x) for name, x in zip(_labels(c), c.armature, strict=True))
+
+    def _block(self, block: ArmatureBlock, joints: Mapping[str, PlacedJoint]) -> ArmatureBlock:
+        names, n = [name for joint in block.joints for name in _labels(joints[joint])], len(block.matrix)
+        entry = {(i, j): block.matrix[i][j] for i in range(n) for j in range(i, n)}
+        symbols = {
+            (i, j): self.symbol(f"J_{block.name}_{names[i]}" + (f"_{names[j]}" if i != j else ""), x)
+            for (i, j), x in entry.items()
+        }
+        rows = tuple(tuple(symbols[min(i, j), max(i, j)] for j in range(n)) for i in range(n))
+        return replace(block, matrix=rows)
+
+
+def _labels(c: PlacedJoint) -> list[str]:
+    return [f"{c.name}_{suffix}" if suffix else c.name for suffix in c.joint.v_names]
 
 
 def _placement(p: Parameters, cluster_tree: ClusterTree, connection: PlacedJoint, link: Link) -> Transform:
@@ -91,10 +110,11 @@ def with_symbols(mechanism: Mechanism, cluster_tree: ClusterTree, p: Parameters)
         if home.link != GROUND:
             inertias[home.link] = inertias[home.link] + p.inertia(body).to_parent(home.pose)
     tied = {link for cluster in cluster_tree.clusters if not cluster.is_free for link in cluster.links}
-    links = []
+    links, armatures = [], p.armatures(mechanism, cluster_tree.moving)
     for i, (c, link) in enumerate(zip(cluster_tree.moving, cluster_tree.spanning_tree.links, strict=True)):
         placement = link.placement if i in tied else _placement(p, cluster_tree, c, link)
-        links.append(link._replace(placement=placement, I=inertias[i], armature=p.armature(c)))
+        armature, coupled = armatures[i]
+        links.append(link._replace(placement=placement, I=inertias[i], armature=armature, coupled=coupled))
     tree = replace(cluster_tree.spanning_tree, links=tuple(links))
     gravity, clusters = p.gravity(mechanism.gravity), _clusters(p, mechanism, cluster_tree)
     found = replace(cluster_tree, spanning_tree=tree, equivalent=tree, unturned=tree, clusters=clusters)

@@ -62,7 +62,10 @@ class PoseHandles:
         tie, moving = cluster.embedding, self.robot.model.cluster_tree.moving
         joints = [moving[i] for i in cluster.links]
         if not isinstance(tie, LoopEmbedding):
-            yield from self._joint(joints[0], at, names)
+            for joint in joints:
+                count = joint.joint.nq
+                yield from self._joint(joint, at, names[:count])
+                at, names = at + count, names[count:]
             return
         columns = [(joint, k) for joint in joints for k in range(joint.joint.nv)]
         if tie.explicit:

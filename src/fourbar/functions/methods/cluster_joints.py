@@ -9,7 +9,7 @@ from ...constraints.trace import cut
 from ...errors import unknown
 from ...spatial.linear import Mat, Vec
 from ...tree.cluster_tree import ClusterTree
-from ...tree.own_joint import OwnJoint
+from ...tree.own_joint import Untied
 from ..arguments import Q
 from ..context import Context
 from ..registry import Option, Outputs, flat, method
@@ -163,7 +163,7 @@ def cluster_force_subspaces(c: Context, cluster: int) -> Outputs:
     (array([[1.]]), True)
     """
     joint, own = _joint(c, cluster), c.clusters[cluster]
-    if isinstance(own.embedding, OwnJoint):
+    if isinstance(own.embedding, Untied):
         independent, rows = [(j, 1.0) for j in range(own.embedding.nv)], []
     else:
         independent = own.embedding.independent

@@ -187,7 +187,7 @@ def _bent(c: Context, cube: symbols.Cube) -> symbols.Cube:
     half = transposed(c.columns(crba.mass_matrix(c.equations())))
     first = 0
     for n, (cluster, e) in enumerate(zip(c.clusters, c.expanded, strict=True)):
-        for k in range(first, first + (0 if e.is_identity else cluster.embedding.nv)):
+        for k in range(first, first + (0 if cluster.is_free else cluster.embedding.nv)):
             v = c.recorder.call(_column, e.G, k - first)
             added = _mapped(c, half, n, c.recorder.call(map_rate, cluster.embedding, e, v))
             for a, row in enumerate(added):

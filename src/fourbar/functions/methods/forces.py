@@ -15,7 +15,7 @@ from ...spatial.solve import inverse_or_nan
 from ...spatial.vectors import Wrench
 from ...tree.cluster_tree import ClusterTree, Location
 from ...tree.embedding import LoopEmbedding
-from ...tree.own_joint import OwnJoint
+from ...tree.own_joint import Untied
 from .. import projection
 from ..arguments import F_EXT, A, Q, V
 from ..context import Context
@@ -199,7 +199,7 @@ def _loop_wrenches(c: Context) -> dict[str, list[Wrench]]:
     q = c.coordinates()
     found: dict[str, list[Wrench]] = {}
     for cluster in c.clusters:
-        if not isinstance(cluster.embedding, OwnJoint) and cluster.embedding.traced.bodies:
+        if not isinstance(cluster.embedding, Untied) and cluster.embedding.traced.bodies:
             own_q, own_tau = tuple(q[i] for i in cluster.links), tuple(tau[i] for i in cluster.links)
             forces = c.recorder.call(reaction.loop_wrenches, cluster.embedding, own_q, own_tau)
             for body, F in zip(cluster.embedding.traced.bodies, forces, strict=True):
@@ -307,7 +307,7 @@ def loop_pull(c: Context) -> Outputs:
     """
     q, bodies, found = c.coordinates(), [x.name for x in c.model.mechanism.bodies], []
     for cluster in c.clusters:
-        if isinstance(cluster.embedding, OwnJoint):
+        if isinstance(cluster.embedding, Untied):
             continue
         pulls = c.recorder.call(_pulls, cluster.embedding, tuple(q[i] for i in cluster.links))
         by_body = dict(zip(cluster.embedding.traced.bodies, pulls, strict=True))

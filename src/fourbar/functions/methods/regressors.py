@@ -12,7 +12,7 @@ from ...algorithms.regressor import Blocks
 from ...errors import ArgumentError
 from ...joints.base import Joint
 from ...joints.euclidean import is_flat
-from ...mechanism.inertial_parameters import RIGID, read_columns
+from ...mechanism.inertial_parameters import RIGID, block_places, read_columns, upper_triangle
 from ...spatial.linear import Mat, Vec, is_zero
 from ...tree.cluster_tree import Location
 from ..arguments import A, Q, V
@@ -146,6 +146,26 @@ class _Rows:
                 for row, values_ in zip(rows, block, strict=True):
                     row[first : first + link.joint.nv] = values_
 
+    def add_armature_blocks(
+        self, values: Sequence[Vec], along: Sequence[tuple[Mat, ...] | None] | None = None, sign: float = 1.0
+    ) -> None:
+        """A column of each entry of blocks that couple joints, as `add_armatures`; none turns for the sign zero."""
+        tree, v = self.c.model.cluster_tree, self.c.velocities()
+        number = {c.name: i for i, c in enumerate(tree.moving)}
+        for block in self.c.model.mechanism.armatures:
+            links = [number[name] for name in block.joints]
+            n = next(n for n, cluster in enumerate(self.c.clusters) if links[0] in cluster.links)
+            own = [self.c.clusters[n].links.index(i) for i in links]
+            G = tuple(self.c.expanded[n].G[b] for b in own)
+            rates = self.c.expanded[n].G if along is None else along[n]
+            acting = None if rates is None else tuple(rates[b] for b in own)
+            joints = tuple(tree.moving[i].joint for i in links)
+            columns = self.c.recorder.call(
+                regressors.block_columns, joints, tuple(values[i] for i in links), tuple(v[i] for i in links),
+                acting, G, sign,
+            )  # fmt: skip
+            self._append([(self.first[n], columns)], len(upper_triangle(block)))
+
     def result(self) -> Outputs:
         """All rows as the result Y."""
         return [("Y", (self.c.nv, len(self.rows[0]) if self.rows else 0), flat(self.rows))]
@@ -159,6 +179,7 @@ def _torque_rows(c: Context, columns: Sequence[str]) -> list[list[Any]]:
             found.add_bodies(regressors.force_blocks(c.sweeps(), _homes(c), v, a, c.gravity))
         elif kind == "armature":
             found.add_armatures(c.accelerations("a"))
+            found.add_armature_blocks(c.accelerations("a"))
         else:
             found.add_joints(_FACTORS[kind](c), _maps(c, kind))
     return found.rows
@@ -269,6 +290,8 @@ def momentum_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
             found.add_bodies(regressors.momentum_blocks(c.sweeps(), _homes(c), c.velocities()))
         else:
             found.add_joints(c.velocities() if kind == "armature" else c.still())
+        if kind == "armature":
+            found.add_armature_blocks(c.velocities(), sign=0.0)
     return found.result()
 
 
@@ -322,6 +345,7 @@ def momentum_rate_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
             found.add_bodies(pushes, regressors.momentum_blocks(s, _homes(c), v) if c.is_looped else None)
         elif kind == "armature":
             found.add_armatures(c.velocities(), c.map_rates, -1.0)
+            found.add_armature_blocks(c.velocities(), c.map_rates, -1.0)
         else:
             found.add_joints([c.recorder.call(_negative, x) for x in _FACTORS[kind](c)], _maps(c, kind))
     return found.result()
@@ -329,6 +353,13 @@ def momentum_rate_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
 
 def _halved_squares(v: Vec) -> Vec:
     return Vec([0.5 * (x * x) for x in v])
+
+
+def _block_energies(c: Context) -> list[Vec]:
+    """The kinetic energy of a unit of each entry of blocks that couple joints."""
+    number, v = {x.name: i for i, x in enumerate(c.model.cluster_tree.moving)}, c.velocities()
+    blocks = [tuple(v[number[name]] for name in block.joints) for block in c.model.mechanism.armatures]
+    return [c.recorder.call(regressors.block_energies, parts) for parts in blocks]
 
 
 @method(Q, V, results="y")
@@ -366,7 +397,7 @@ def kinetic_energy_regressor(c: Context) -> Outputs:
     """
     rows = regressors.kinetic_energy_rows(c.sweeps(), _homes(c), c.velocities())
     spun = [c.recorder.call(_halved_squares, v) for v in c.velocities()]
-    y = flat([*rows, *spun])
+    y = flat([*rows, *spun, *_block_energies(c)])
     return [("y", (len(y),), y)]
 
 
@@ -401,5 +432,7 @@ def potential_energy_regressor(c: Context) -> Outputs:
     >>> float((y @ robot.inertial_parameters()).round(4))
     -7.8441
     """
-    y = flat([*regressors.potential_energy_rows(c.sweeps(), _homes(c), c.gravity), *c.still()])
+    coupled = block_places(c.model.mechanism, ("armature",))
+    rows = regressors.potential_energy_rows(c.sweeps(), _homes(c), c.gravity)
+    y = flat([*rows, *c.still(), [0.0] * len(coupled)])
     return [("y", (len(y),), y)]

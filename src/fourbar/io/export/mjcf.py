@@ -25,6 +25,7 @@ from ..rotations import quaternion
 from .actuators import ActuatorWriter
 from .equalities import EqualityWriter
 from .inertials import Inertials
+from .joint_armatures import without_blocks
 from .mjcf_contacts import GeomWriter, options
 from .series_joints import in_other_coordinates
 from .written_numbers import Fresh, Unsaid, as_text, child
@@ -34,7 +35,8 @@ _UNEQUAL = "joint {!r}: {} that is not the same for all its velocities"
 
 def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
     """The text of an MJCF file, and what it does not express."""
-    return MjcfWriter(mechanism, Unsaid("MJCF", file, waive), Path(file).parent).write()
+    unsaid = Unsaid("MJCF", file, waive)
+    return MjcfWriter(without_blocks(mechanism, unsaid), unsaid, Path(file).parent).write()
 
 
 def place(T: Transform) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
 from .inertials import leave_compensation, leave_refused
+from .joint_armatures import without_blocks
 from .sdf_loops import LoopWriter, planar, two_hinges
 from .sdf_model import SdfModel, said
 from .series_joints import in_other_coordinates, placed
@@ -33,7 +34,7 @@ Coordinates = dict[str, tuple[float, ...]]
 def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
     """The text of an SDF file, and what it does not express."""
     unsaid = Unsaid("SDF", file, waive)
-    return SdfWriter(*_started(mechanism, unsaid), unsaid).write()
+    return SdfWriter(*_started(without_blocks(mechanism, unsaid), unsaid), unsaid).write()
 
 
 def _started(mechanism: Mechanism, unsaid: Unsaid) -> tuple[Mechanism, Coordinates]:

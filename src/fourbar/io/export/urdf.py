@@ -33,6 +33,7 @@ from ...mechanism.mechanism import WORLD, Body, Mechanism, NamedLoop, PlacedJoin
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
 from .inertials import leave_compensation, leave_refused
+from .joint_armatures import without_blocks
 from .linear_conditions import conditions
 from .series_joints import in_other_coordinates, placed
 from .surfaces import Losses, leave_contacts, write_contact
@@ -44,7 +45,8 @@ _STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
     """The text of a URDF file, and what it does not express."""
-    return UrdfWriter(mechanism, Unsaid("URDF", file, waive)).write()
+    unsaid = Unsaid("URDF", file, waive)
+    return UrdfWriter(without_blocks(mechanism, unsaid), unsaid).write()
 
 
 def _origin(parent: ET.Element, T: Transform) -> None:

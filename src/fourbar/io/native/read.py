@@ -25,7 +25,7 @@ from .contacts import add_contacts, read_heights, read_surface
 
 _TOP = (
     "fourbar", "name", "gravity", "bodies", "frames", "loops", "configurations", "velocities", "controls", "actuators",
-    "world", "contacts",
+    "world", "contacts", "armatures",
 )  # fmt: skip
 _PLACE = ("position", "rotation", "rpy")
 _BODY = ("name", "parent", "joint", "mass", "com", "inertia", "gravity_compensation", "allow_unphysical", "geometry")
@@ -73,7 +73,7 @@ class Places(Mapping[str, Place]):
     @cached_property
     def _all(self) -> dict[str, Place]:
         found: dict[str, Place] = {}
-        for kind in ("bodies", "frames", "loops", "actuators"):
+        for kind in ("bodies", "frames", "loops", "actuators", "armatures"):
             for i, item in enumerate(self._data.get(kind, [])):
                 joint = item.get("joint")
                 names = [item.get("name"), joint.get("name") if isinstance(joint, dict) else None]
@@ -96,7 +96,7 @@ class Places(Mapping[str, Place]):
 
 def _inside(message: str) -> str:
     """A message without the name of the table itself, which is not a key of it."""
-    for word in ("the file: ", "body: ", "frame: ", "loop: ", "loop.", "actuator: ", "drive: "):
+    for word in ("the file: ", "body: ", "frame: ", "loop: ", "loop.", "actuator: ", "drive: ", "armature: "):
         message = message.removeprefix(word)
     return message
 
@@ -118,6 +118,7 @@ def from_plain(document: Document, reading: Reading) -> Mechanism:
         ("frames", _add_frame),
         ("loops", _add_loop),
         ("actuators", _add_actuator),
+        ("armatures", _add_armature),
         ("world", _add_world),
     ):
         with reading.element(), tables.at():
@@ -286,6 +287,13 @@ def _add_actuator(b: MechanismBuilder, item: Any, reading: Reading) -> None:
         raise ModelError(f"parameters: expected a table of numbers by name, got {shown(laws)}")
     laws = {key: numbers(f"parameters.{key}", x if isinstance(x, list) else [x]) for key, x in laws.items()}
     b.actuator(text("name", given["name"]), drives=drives, parameters=laws, **arguments)
+
+
+def _add_armature(b: MechanismBuilder, item: Any, reading: Reading) -> None:
+    given = _checked(reading, "armature", item, ("name", "joints", "matrix"), ("name", "joints", "matrix"))
+    joints, rows = _items("joints", given["joints"]), _items("matrix", given["matrix"])
+    matrix = [numbers("matrix", row, len(rows)) for row in rows]
+    b.armature([text("joints", x) for x in joints], matrix, name=text("name", given["name"]))
 
 
 def _read_drive(reading: Reading, value: Any) -> Drive:

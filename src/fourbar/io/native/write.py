@@ -14,6 +14,7 @@ from ...errors import ModelError
 from ...joints.serialize import Plain
 from ...joints.serialize import to_plain as joint_to_plain
 from ...mechanism.actuators import Actuator
+from ...mechanism.armature_blocks import ArmatureBlock
 from ...mechanism.contact import ContactPair, Surface
 from ...mechanism.contact_rules import ContactRules
 from ...mechanism.geometry import Geometry
@@ -52,6 +53,7 @@ def to_plain(mechanism: Mechanism, file: str) -> Plain:
         raise ModelError(f"{file}: {mechanism.name!r} cannot be written: " + "; ".join(problems.found))
     more = {"frames": frames, "loops": loops, "configurations": named, "actuators": pulls}
     more |= {"velocities": velocities, "controls": controls}
+    more["armatures"] = [_armature(x) for x in mechanism.armatures]
     more |= {"world": [_shape(x) for x in mechanism.world], "contacts": _contacts(mechanism.contacts)}
     return {**found, **_given(more, ([], {}))}
 
@@ -139,6 +141,10 @@ def _loop(loop: NamedLoop, sizes: Mapping[str, int], problems: _Problems) -> Pla
     with problems.of(f"loop {loop.name!r}"):
         found |= loop_to_plain(loop.loop, sizes)
     return found | _given({"independent": dict(loop.independent)}, ({},))
+
+
+def _armature(block: ArmatureBlock) -> Plain:
+    return {"name": block.name, "joints": list(block.joints), "matrix": [list(row) for row in block.matrix]}
 
 
 def _actuator(actuator: Actuator) -> Plain:

@@ -251,6 +251,7 @@ def _sections() -> Iterator[Section]:
     run = (kind_of(fb.ContactRun), *members(fb.ContactRun))
     scene = (kind_of(fb.Scene), kind_of(Keyframe))
     yield Section("Contacts", (*scene, *run, *terrains, *_classes("contact.", _named(contact, SHOWN_ALONE))))
+    yield Section("Compilation", (function(fb.compile_progress), kind_of(fb.CompileProgress)))
     yield Section("Viewing", (function(fb.view), kind_of(fb.View), *members(fb.View)))
     seen = tuple(function(getattr(observe, name), "observe.") for name in observe.__all__)
     yield Section("Observations: `fourbar.observe`", seen, observe)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from . import bridges as bridges
     from . import constraints, contact, convert, robots, spatial
     from . import lagrange as lagrange
+    from .compile.compilation_progress import CompileProgress, compile_progress
     from .contact import HeightField, Plane, SignedDistance
     from .expr import acos, asin, atan2, cos, exp, maximum, minimum, select, sin, sqrt, tan, tanh
     from .functions.inverse_kinematics_targets import Target
@@ -54,13 +55,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Actuator", "ArgumentError", "AssemblyError", "Builder", "ContactRun", "Drive", "FileWarning", "Finding",
-    "FourbarError", "HeightField", "Identification", "IdentificationError", "InverseKinematics", "Limits",
+    "Actuator", "ArgumentError", "AssemblyError", "Builder", "CompileProgress", "ContactRun", "Drive", "FileWarning",
+    "Finding", "FourbarError", "HeightField", "Identification", "IdentificationError", "InverseKinematics", "Limits",
     "ModelError", "ParseError", "Plane", "Report", "Rollouts", "Scene", "SignedDistance", "SimulationWarning",
     "SingularError", "System", "Target", "Trajectory", "UnknownNameError", "View", "acos", "asin", "atan2",
-    "base_parameters", "constraints", "contact", "convert", "cos", "exciting_trajectory", "exp", "export_c",
-    "export_wasm", "identify", "joints", "load", "load_scene", "loads", "loops", "maximum", "minimum", "observe",
-    "robots", "rollout", "select", "simulate", "sin", "spatial", "sqrt", "tan", "tanh", "traced", "view",
+    "base_parameters", "compile_progress", "constraints", "contact", "convert", "cos", "exciting_trajectory", "exp",
+    "export_c", "export_wasm", "identify", "joints", "load", "load_scene", "loads", "loops", "maximum", "minimum",
+    "observe", "robots", "rollout", "select", "simulate", "sin", "spatial", "sqrt", "tan", "tanh", "traced", "view",
 ]  # fmt: skip
 
 lazy(
@@ -68,6 +69,7 @@ lazy(
     {
         "baselines": "",
         "bridges": "",
+        "compile.compilation_progress": "CompileProgress compile_progress",
         "constraints": "",
         "contact": "HeightField Plane SignedDistance",
         "convert": "",

@@ -22,6 +22,7 @@ from . import signals
 from .batch_loop import driver
 from .block import emit_block, module
 from .cache import loaded
+from .compilation_progress import reported
 from .ir import Lanes
 from .llvm import Loaded
 
@@ -122,7 +123,8 @@ def loaded_blocks(program: Program, lanes: Lanes) -> tuple[list[Loaded], list[in
     """The machine code of a program's blocks, and the address of each block's function in it."""
     found, names = units(program)
     code: dict[str, Loaded] = {}  # by the name of the function
-    for unit in {unit.key: unit for unit in found}.values():
+    distinct = {unit.key: unit for unit in found}
+    for unit in reported(program.name, distinct.values(), len(distinct)):
         made = loaded(f"{lanes} {unit.fixed}\n{unit.key}", partial(unit.assembly, lanes))
         code.update((name, made) for name, _ in unit.blocks)
     return list(code.values()), [code[name].address(name) for name in names]

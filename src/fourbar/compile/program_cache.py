@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -15,6 +16,7 @@ from ..expr.packing import pack, unpack
 from ..once import no_collection
 from .cache_folder import cache_folder, read, write
 from .cache_lock import made_once
+from .compilation_progress import written
 
 _WORTH_A_FILE = 1000  # instructions; fewer are traced in the time it takes to look for the file
 
@@ -35,7 +37,7 @@ def _found_or_made(key: Callable[[], bytes | None], make: Callable[[], Program])
     """The program of this process, of the folder, or a new one. Equal robots hold the same program."""
     known = key()
     if known is None:
-        return make()
+        return _written(make)
     name = hashlib.sha256(_reader() + known).hexdigest()
     found = _programs.get(name)
     return _programs.setdefault(name, _read_or_made(name, make)) if found is None else found
@@ -44,7 +46,7 @@ def _found_or_made(key: Callable[[], bytes | None], make: Callable[[], Program])
 def _read_or_made(name: str, make: Callable[[], Program]) -> Program:
     folder = cache_folder()
     if folder is None:
-        return make()
+        return _written(make)
     path = folder / f"{name}.program"
     found = read(path)
     return _made(path, make) if found is None else unpack(found)
@@ -56,10 +58,18 @@ def _made(path: Path, make: Callable[[], Program]) -> Program:
         found = read(path)
         if found is not None:
             return unpack(found)
-        program = make()
+        program = _written(make)
         if sum(len(block.code) for block in program.blocks) >= _WORTH_A_FILE:
             write(path, pack(program))
         return program
+
+
+def _written(make: Callable[[], Program]) -> Program:
+    """A new program; the time that it takes belongs to the compilation that follows."""
+    began = time.monotonic()
+    program = make()
+    written(began)
+    return program
 
 
 def _reader() -> bytes:

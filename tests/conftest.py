@@ -66,9 +66,10 @@ def only_new() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow, and not as quick, the cases that are left out for time. Many tests draw linkages in line."""
+    """Mark as slow, and not as quick, the cases that are left out for time; let `drawn_in_line` draw linkages so."""
     for item in items:
-        item.add_marker(pytest.mark.filterwarnings("ignore:loops? .* singular (where|in)"), append=False)
+        if item.get_closest_marker("drawn_in_line") is not None:
+            item.add_marker(pytest.mark.filterwarnings("ignore:loops? .* singular (where|in)"), append=False)
         callspec = getattr(item, "callspec", None)
         if callspec is not None and _is_left_out(item, callspec.id, callspec.params):
             item.add_marker(pytest.mark.slow)

@@ -17,6 +17,8 @@ from fourbar.loops import Closure, Constraint, Gear
 
 from .held import held, state, walker
 
+pytestmark = pytest.mark.drawn_in_line
+
 _SLOT = Composite(Prismatic("x"), Revolute("z"))
 
 

@@ -11,6 +11,8 @@ from loops.looped import apply, near, slope, transposed
 
 from .held import CASES, REDUNDANT, equations, exact, held, state, walker
 
+pytestmark = pytest.mark.drawn_in_line
+
 EACH = pytest.mark.parametrize("name", list(CASES))
 
 

@@ -20,6 +20,8 @@ from loops.looped import apply, near, transposed
 
 from .held import State, equations, exact, held, state, walker
 
+pytestmark = pytest.mark.drawn_in_line
+
 PRESCRIBED = ["right_foot", "left_shin", "arm"]
 
 

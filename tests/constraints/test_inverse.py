@@ -17,6 +17,8 @@ from fourbar.loops import Closure
 from fourbar.system.constrained.robot import Constrained
 from loops.looped import apply, near, transposed
 
+pytestmark = pytest.mark.drawn_in_line
+
 HINGES = ("left", "left_elbow", "tip", "right_elbow", "right")
 
 

@@ -41,6 +41,8 @@ from .rebuilt import again, closed, slope
 from .step import STEP, run
 from .test_dynamics import TREES, case, near
 
+pytestmark = pytest.mark.drawn_in_line
+
 
 @pytest.fixture(autouse=True)
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

@@ -19,6 +19,8 @@ from .rebuilt import again, slope
 from .test_constraint_numbers import together
 from .test_dynamics import near
 
+pytestmark = pytest.mark.drawn_in_line
+
 
 @pytest.fixture(autouse=True)
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

@@ -16,6 +16,8 @@ from .test_dynamics import meaning, near
 from .test_methods import BATCH, robot, tangents
 from .test_methods import arguments as of_method
 
+pytestmark = pytest.mark.drawn_in_line
+
 
 @pytest.fixture(autouse=True)
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

@@ -27,6 +27,8 @@ from .step import directional
 from .test_dynamics import TREES, case, near, tangents
 from .test_numbers import geared_arm
 
+pytestmark = pytest.mark.drawn_in_line
+
 
 @pytest.fixture(autouse=True)
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

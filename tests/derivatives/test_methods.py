@@ -20,6 +20,8 @@ from fourbar.joints import Revolute, Spherical, SphericalEuler
 from .step import directional
 from .test_dynamics import meaning, near
 
+pytestmark = pytest.mark.drawn_in_line
+
 SMALL = ("tree", "linkage")
 LARGE = ("geared", "spatial_crank")
 BATCH = 2

@@ -11,6 +11,8 @@ from .step import directional
 from .test_dynamics import meaning, near
 from .test_methods import BATCH, arguments, function, robot, tangents
 
+pytestmark = pytest.mark.drawn_in_line
+
 EACH = pytest.mark.parametrize("name", ["tree", "linkage"])
 METHODS = pytest.mark.parametrize("method", ["inverse_dynamics", "forward_dynamics"])
 

@@ -17,6 +17,8 @@ from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance,
 
 from .looped import bars, mechanism, rod
 
+pytestmark = pytest.mark.drawn_in_line
+
 
 def linkage() -> Builder:
     """Bars of a four-bar, not yet closed, with a ball, a wheel and a body fixed to the crank beside them."""

@@ -14,6 +14,8 @@ from fourbar.joints import Prismatic, Revolute
 from fourbar.loops import Closure
 from fourbar.robots.simple_inertias import rod
 
+pytestmark = pytest.mark.drawn_in_line
+
 PARALLELOGRAM, CHANGE_POINT, KITE = (1.0, 0.5, 1.0, 0.5), (1.0, 0.4, 0.9, 0.5), (0.8, 0.3, 0.3, 0.8)
 
 

@@ -16,6 +16,8 @@ from fourbar.loops import Closure
 
 from .looped import bars, mechanism, near, rod
 
+pytestmark = pytest.mark.drawn_in_line
+
 LENGTHS = (1.0, 0.4, 0.9, 0.7)  # those of mechanism("four_bar"): its crank can turn all the way
 CRANK = np.array([-2.5, -1.0, 0.3, 1.2, 2.9])
 

@@ -17,6 +17,8 @@ from fourbar.tree.grouping import GROUND, LinkClusters
 
 from .looped import bars, mechanism, shaped
 
+pytestmark = pytest.mark.drawn_in_line
+
 CHAIN = [GROUND, 0, 1, 2, 3, 4, 5, 6]  # each link on the one before
 
 

@@ -19,6 +19,8 @@ from fourbar.loops import Closure, Coupling, Gear
 
 from .looped import BATCH, EACH, bars, mechanism, near, shaped, state
 
+pytestmark = pytest.mark.drawn_in_line
+
 TESTS = Path(__file__).resolve().parent.parent
 METHODS = ("forward_dynamics", "inverse_dynamics", "integrate", "mass_matrix", "loop_bias")
 PRINTED = ("four_bar", "geared", "moored", "written", "own_coordinate")

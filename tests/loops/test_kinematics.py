@@ -12,6 +12,8 @@ from fourbar.loops import Closure
 
 from .looped import BATCH, EACH, STENCIL, apply, bars, mechanism, near, slope, spanning, state
 
+pytestmark = pytest.mark.drawn_in_line
+
 # Second central difference of order ten: weight of f(0), then of f(±h), f(±2h), ...
 BEND = (-5269 / 1800, 5 / 3, -5 / 21, 5 / 126, -5 / 1008, 1 / 3150)
 

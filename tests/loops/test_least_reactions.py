@@ -13,6 +13,8 @@ from fourbar.loops import Closure
 
 from .looped import EACH_BUT_LARGEST, mechanism, near, state
 
+pytestmark = pytest.mark.drawn_in_line
+
 LENGTHS = {"crank": 0.4, "coupler": 0.9, "rocker": 0.7}
 GROUND = np.array([1.0, 0.0, 0.0])
 

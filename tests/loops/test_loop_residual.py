@@ -12,6 +12,8 @@ from fourbar.constraints import Closure
 from fourbar.joints import Revolute
 from fourbar.robots.simple_inertias import rod
 
+pytestmark = pytest.mark.drawn_in_line
+
 ROBOTS = ("four_bar", "five_bar", "stewart_platform", "cassie_leg", "tello", "differential_wrist", "delta")
 
 

@@ -17,6 +17,8 @@ from fourbar.loops import Closure, Constraint, Loop, Parametric
 
 from .looped import error, lifted, mechanism, near, rocked, rod, shaped, state, steered
 
+pytestmark = pytest.mark.drawn_in_line
+
 
 def _moving(loops: list[tuple[Loop, list[str]]]) -> System:
     """The bodies of two functions, one of them of two joints, tied by the given loops."""

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 from fourbar import Builder
 from fourbar.expr import Shared, Unrolled, interpret
@@ -14,6 +15,8 @@ from fourbar.loops import Closure
 from fourbar.robots import double_pendulum, parallelogram
 
 from .looped import rod
+
+pytestmark = pytest.mark.drawn_in_line
 
 
 def test_axis_components_in_a_tree_are_the_joint_forces() -> None:

@@ -11,6 +11,8 @@ from fourbar.loops import Closure, Constraint, Coupling, Distance, Gear
 
 from .looped import bars, near, rod, shaped, state
 
+pytestmark = pytest.mark.drawn_in_line
+
 LENGTHS = (1.0, 0.4, 0.9, 0.7)
 
 

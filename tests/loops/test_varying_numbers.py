@@ -16,6 +16,8 @@ from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance,
 from fourbar.system.system import restored
 from fourbar.tree.parameters import changed, find, variable
 
+pytestmark = pytest.mark.drawn_in_line
+
 SAMPLES = 3
 
 

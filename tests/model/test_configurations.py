@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -152,3 +153,56 @@ def test_shipped_linkages_are_silent(name: str):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         getattr(fb.robots, name)().neutral()
+
+
+def test_load_warns_of_a_linkage_drawn_in_line(tmp_path: Path):
+    """In the one message of the file, with a key; a file that names the assembly is silent."""
+    with pytest.warns(RuntimeWarning, match="singular"):
+        _flat().build().save(tmp_path / "flat.json")
+    with pytest.warns(fb.FileWarning, match=r"flat\.json: 1 warning \(flat\)") as caught:
+        robot = fb.load(tmp_path / "flat.json")
+    (finding,) = robot.report.warnings
+    assert len(caught) == 1 and finding.key == "flat" and "loop 'pin' is singular" in finding.message
+    with pytest.raises(fb.ParseError, match="loop 'pin' is singular"):
+        fb.load(tmp_path / "flat.json", strict=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fb.load(tmp_path / "flat.json", waive=["flat"]).nv == 1
+        _flat(home={"crank": 1.0, "coupler": -1.0, "rocker": 1.0}).build().save(tmp_path / "bent.json")
+        assert not fb.load(tmp_path / "bent.json").report.warnings
+
+
+def _limited(home: float | None = None) -> fb.System:
+    """A hinge that cannot be at zero, and a wheel that a gear drives beyond its limits there."""
+    b = fb.Builder("limited")
+    b.body("arm", joint=Revolute("y"), limits=(0.5, 1.0), **ROD)
+    b.body("shaft", joint=Revolute("y"), limits=(-1.0, 1.0), **ROD)
+    b.body("wheel", joint=Revolute("y"), limits=(-1.0, -0.2), **ROD)
+    b.loop(Coupling({"shaft": 2.0, "wheel": -1.0}), independent=["shaft"])
+    return (b if home is None else b.configuration("home", {"arm": home, "shaft": -0.2, "wheel": -0.4})).build()
+
+
+def test_neutral_outside_the_limits_warns():
+    with pytest.warns(RuntimeWarning) as caught:
+        q = _limited().neutral()
+    (message,) = (str(x.message) for x in caught)
+    for words in ("'arm' is at 0 (limits 0.5 and 1)", "'wheel' is at 0 (limits -1 and -0.2)", "Builder.configuration"):
+        assert words in message
+    assert "'shaft'" not in message and "robot.random(0)" in message and np.array_equal(q, np.zeros(2))
+    assert caught[0].filename == __file__
+    with pytest.warns(RuntimeWarning, match=r"Begin with robot\.configurations\['home'\]"):
+        _limited(home=0.7).neutral()
+    with pytest.warns(RuntimeWarning, match=r"Begin with a configuration named by Builder\.configuration"):
+        _limited(home=0.1).neutral()
+
+
+def test_nothing_else_warns_of_the_neutral_configuration():
+    """Methods whose q may be left out, and robots within their limits."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        robot = _limited()
+        robot.random(0), robot.lock(["arm"]), robot.limits, robot.clusters
+        fb.Scene(robot)
+        four_bar(home={"crank": 0.4, "coupler": -1.0, "rocker": -1.0}).neutral()
+    with pytest.warns(RuntimeWarning, match="neutral"):
+        robot.neutral()

@@ -17,6 +17,8 @@ from fourbar.mechanism.mechanism import velocity_names
 from loops import looped
 from physics import mechanisms
 
+pytestmark = pytest.mark.drawn_in_line
+
 TREES = [str(i) for i in (0, 3, 5, 7)]
 LOOPED = [looped.marked(name) for name in looped.NAMES if name != "tripod"]
 

@@ -16,6 +16,8 @@ from fourbar.loops import Closure
 from fourbar.mechanism.mechanism import Mechanism
 from fourbar.tree.cluster_tree import lower
 
+pytestmark = pytest.mark.drawn_in_line
+
 ROD = {"mass": 1.0, "com": (0.2, 0.0, 0.0), "inertia": (0.01, 0.02, 0.02)}
 
 

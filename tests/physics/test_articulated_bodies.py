@@ -12,6 +12,8 @@ from loops import looped
 from . import mechanisms
 from .mechanisms import near
 
+pytestmark = pytest.mark.drawn_in_line
+
 
 def entries(robot: fb.System, part: fb.System, x: np.ndarray, kind: str) -> np.ndarray:
     """The entries of coordinates or velocities of a robot that a floating part of it has too, but for its base."""

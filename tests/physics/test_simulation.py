@@ -14,6 +14,8 @@ from fourbar.loops import Closure, Constraint, Distance
 
 from .mechanisms import mechanism, near, quaternions, random_mechanism, small_mechanism, state
 
+pytestmark = pytest.mark.drawn_in_line
+
 STEPS = 2000 if backend() == "llvm" else 200  # the interpreter is for comparisons, not for speed
 
 

@@ -10,6 +10,8 @@ import pytest
 import fourbar as fb
 from fourbar.functions.registry import METHODS
 
+pytestmark = pytest.mark.drawn_in_line
+
 TAKING = sorted(name for name, method in METHODS.items() if "f_ext" in {*method.arguments, *method.optional})
 
 

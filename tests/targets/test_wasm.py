@@ -23,6 +23,8 @@ from fourbar.targets.wasm_code import Module, signed, unsigned
 
 from .support import chain, floating
 
+pytestmark = pytest.mark.drawn_in_line
+
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="Node, which runs JavaScript, is not installed")
 ROBOTS = ("double_pendulum", "floating", "five_bar", "crank_rocker")

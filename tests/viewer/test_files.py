@@ -20,6 +20,8 @@ from fourbar.viewer import pictures
 from fourbar.viewer.recorded_motion import still, warn_of_missing
 from fourbar.viewer.standalone_page import page
 
+pytestmark = pytest.mark.drawn_in_line
+
 
 @pytest.fixture(scope="module")
 def run() -> fb.Trajectory:

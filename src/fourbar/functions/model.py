@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..mechanism.mechanism import Mechanism
+from ..tree.assembly import cluster_neutral
 from ..tree.cluster_tree import ClusterTree, lower
 
 if TYPE_CHECKING:
@@ -26,6 +29,11 @@ class Model:
     def of(mechanism: Mechanism, unsolvable: str = "") -> Model:
         """The model of a mechanism."""
         return Model(mechanism, lower(mechanism), unsolvable)
+
+    def neutral(self) -> np.ndarray:
+        """The neutral configuration (nq), with its loops closed; joints may be outside their limits."""
+        parts = [cluster_neutral(self.cluster_tree, cluster) for cluster in self.cluster_tree.clusters]
+        return np.concatenate(parts) if parts else np.zeros(0)
 
     @property
     def numbers(self) -> list[Parameter]:

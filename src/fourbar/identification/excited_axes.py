@@ -102,10 +102,10 @@ class Axes:
     def configurations(self, y: np.ndarray) -> np.ndarray:
         """q (n, nq) from the moving coordinates (n, m); held joints are neutral, loops are closed step by step."""
         if not self.implicit:
-            q = np.tile(self.robot.neutral(), (len(y), 1))
+            q = np.tile(self.robot.model.neutral(), (len(y), 1))
             q[:, [axis.q for axis in self.moved]] = y
             return q
-        q, now, found = self.robot.neutral(), self.offset, []
+        q, now, found = self.robot.model.neutral(), self.offset, []
         approach = np.linspace(now, y[0], 20)[1:]
         for number, target in enumerate([*approach, *y[1:]]):
             q = self.robot.integrate(q, self.wide((target - now)[None])[0], 1.0)
@@ -117,7 +117,7 @@ class Axes:
     def states(self, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Random states q, v, a in which held joints stay fixed."""
         q, (v, a) = random_configurations(self.robot, rng, n), rng.normal(size=(2, n, len(self.moved)))
-        q[:, self._still] = self.robot.neutral()[self._still]
+        q[:, self._still] = self.robot.model.neutral()[self._still]
         return q, self.wide(v), self.wide(a)
 
 

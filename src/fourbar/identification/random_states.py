@@ -48,7 +48,7 @@ def random_configurations(robot: System, rng: np.random.Generator, n: int) -> np
     q = robot.random(rng, n)
     if not has_implicit_loops(robot):
         return q
-    worst = _WORST * _conditions(robot, robot.neutral()[None])[0]
+    worst = _WORST * _conditions(robot, robot.model.neutral()[None])[0]
     for _ in range(_DRAWS):
         near = np.flatnonzero(~(_conditions(robot, q) < worst))
         if not near.size:

@@ -176,7 +176,7 @@ class Targets(Action):
         """The actions of a robot with these settings."""
         joints = driven("Targets", robot, self.joints)
         numbers = [_per_joint("Targets", x, getattr(self, x), joints.names) for x in ("stiffness", "damping", "scale")]
-        around = np.asarray(robot.neutral() if self.around is None else self.around, float)
+        around = np.asarray(robot.model.neutral() if self.around is None else self.around, float)
         if around.shape != (robot.nq,):
             raise ArgumentError(f"Targets: around must be a configuration ({robot.nq},), got shape {around.shape}")
         return _TargetDrive(robot, joints, around[joints.q], numbers, _bounds("Targets", self.limit, joints))

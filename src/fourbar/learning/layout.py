@@ -154,7 +154,7 @@ def _units(robot: System, names: tuple[str, ...], q: np.ndarray, v: np.ndarray) 
     declared = {name: unit for loop in robot.mechanism.loops for name, unit in loop.independent}
     units, ratio = np.array([declared.get(name, 1.0) for name in names]), np.ones(len(names))
     for k in np.flatnonzero(units != 1.0):
-        step, start = np.zeros(robot.nv), robot.neutral()
+        step, start = np.zeros(robot.nv), robot.model.neutral()
         step[v[k]] = _SMALL / units[k]
         moved = (robot.integrate(start, step, 1.0) - start)[q[k]] / step[v[k]]
         ratio[k] = min((1.0, units[k]), key=lambda one: abs(one - moved))

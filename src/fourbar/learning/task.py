@@ -26,7 +26,7 @@ def _never(worlds: Worlds) -> np.ndarray:
 
 
 def _neutral(worlds: Worlds) -> np.ndarray:
-    return worlds.robot.neutral()
+    return worlds.robot.model.neutral()
 
 
 def _nothing(worlds: Worlds) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def reflected_inertia(robot: System, q: Any = None) -> np.ndarray:
     array([[0.0072, 0.0036],
            [0.0036, 0.0036]])
     """
-    at = robot.neutral() if q is None else np.asarray(q, float)
+    at = robot.model.neutral() if q is None else np.asarray(q, float)
     own, A, G = _inertias(robot, at)
     dependent, kept = _without(G, independent(robot).places), G - _without(G, independent(robot).places)
     return dependent.T @ own @ dependent + G.T @ A @ G - kept.T @ A @ kept
@@ -123,7 +123,7 @@ def reflected_robot(
     """
     _check_choice("armature", armature, get_args(Armature))
     _check_choice("dependent", dependent, get_args(Dependent))
-    at = robot.neutral() if q is None else np.asarray(q, float)
+    at = robot.model.neutral() if q is None else np.asarray(q, float)
     kept = _independent_joints(robot)
     joints, blocks = _armatures(robot, at, kept, armature)
     q_all = robot.expand(at)

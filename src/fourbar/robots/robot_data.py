@@ -165,7 +165,7 @@ def _diagonals(blocks: Iterable[_Reflected]) -> dict[str, float]:
 def _transmission(exact: System, row: dict[str, Any]) -> np.ndarray:
     """∂ rotors / ∂ links of a loop, in the closed configuration with the links at zero."""
     cluster_tree = exact.model.cluster_tree
-    q = exact.neutral()
+    q = exact.model.neutral()
     q[[exact.names.coordinates.index(link) for link in row["links"]]] = 0.0
     q = exact.assemble(q, keep=row["links"])
     owned = zip(cluster_tree.clusters, split(cluster_tree.clusters, q.tolist(), "nq"), strict=True)

@@ -68,7 +68,7 @@ class Batch(Hinted):
             raise ArgumentError(f"batch: dt={dt!r}: expected the length of a step in seconds, positive and finite")
         self.scene, self.dt, self.n = scene, float(dt), count
         robot, contacts = scene.robot, len(scene.contacts)
-        self.q = np.repeat(robot.neutral()[None], n, 0)
+        self.q = np.repeat(robot.model.neutral()[None], n, 0)
         self.v = np.zeros((n, robot.nv))
         self.impulse = np.zeros((n, scene.n_impulses))
         self.residual = np.zeros(n)
@@ -330,7 +330,7 @@ class Batch(Hinted):
         """Put all worlds, or those named, into a state: neutral and at rest where none is given."""
         which = self._which("reset", ids)
         new_q, new_v = np.empty_like(self.q[which]), np.zeros_like(self.v[which])
-        new_q[...] = self.scene.robot.neutral() if q is None else self._finite("q", q, new_q)
+        new_q[...] = self.scene.robot.model.neutral() if q is None else self._finite("q", q, new_q)
         if q is not None and (why := wrong_coordinates(self.scene.robot.model.cluster_tree, "q", new_q)):
             raise CoordinateError(f"reset: {why}")
         new_q = unit_quaternions("reset", self.scene.robot, new_q)

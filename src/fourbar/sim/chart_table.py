@@ -127,7 +127,7 @@ class ChartTable:
     @cached_property
     def _neutral(self) -> tuple[np.ndarray, bool]:
         """What is usual of loops in the neutral configuration, and whether the robot's own velocities do well there."""
-        charts, q = self.at(0), self.robot.neutral()
+        charts, q = self.at(0), self.robot.model.neutral()
         return noted(charts.sizes(q), None)[self.home.loops], bool(charts.holds(q[None])[0] >= POOR)
 
     def examine(self, s: ChartedSamples, ids: np.ndarray, poor: float = POOR) -> np.ndarray:

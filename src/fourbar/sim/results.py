@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -19,7 +20,8 @@ from ..io.source import check_path
 from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import Mechanism
 from ..representation import html_table
-from ..system.load import loads
+from ..system.closed_states import FLAT
+from ..system.load import FileWarning, loads
 from ..system.system import System
 from ..viewer.export import write
 from ..viewer.recorded_motion import RecordedMotion
@@ -180,7 +182,9 @@ def load_arrays(
         if _ROBOT not in held:
             raise ArgumentError(f"{path.name} has no robot; give robot=")
         known = [*folders, *_mesh_folders(path, held)]
-        robot = loads(str(held[_ROBOT]), format="json", name=path.name, folders=known)
+        with warnings.catch_warnings():  # who built the robot was warned of its assembly
+            warnings.filterwarnings("ignore", rf".*warnings? \({FLAT}\)", FileWarning)
+            robot = loads(str(held[_ROBOT]), format="json", name=path.name, folders=known)
     arrays = {k: x for k, x in held.items() if k not in (_ROBOT, _FOLDERS, _KIND, _VERSION)}
     if not {"t", "q"} <= arrays.keys() or arrays["q"].shape[-1:] != (robot.nq,):
         shape = arrays["q"].shape if "q" in arrays else None

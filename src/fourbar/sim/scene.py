@@ -141,7 +141,7 @@ class Scene(Staged, SceneRepresentation):
                 raise ArgumentError(f"{name}={x!r}: expected a velocity in m/s, not negative")
         if to_count(iterations) is None:
             raise ArgumentError(f"iterations={iterations!r}: expected a whole number, at least 1")
-        tree, acting = self.robot.model.cluster_tree, asked.on(self.robot.model, self.robot.neutral())
+        tree, acting = self.robot.model.cluster_tree, asked.on(self.robot.model, self.robot.model.neutral())
         hulls = partial(hull_of, most=read_points(mesh_points))
         wanted = selection.ContactRequest(
             terrains, contacts, pairs, grounded, acting, hulls, partial(home_poses, self.robot)

@@ -44,7 +44,7 @@ def home(robot: System) -> np.ndarray:
     known = robot.configurations
     name = next((x for x in _HOMES if x in known), next(iter(known), None))
     limits = robot.limits
-    q = np.clip(robot.neutral(), limits.lower, limits.upper) if name is None else np.array(known[name])
+    q = np.clip(robot.model.neutral(), limits.lower, limits.upper) if name is None else np.array(known[name])
     if float(robot.loop_gap(q)) < _CLOSED:
         return q
     try:

@@ -356,7 +356,11 @@ def slack_messages(cluster_tree: ClusterTree) -> list[str]:
     ]
 
 
-FLAT_FIX = "name the assembly that is meant with Builder.configuration: loops are closed near the first one"
+FLAT = "flat"  # what `waive` calls loops that are drawn where they are singular
+FLAT_FIX = (
+    "name the assembly that is meant with Builder.configuration, or in a keyframe of the file: loops are closed near "
+    "the first one"
+)
 
 
 def flat_messages(mechanism: Mechanism, cluster_tree: ClusterTree) -> list[str]:

@@ -7,14 +7,16 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..arrays import to_count
-from ..errors import ArgumentError
+from ..errors import ArgumentError, warn
 from ..functions.model import Model
 from ..mechanism.mechanism import Mechanism
 from ..mechanism.validate import read_rng
 from ..once import cached_property
-from ..tree.assembly import cluster_named, cluster_neutral
+from ..tree.assembly import cluster_named
 from ..tree.sampling import Follow, cluster_random
 from .names import ByName
+
+_SHOWN = 4  # joints listed in a message
 
 
 class Configured:
@@ -31,6 +33,11 @@ class Configured:
         ndarray, shape (nq,)
             Zeros and unit quaternions, or the nearest configuration in which loops are closed.
 
+        Warns
+        -----
+        RuntimeWarning
+            If joints are outside their limits there, with their names: `random` and `configurations` have others.
+
         Examples
         --------
         >>> import fourbar as fb
@@ -38,8 +45,24 @@ class Configured:
         >>> robot.neutral()
         array([0., 0.])
         """
-        return np.concatenate(
-            [cluster_neutral(self.model.cluster_tree, g) for g in self.model.cluster_tree.clusters] or [np.zeros(0)]
+        if self._neutral_advice:
+            warn(self._neutral_advice, RuntimeWarning)
+        return self.model.neutral()
+
+    @cached_property
+    def _neutral_advice(self) -> str:
+        """The joints that are outside their limits in the neutral configuration, and what to do; empty if none is."""
+        from .limits import beyond_limits
+
+        beyond = [str(x) for x in beyond_limits(self.model.cluster_tree, self.model.neutral())]
+        if not beyond:
+            return ""
+        more = f" and {len(beyond) - _SHOWN} more" if len(beyond) > _SHOWN else ""
+        valid = [x for x, q in self.configurations.items() if not beyond_limits(self.model.cluster_tree, q)]
+        other = f"robot.configurations[{valid[0]!r}]" if valid else "a configuration named by Builder.configuration"
+        return (
+            f"neutral: joints of {self.mechanism.name!r} are outside their limits there: "
+            f"{'; '.join(beyond[:_SHOWN])}{more}. Begin with {other}, or with robot.random(0)"
         )
 
     @cached_property

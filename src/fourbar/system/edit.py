@@ -75,7 +75,7 @@ class Editing:
         """
         cluster_tree = self.model.cluster_tree
         chosen = edit.lock.require_known(joints, (c.name for c in cluster_tree.moving))
-        start = self.neutral() if q is None else q  # type: ignore[attr-defined]
+        start = self.model.neutral() if q is None else q  # type: ignore[attr-defined]
         at = edit.coordinates.coordinates(cluster_tree, edit.coordinates.read_configuration(cluster_tree, start))
         if isinstance(joints, Mapping):
             at = edit.coordinates.moved_to(cluster_tree, at, joints)

@@ -252,7 +252,7 @@ def _checked(cluster_tree: ClusterTree, asked: Settings) -> _Checked:
 def _start(robot: System, q0: Any) -> np.ndarray:
     """Where the search begins, with loops closed."""
     if q0 is None:
-        return robot.neutral()
+        return robot.model.neutral()
     start = stored("inverse_kinematics", "q0", robot.nq, q0)
     if not np.isfinite(start).all():
         raise ArgumentError("inverse_kinematics: q0 contains NaN or infinite numbers")

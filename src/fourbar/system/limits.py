@@ -9,7 +9,10 @@ import numpy as np
 
 from ..mechanism.mechanism import PlacedJoint
 from ..representation import html_table
+from ..tolerances import BEYOND
+from ..tree.assembly import all_coordinates, coordinate_labels
 from ..tree.cluster_tree import ClusterTree
+from ..tree.clusters import split
 from ..tree.embedding import LoopEmbedding
 
 
@@ -84,6 +87,32 @@ def _coordinates(cluster_tree: ClusterTree) -> Iterator[tuple[float, float]]:
         else:
             for i in cluster.links:
                 yield from zip(cluster_tree.moving[i].lower, cluster_tree.moving[i].upper, strict=True)
+
+
+class Beyond(NamedTuple):
+    """A coordinate outside its limits: its name, value and limits."""
+
+    name: str
+    value: float
+    lower: float
+    upper: float
+
+    def __str__(self) -> str:
+        return f"{self.name!r} is at {self.value + 0.0:.4g} (limits {self.lower:.4g} and {self.upper:.4g})"
+
+
+def beyond_limits(cluster_tree: ClusterTree, q: np.ndarray) -> list[Beyond]:
+    """The coordinates of all joints, dependent ones too, that are outside their limits at q (nq)."""
+    found = []
+    for cluster, own in zip(cluster_tree.clusters, split(cluster_tree.clusters, q.tolist(), "nq"), strict=True):
+        tie, joints = cluster.embedding, [cluster_tree.moving[i] for i in cluster.links]
+        looped = isinstance(tie, LoopEmbedding) and len(own) > 0
+        values = all_coordinates(tie, np.array([own]))[0].tolist() if looped else own
+        limits = [x for c in joints for x in zip(coordinate_labels(c), c.lower, c.upper, strict=True)]
+        for (name, lower, upper), x in zip(limits, values, strict=False):
+            if not lower - BEYOND <= x <= upper + BEYOND:
+                found.append(Beyond(name, x, lower, upper))
+    return found
 
 
 def limits_of(cluster_tree: ClusterTree) -> Limits:

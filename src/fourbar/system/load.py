@@ -14,7 +14,7 @@ from ..io.source import Options
 from ..joints.base import Joint
 from ..mechanism.mechanism import Mechanism
 from ..once import no_collection
-from .closed_states import SLACK, SLACK_FIX, slack_messages
+from .closed_states import FLAT, FLAT_FIX, SLACK, SLACK_FIX, flat_messages, slack_messages
 from .massless_bodies import MASSLESS
 from .system import System, restored
 
@@ -162,7 +162,7 @@ def _built(mechanism: Mechanism, report: Report, options: Options, file: str) ->
     except ArithmeticError as error:
         message = f"the robot cannot be built, since a number is too large or too small: {error}"
         raise ParseError(report + Report((_located(report, message, file),))) from error
-    robot.__dict__["report"] = report = _with_slack(robot, options, file)
+    robot.__dict__["report"] = report = _with_loops(robot, options, file)
     _check_waived(options, report, file)
     if report.warnings:
         text = f"{file}: {summary(report.warnings)}; robot.report says where and what"
@@ -170,11 +170,13 @@ def _built(mechanism: Mechanism, report: Report, options: Options, file: str) ->
     return robot
 
 
-def _with_slack(robot: System, options: Options, file: str) -> Report:
-    """The robot's report with a finding for each loop with rows left out."""
+def _with_loops(robot: System, options: Options, file: str) -> Report:
+    """The robot's report with findings for loops with rows left out, and for loops drawn where they are singular."""
     reading = Reading(file, options.strict, options.waive)
     for message in slack_messages(robot.model.cluster_tree):
         reading.warn(robot.report.place_of(message, file), message, SLACK_FIX, SLACK)
+    for message in flat_messages(robot.mechanism, robot.model.cluster_tree):
+        reading.warn(robot.report.place_of(message, file), message, FLAT_FIX, FLAT)
     found = Report(tuple(reading.findings))
     if any(finding.severity == "error" for finding in found):
         raise ParseError(robot.report + found)

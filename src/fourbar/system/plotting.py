@@ -16,7 +16,7 @@ class Plotting:
 
     nq: int
     name: str
-    neutral: Any
+    model: Any
 
     def plot(self, q: Any = None, *, frames: Sequence[str] = (), center_of_mass: bool = False) -> Any:
         """Draw the robot as a stick figure.
@@ -54,7 +54,7 @@ class Plotting:
         """
         from ..plots.sticks import plot_robot
 
-        given = stored("plot", "q", self.nq, self.neutral() if q is None else q)
+        given = stored("plot", "q", self.nq, self.model.neutral() if q is None else q)
         if not np.isfinite(given).all():
             raise ArgumentError("plot: q is NaN or infinite; a figure shows finite configurations")
         listed = [frames] if isinstance(frames, str) else list(frames)
@@ -91,7 +91,7 @@ class Plotting:
         """
         from ..plots.matrices import plot_mass_matrix
 
-        given = stored("plot_mass_matrix", "q", self.nq, self.neutral() if q is None else q)
+        given = stored("plot_mass_matrix", "q", self.nq, self.model.neutral() if q is None else q)
         return plot_mass_matrix(self, given.reshape(-1, self.nq)[-1])
 
     def plot_tree(self, what: str | Sequence[str] = ("bodies", "clusters")) -> Any:

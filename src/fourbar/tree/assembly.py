@@ -105,6 +105,13 @@ def stored_state(cluster: Cluster, full: np.ndarray) -> np.ndarray:
     return np.stack([full[..., j] / scale for j, scale in tie.independent], axis=-1) if tie.nq else full[..., :0]
 
 
+def all_coordinates(tie: LoopEmbedding, q: np.ndarray) -> np.ndarray:
+    """The coordinates (n, all) of all joints of a cluster with loops at those stored (n, nq)."""
+    with np.errstate(all="ignore"):
+        columns = tie.coordinates(list(q.T))
+    return np.stack([np.broadcast_to(x, len(q)) for x in columns], axis=-1)
+
+
 def cluster_neutral(cluster_tree: ClusterTree, cluster: Cluster) -> np.ndarray:
     """The neutral coordinates, or closed ones near them."""
     if isinstance(cluster.embedding, LoopEmbedding):

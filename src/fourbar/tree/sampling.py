@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import AssemblyError, warn
 from ..tolerances import CLOSED, KEEP_AWAY
-from .assembly import coordinate_labels, stored_state
+from .assembly import all_coordinates, coordinate_labels, stored_state
 from .cluster_tree import ClusterTree
 from .clusters import Cluster
 from .embedding import LoopEmbedding
@@ -187,7 +187,7 @@ def _independent_ranges(tie: LoopEmbedding, lower: np.ndarray, upper: np.ndarray
     if not tie.is_linear or not tie.nq:
         return lower, upper
     units = np.concatenate([np.zeros((1, tie.nq)), np.eye(tie.nq)])
-    rest, *ends = _all_coordinates(tie, units)
+    rest, *ends = all_coordinates(tie, units)
     slopes = np.array(ends) - rest  # (independent, all)
     low, high = lower.copy(), upper.copy()
     for k, (j, scale) in enumerate(tie.independent):
@@ -199,16 +199,9 @@ def _independent_ranges(tie: LoopEmbedding, lower: np.ndarray, upper: np.ndarray
     return low, high
 
 
-def _all_coordinates(tie: LoopEmbedding, q: np.ndarray) -> np.ndarray:
-    """The coordinates (n, all) of all joints at those stored (n, nq)."""
-    with np.errstate(all="ignore"):
-        columns = tie.coordinates(list(q.T))
-    return np.stack([np.broadcast_to(x, len(q)) for x in columns], axis=-1)
-
-
 def _outside(tie: LoopEmbedding, q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """A mask (n, all) of the coordinates that are outside their limits, but for rounding, at those stored (n, nq)."""
-    full = _all_coordinates(tie, q)
+    full = all_coordinates(tie, q)
     with np.errstate(invalid="ignore"):
         return ~((full >= lower - _ROUNDING * np.abs(lower)) & (full <= upper + _ROUNDING * np.abs(upper)))
 

@@ -42,7 +42,7 @@ def draw(
     are those of the shapes, or with `colour` "clusters" of the clusters that loops tie together.
     """
     mechanism = robot.mechanism
-    q = np.asarray(robot.neutral() if q is None else q, float)
+    q = np.asarray(robot.model.neutral() if q is None else q, float)
     if q.shape != (robot.nq,):
         raise ArgumentError(f"draw: q has shape {q.shape}, expected ({robot.nq},)")
     sticks = Sticks(mechanism, np.asarray(robot.poses(q), float))

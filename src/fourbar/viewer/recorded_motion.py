@@ -72,7 +72,7 @@ class RecordedMotion:
             if name in more:
                 x = np.asarray(more[name], float)
                 more[name] = x.reshape(len(t), count, *x.shape[-2:])[:, :_MOST_WORLDS]
-        return RecordedMotion(robot, t, held(worlds, robot.neutral()), **more)
+        return RecordedMotion(robot, t, held(worlds, robot.model.neutral()), **more)
 
     @property
     def duration(self) -> float:
@@ -237,7 +237,7 @@ def still(
 ) -> RecordedMotion:
     """A robot that stands at q (neutral if None), or at several configurations (..., nq), drawn in one place."""
     refuse_lazy("view", q=q)
-    q = np.asarray(robot.neutral() if q is None else q, float)
+    q = np.asarray(robot.model.neutral() if q is None else q, float)
     if q.shape[-1:] != (robot.nq,):
         raise ArgumentError(f"q has shape {q.shape}, expected (..., {robot.nq})")
     if not np.isfinite(q).all():

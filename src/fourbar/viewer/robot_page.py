@@ -58,13 +58,13 @@ class RobotPage:
         named = ["neutral", *self.robot.configurations]
         chosen = gui.add_dropdown("pose", named, initial_value="neutral") if len(named) > 1 else None
         with gui.add_folder("pose") if chosen is None else gui.add_folder("other poses"):
-            gui.add_button("neutral").on_click(lambda _: self.set(self.robot.neutral()))
+            gui.add_button("neutral").on_click(lambda _: self.set(self.robot.model.neutral()))
             gui.add_button("random").on_click(lambda _: self.randomize())
         if chosen is not None:
             chosen.on_update(lambda _: self.set(self._named(str(chosen.value))))
 
     def _named(self, name: str) -> np.ndarray:
-        return self.robot.neutral() if name == "neutral" else np.array(self.robot.configurations[name])
+        return self.robot.model.neutral() if name == "neutral" else np.array(self.robot.configurations[name])
 
     def randomize(self) -> None:
         """Show the robot at a random configuration, or say why there is none."""

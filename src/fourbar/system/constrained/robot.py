@@ -459,7 +459,7 @@ class Constrained(Frozen):
         starts = [self.system.random(rng) for _ in range(_SAMPLES)]
         if not any(b.traced.holonomic for b in self._model.bundles):
             return starts
-        neutral, moved = self.system.neutral(), METHODS["moved"]
+        neutral, moved = self.system.model.neutral(), METHODS["moved"]
         tree = self._model.cluster_tree
         unit = velocity_units(turning_velocities(tree), longest_length(tree))
         nudges = [size * unit * rng.normal(size=self.system.nv) for size in _NEAR]

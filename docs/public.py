@@ -177,6 +177,8 @@ def _spatial() -> Iterator[Entry]:
 def _learning() -> Iterator[Entry]:
     gymnasium = import_module("fourbar.gymnasium")
     yield from _classes("", [gymnasium.Task, gymnasium.Targets, gymnasium.Forces, gymnasium.Controls])
+    yield function(gymnasium.record)
+    yield from _classes("", [gymnasium.RecordedEpisodes])
     for kind in (gymnasium.VectorEnv, gymnasium.Env):
         yield kind_of(kind)
         yield from (entry for entry in members(kind, only_own=True) if entry.name.endswith((".reset", ".step")))

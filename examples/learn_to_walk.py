@@ -1,7 +1,7 @@
 """The Mini Cheetah learns to walk in some minutes on one CPU: `fourbar.gymnasium`, and PPO in plain NumPy.
 
     python -m pip install ".[gymnasium,plot]"
-    python examples/learn_to_walk.py                    # writes learn_to_walk.png
+    python examples/learn_to_walk.py                    # writes learn_to_walk.png and learn_to_walk.html, the gait
     python examples/learn_to_walk.py --seeds 1 2 3
 
 Actions are targets of the twelve joints, fifty per second. The reward is for going forward at a given speed, straight
@@ -270,6 +270,11 @@ def train(walk: fg.Task, seed: int, steps: int, verbose: bool = True) -> tuple[T
     return trainer, np.array(curve)
 
 
+def walk_of(walk: fg.Task, trainer: Trainer, worlds: int = 4) -> fg.RecordedEpisodes:
+    """Episodes without noise: the gait that was learned."""
+    return fg.record(walk, lambda raw: trainer.actor(trainer.scaler(raw))[-1], worlds, seed=1)
+
+
 def draw(curves: dict[str, np.ndarray], still: float, most: float, path: str) -> None:
     """The learning curves as a picture, with what standing still and a perfect walk would bring."""
     import matplotlib
@@ -295,16 +300,21 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="each learns anew")
     parser.add_argument("--steps", type=int, default=800_000, help="of all worlds together")
     parser.add_argument("--picture", default="learn_to_walk.png", help="where the learning curves go")
+    parser.add_argument("--page", default="learn_to_walk.html", help="where the gait goes that the last seed learned")
     given = parser.parse_args()
     walk, words = task(), "return {:.0f}, {:.2f} m/s, {:.0%} fall"
     still = evaluate(walk, None)
     print("standing still:", words.format(*still))
-    curves = {}
+    curves: dict[str, np.ndarray] = {}
+    gait = None
     for seed in given.seeds:
         trainer, curves[f"seed {seed}"] = train(walk, seed, given.steps)
         spent = ", ".join(f"{x} {s:.0f} s" for x, s in trainer.seconds.items())
         print(f"seed {seed}: {words.format(*evaluate(walk, trainer))}; {spent}", flush=True)
+        gait = walk_of(walk, trainer)
     draw(curves, still[0], PERFECT * walk.steps, given.picture)
+    if gait is not None:
+        print(gait, "in", gait.save(given.page, spread=0.8))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 from .learning.actions import Controls, Forces, Targets
 from .learning.environments import Env, VectorEnv
+from .learning.recorded_episodes import RecordedEpisodes, record
 from .learning.task import Task
 from .learning.worlds import Worlds
 
-__all__ = ["Controls", "Env", "Forces", "Targets", "Task", "VectorEnv", "Worlds"]
+__all__ = ["Controls", "Env", "Forces", "RecordedEpisodes", "Targets", "Task", "VectorEnv", "Worlds", "record"]

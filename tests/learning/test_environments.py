@@ -330,3 +330,87 @@ def test_calls_that_are_refused() -> None:
         fg.Task(tasks.SCENE, fg.Forces(1.0, ["kneee"]), reward=tasks.upright)
     with pytest.raises(ArgumentError, match="Scene"):
         fg.Task(tasks.SCENE.robot, fg.Forces(1.0), reward=tasks.upright)
+
+
+def test_worlds_render_side_by_side_as_pictures() -> None:
+    """A picture per world, each the same as that of a single world in the same state."""
+    envs = fg.VectorEnv(tasks.task(), 3, render_mode="rgb_array", size=(60, 40), autoreset_mode="SameStep")
+    assert envs.metadata["render_modes"] == ["rgb_array", "human"] and envs.metadata["render_fps"] == 50
+    with pytest.raises(gym.error.ResetNeeded, match="reset"):
+        envs.render()
+    envs.reset(seed=4)
+    envs.step(np.zeros((3, 2)))
+    pictures = envs.render()
+    assert pictures is not None and len(pictures) == 3
+    assert all(x.shape == (40, 60, 3) and x.dtype == np.uint8 for x in pictures)
+    assert not np.array_equal(pictures[0], pictures[1])
+    env = fg.Env(tasks.task(), render_mode="rgb_array", size=(60, 40))
+    env.reset(seed=4)
+    env.step(np.zeros(2))
+    assert np.abs(env.render().astype(int) - pictures[0].astype(int)).mean() < 1.0
+    assert fg.VectorEnv(tasks.task(), 2).render() is None
+    with pytest.raises(ArgumentError, match="VectorEnv: render_mode"):
+        fg.VectorEnv(tasks.task(), 2, render_mode="ansi")
+
+
+@pytest.mark.parametrize("worlds", [1, 3])
+def test_a_page_shows_worlds_while_they_are_stepped(worlds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is opened once, and moves with every step; side by side if there are several."""
+    pytest.importorskip("viser", reason="viser is not installed: the extra 'view'")
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    kind, several = (fg.Env, ()) if worlds == 1 else (fg.VectorEnv, (worlds,))
+    env = kind(tasks.task(), *several, render_mode="human")
+    try:
+        env.reset(seed=1)
+        window = env._display._page.window
+        handle = next(g.handle for g in window.groups if g.layer == "shapes" and g.items[0].place == 1)
+        first = np.array(handle.batched_positions)
+        assert len(first) % worlds == 0 and (np.ptp(first, axis=0).max() > 0.3) == (worlds > 1)
+        for _ in range(10):
+            env.step(np.ones(env.action_space.shape))
+        assert np.abs(np.array(handle.batched_positions) - first).max() > 1e-3
+        assert env.render() is None and opened == [window.url]
+        assert (np.abs(window._root.position).max() > 1e-4) == (worlds == 1), "the camera follows a single robot"
+    finally:
+        env.close()
+    assert env._display._page is None
+
+
+def test_recorded_episodes_are_those_of_environments(tmp_path: Any) -> None:
+    """World i of a record has the numbers of an environment with its seed, until its episode ends."""
+
+    def policy(observations: np.ndarray) -> np.ndarray:
+        return np.tanh(observations[:, :2])
+
+    task = tasks.task()
+    episodes = fg.record(task, policy, 3, seed=5)
+    assert episodes.q.shape == (len(episodes.t), 3, 9) and episodes.reward.shape == (len(episodes.t) - 1, 3)
+    for i in range(3):
+        env = fg.Env(task)
+        observation, _ = env.reset(seed=5 + i)
+        total, ended, steps = 0.0, False, 0
+        while not ended:
+            assert np.array_equal(env._episodes.batch.q[0], episodes.q[steps, i])
+            observation, reward, terminated, truncated, _ = env.step(policy(observation[None])[0])
+            total, steps, ended = total + reward, steps + 1, terminated or truncated
+        assert steps == episodes.steps[i] and np.isclose(total, episodes.reward[:, i].sum())
+        assert terminated == episodes.terminated[i]
+        assert (episodes.q[steps:, i] == episodes.q[steps, i]).all(), "it stays where it ended"
+    recording = episodes.recording
+    assert recording.terrains and recording.forces.shape == episodes.force.shape and recording.forces.any()
+    episodes.save(tmp_path / "run.html")
+    episodes.save(tmp_path / "run.npz")
+    assert "fourbar" in (tmp_path / "run.html").read_text(encoding="utf-8")
+
+
+def test_what_a_record_refuses() -> None:
+    with pytest.raises(ArgumentError, match="duration"):
+        fg.record(tasks.task(duration=None), lambda x: np.zeros((len(x), 2)))
+    with pytest.raises(ArgumentError, match="record: actions must have shape"):
+        fg.record(tasks.task(), lambda x: np.zeros(5))
+    for wrong in ({"seed": -1}, {"policy": 3}, {"task": 3}):
+        given: dict[str, Any] = {"task": tasks.task(), "policy": lambda x: np.zeros((len(x), 2)), **wrong}
+        with pytest.raises(ArgumentError, match="record"):
+            fg.record(**given)
+    assert len(fg.record(tasks.task(duration=None), lambda x: np.zeros((len(x), 2)), duration=0.06).t) == 4

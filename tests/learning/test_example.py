@@ -40,6 +40,15 @@ def test_gradients_are_those_of_finite_differences(example: dict[str, Any]) -> N
             assert np.isclose(slope, gradient[i], rtol=1e-5, atol=1e-7)
 
 
+def test_the_gait_is_written_as_a_page(example: dict[str, Any], tmp_path: Path) -> None:
+    """Of a trainer that has learned nothing yet: four worlds side by side, with the forces at their feet."""
+    walk = example["task"]()
+    trainer = example["Trainer"](example["fg"].VectorEnv(walk, 2, autoreset_mode="SameStep"), 1)
+    gait = example["walk_of"](walk, trainer)
+    assert gait.q.shape[1] == 4 and gait.recording.forces.any()
+    assert gait.save(tmp_path / "gait.html", spread=0.8).stat().st_size > 10_000
+
+
 @pytest.mark.slow
 def test_it_learns(example: dict[str, Any], tmp_path: Path) -> None:
     """In a fifth of the steps it does far better than at the beginning, and does not stand still."""

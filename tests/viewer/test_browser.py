@@ -215,6 +215,23 @@ def test_a_robot_is_seen_and_a_slider_moves_it_with_its_loop(serve: Any) -> None
     assert watched.errors == []
 
 
+def test_the_view_is_reset_by_its_button(serve: Any) -> None:
+    """After the camera was turned by the mouse, the picture is again what it was."""
+    _, watched = serve(fb.robots.four_bar())
+    page, before = watched.page, settled(watched)
+    page.mouse.move(200.0, 300.0)
+    page.mouse.down()
+    for k in range(1, 9):
+        page.mouse.move(200.0 + 15.0 * k, 300.0 - 5.0 * k)
+        page.wait_for_timeout(50)
+    page.mouse.up()
+    until(lambda: changed(watched.pixels(_SCENE), before) > 300, page)
+    settled(watched)
+    page.get_by_role("button", name="reset view").click()
+    until(lambda: changed(watched.pixels(_SCENE), before) < 60, page)
+    assert watched.errors == []
+
+
 def test_a_motion_plays_with_forces(serve: Any) -> None:
     b = fb.Builder("ball")
     b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004, 0.004, 0.004), com=(0.0, 0.0, 0.05))

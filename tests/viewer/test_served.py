@@ -9,9 +9,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,9 @@ import pytest
 
 import fourbar as fb
 from fourbar.cli.main import main
+from fourbar.errors import ArgumentError
+from fourbar.viewer.mesh_files import linear
+from fourbar.viewer.tone_mapping import aces, paint
 
 pytest.importorskip("viser", reason="viser is not installed: the extra 'view'")
 
@@ -217,11 +218,53 @@ def test_a_robot_without_random_configurations_stays_and_says_so(
     assert np.array_equal(shown.q, after) and "no closed configuration" in shown.control._said.content
 
 
-def test_the_view_is_reset_for_all_who_look(serve: Callable[..., fb.View], monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = serve(fb.robots.four_bar())
-    camera = SimpleNamespace(position=np.zeros(3), look_at=np.zeros(3))
-    client = SimpleNamespace(camera=camera, atomic=nullcontext)
-    monkeypatch.setattr(shown.window.server, "get_clients", lambda: {0: client})
-    shown.window.reset_view()
-    start = shown.window.server.initial_camera
-    assert np.allclose(camera.position, start.position) and np.allclose(camera.look_at, start.look_at)
+def thrown(distance: float) -> fb.ContactRun:
+    """A ball that is thrown over a floor, so many metres far."""
+    b = fb.Builder("ball").body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004, 0.004, 0.004))
+    scene = fb.Scene(b.build(), fb.Plane(), contacts=[fb.contact.Shape("ball", "sphere", 0.1)])
+    v = np.array([0.0, 0.0, 0.0, distance / 0.5, 0.0, 0.0])
+    return scene.simulate([0.0, 0.0, 0.3, 1.0, 0.0, 0.0, 0.0], v, duration=0.5, every=10)
+
+
+def test_the_camera_follows_the_base(serve: Callable[..., fb.View]) -> None:
+    """The scene moves back by as much as the base moves; by itself only where the motion goes far."""
+    for far, follow, follows in ((1.0, True, True), (1.0, None, False), (1.0, False, False), (20.0, None, True)):
+        run = thrown(far)
+        shown = serve(run, follow=follow)
+        shown.control.playing.value = False
+        shown.control.seek(0.5)
+        assert np.allclose(-np.array(shown.window._root.position), (run.q[-1] - run.q[0])[:3] * follows)
+        if follows:
+            shown.control.follow(False)
+            assert np.abs(shown.window._root.position).max() == 0.0
+    with pytest.raises(ArgumentError, match="follow"):
+        serve(thrown(1.0), follow="base")
+
+
+def test_a_legend_is_shown_with_its_layers(serve: Callable[..., fb.View]) -> None:
+    window = serve(thrown(1.0)).window
+    assert window._legend is not None
+    text = window._legend[0]
+    assert "contact force" in text.content and "axis" not in text.content
+    window.show("forces", False)
+    window.show("axes", True)
+    assert "contact force" not in text.content
+    assert serve(fb.robots.four_bar(), colour="clusters").window._legend[0].content.count("link1") == 1
+
+
+def test_planes_are_floors_with_a_grid(serve: Callable[..., fb.View]) -> None:
+    """In the plane, with lines through the origin; hidden with their layer."""
+    window = serve(thrown(1.0)).window
+    (floor,) = window._floors
+    assert abs(floor.position[2]) < 1e-6 and floor.plane_opacity == 1.0
+    assert np.allclose(np.mod(np.array(floor.position[:2]) / floor.section_size + 0.5, 1.0), 0.5, atol=1e-4)
+    window.show("ground", False)
+    assert not floor.visible
+    assert not serve(fb.robots.four_bar()).window._floors
+
+
+def test_colours_are_those_of_the_pages() -> None:
+    """The renderer's curve of light undone: a surface in the sun is as bright as on a page."""
+    for colour in ((0.2, 0.42, 0.7, 1.0), (0.88, 0.51, 0.16, 1.0), (0.4, 0.4, 0.45, 1.0)):
+        shown = aces(0.7 * np.array(paint(colour)) / 255.0)
+        assert np.allclose(shown, [0.85 * linear(x) for x in colour[:3]], atol=0.01)

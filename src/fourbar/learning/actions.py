@@ -70,6 +70,21 @@ class Action(ABC):
         """The actions of a robot with these settings."""
 
 
+def read_actions(actions: Any, shape: tuple[int, ...], names: Sequence[str], caller: str = "step") -> np.ndarray:
+    """Actions as an array, refused where they are of another shape or NaN."""
+    try:
+        array = np.asarray(actions, float)
+    except (TypeError, ValueError, OverflowError):
+        array = np.array(np.nan)
+    if array.shape != shape:
+        got = f"shape {array.shape}" if array.ndim else repr(actions)
+        raise ArgumentError(f"{caller}: actions must have shape {shape}, one for each of {', '.join(names)}; got {got}")
+    if np.isnan(array).any():
+        worlds = np.flatnonzero(np.isnan(array).reshape(-1, shape[-1]).any(axis=1))
+        raise ArgumentError(f"{caller}: actions of worlds {', '.join(map(str, worlds[:6]))} are NaN")
+    return array
+
+
 def _per_joint(owner: str, name: str, given: Any, names: tuple[str, ...], least: float = 0.0) -> np.ndarray:
     """A number for each joint or actuator, from one or from as many."""
     n = len(names)

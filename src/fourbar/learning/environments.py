@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, needed
-from ..viewer.pictures import read_size
-from .episode_camera import EpisodeCamera
+from .actions import read_actions
+from .episode_camera import EpisodeDisplay
 from .episodes import Episodes, Judged
 from .task import Task
 
@@ -18,7 +18,6 @@ AutoresetMode: Any = gym.vector.AutoresetMode
 ResetNeeded: Any = gym.error.ResetNeeded
 
 _MASK = "reset_mask"
-_RENDER_MODES = ("rgb_array",)
 
 
 def _checked(task: Any) -> Task:
@@ -29,21 +28,6 @@ def _checked(task: Any) -> Task:
 
 def _box(low: float, high: float, size: int) -> Any:
     return gym.spaces.Box(low, high, (size,), np.float64)
-
-
-def _read_actions(actions: Any, shape: tuple[int, ...], names: Sequence[str]) -> np.ndarray:
-    """Actions as an array, refused where they are of another shape or NaN."""
-    try:
-        array = np.asarray(actions, float)
-    except (TypeError, ValueError, OverflowError):
-        array = np.array(np.nan)
-    if array.shape != shape:
-        got = f"shape {array.shape}" if array.ndim else repr(actions)
-        raise ArgumentError(f"step: actions must have shape {shape}, one for each of {', '.join(names)}; got {got}")
-    if np.isnan(array).any():
-        worlds = np.flatnonzero(np.isnan(array).reshape(-1, shape[-1]).any(axis=1))
-        raise ArgumentError(f"step: actions of worlds {', '.join(map(str, worlds[:6]))} are NaN")
-    return array
 
 
 def _spread(info: Mapping[str, np.ndarray], ids: np.ndarray, n: int) -> dict[str, Any]:
@@ -67,6 +51,11 @@ class VectorEnv(gym.vector.VectorEnv):
         What is to be learned.
     num_envs : int
         How many worlds there are.
+    render_mode : {'rgb_array', 'human'}, optional
+        With ``"rgb_array"``, `render` returns a picture of each world; with ``"human"``, a page in the browser shows
+        them side by side after every reset and step, in real time (extra `view`).
+    size : tuple of int, default (480, 320)
+        Width and height of pictures, in pixels.
     autoreset_mode : AutoresetMode or str, default "NextStep"
         When a world whose episode has ended begins anew: in the next step, whose action it ignores ("NextStep"); in the
         same step, whose last observation is ``info["final_obs"]`` ("SameStep"); or when
@@ -97,15 +86,20 @@ class VectorEnv(gym.vector.VectorEnv):
     ((3,), False)
     """
 
-    def __init__(self, task: Task, num_envs: int, *, autoreset_mode: Any = "NextStep") -> None:
+    def __init__(
+        self, task: Task, num_envs: int, *, render_mode: str | None = None, size: tuple[int, int] = (480, 320),
+        autoreset_mode: Any = "NextStep",
+    ) -> None:  # fmt: skip
         super().__init__()
         try:
             self._mode = AutoresetMode(autoreset_mode)
         except ValueError:
             modes = ", ".join(repr(mode.value) for mode in AutoresetMode)
             raise ArgumentError(f"VectorEnv: autoreset_mode={autoreset_mode!r}: expected one of {modes}") from None
-        self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
-        self.task, self._episodes = _checked(task), Episodes(task, num_envs)
+        self._display = EpisodeDisplay(_checked(task), render_mode, size, "VectorEnv")
+        self.render_mode = render_mode
+        self.metadata = {**self._display.metadata, "autoreset_mode": self._mode}
+        self.task, self._episodes = task, Episodes(task, num_envs)
         self.num_envs = self._episodes.n
         self.single_observation_space = _box(-np.inf, np.inf, self._episodes.width)
         self.single_action_space = _box(-1.0, 1.0, task.drive.size)
@@ -181,6 +175,7 @@ class VectorEnv(gym.vector.VectorEnv):
         else:
             self._observations[ids] = observations
         self._ended[ids] = False
+        self._display.show(self._episodes.batch.q)
         return self._observations.copy(), {}
 
     def _begun(self, ids: np.ndarray, options: Mapping[str, Any] | None = None) -> np.ndarray:
@@ -204,13 +199,18 @@ class VectorEnv(gym.vector.VectorEnv):
         """
         if self._observations is None:
             raise ResetNeeded("step: call reset first")
-        actions = _read_actions(actions, self.action_space.shape, self.task.drive.names)
-        if self._mode is AutoresetMode.NEXT_STEP and self._ended.any():
-            return self._next_step(actions)
+        actions = read_actions(actions, self.action_space.shape, self.task.drive.names)
         if self._mode is AutoresetMode.DISABLED and self._ended.any():
             worlds = ", ".join(map(str, np.flatnonzero(self._ended)[:6]))
             call = f"reset(options={{{_MASK!r}: terminated | truncated}})"
             raise ResetNeeded(f"step: the episodes of worlds {worlds} have ended; call {call}")
+        some = self._mode is AutoresetMode.NEXT_STEP and self._ended.any()
+        results = self._next_step(actions) if some else self._whole_step(actions)
+        self._display.show(self._episodes.batch.q, self.task.period)
+        return results
+
+    def _whole_step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """A step in which all worlds move."""
         self._episodes.advance(actions)
         judged = self._episodes.judged()
         self._observations, info = (
@@ -249,6 +249,34 @@ class VectorEnv(gym.vector.VectorEnv):
         self._ended = np.zeros(n, bool)
         return info | (_spread({name: x[on] for name, x in judged.info.items()}, on, n) if len(on) else {})
 
+    def render(self) -> tuple[np.ndarray, ...] | None:
+        """Draw the worlds as they are now; cameras follow floating bases.
+
+        Returns
+        -------
+        tuple of ndarray, shape (height, width, 3), or None
+            A picture of bytes for each world; None without ``render_mode="rgb_array"``.
+        """
+        if self.render_mode is not None and self._observations is None:
+            raise ResetNeeded("render: call reset first")
+        self._display.show(self._episodes.batch.q)
+        return self._display.pictures(self._episodes.batch.q)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the page that shows the worlds; `close` calls this.
+
+        Parameters
+        ----------
+        **kwargs : object
+            Not used.
+
+        Returns
+        -------
+        None
+            When nothing is served any more.
+        """
+        self._display.close()
+
 
 class Env(gym.Env):
     """One world of a task: an environment of Gymnasium.
@@ -259,8 +287,9 @@ class Env(gym.Env):
     ----------
     task : Task
         What is to be learned.
-    render_mode : {'rgb_array'}, optional
-        With ``"rgb_array"``, `render` returns pictures; without, there are none.
+    render_mode : {'rgb_array', 'human'}, optional
+        With ``"rgb_array"``, `render` returns pictures; with ``"human"``, a page in the browser shows the world after
+        every reset and step, in real time (extra `view`).
     size : tuple of int, default (480, 320)
         Width and height of pictures, in pixels.
 
@@ -282,12 +311,9 @@ class Env(gym.Env):
     """
 
     def __init__(self, task: Task, *, render_mode: str | None = None, size: tuple[int, int] = (480, 320)) -> None:
-        self.metadata = {"render_modes": [*_RENDER_MODES], "render_fps": round(1.0 / _checked(task).period)}
-        if render_mode is not None and render_mode not in _RENDER_MODES:
-            raise ArgumentError(f"Env: render_mode={render_mode!r}: expected None or {_RENDER_MODES[0]!r}")
-        self.render_mode, self._size = render_mode, read_size(size)
-        self._camera: EpisodeCamera | None = None
-        self.task, self._episodes = _checked(task), Episodes(task, 1)
+        self._display = EpisodeDisplay(_checked(task), render_mode, size, "Env")
+        self.metadata, self.render_mode = self._display.metadata, render_mode
+        self.task, self._episodes = task, Episodes(task, 1)
         self.observation_space = _box(-np.inf, np.inf, self._episodes.width)
         self.action_space = _box(-1.0, 1.0, task.drive.size)
         self._begun = False
@@ -313,6 +339,7 @@ class Env(gym.Env):
         self._episodes.generators[0] = self.np_random
         self._episodes.start(None, options)
         self._begun = True
+        self._display.show(self._episodes.batch.q)
         return self._episodes.observed()[0], {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
@@ -330,8 +357,9 @@ class Env(gym.Env):
         """
         if not self._begun:
             raise ResetNeeded("step: call reset first")
-        action = _read_actions(action, self.action_space.shape, self.task.drive.names)
+        action = read_actions(action, self.action_space.shape, self.task.drive.names)
         self._episodes.advance(action[None])
+        self._display.show(self._episodes.batch.q, self.task.period)
         reward, terminated, truncated, found = self._episodes.judged()
         info = {name: x[0].item() if x.ndim == 1 else x[0] for name, x in found.items()}
         return self._episodes.observed()[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), info
@@ -344,11 +372,18 @@ class Env(gym.Env):
         ndarray, shape (height, width, 3), or None
             A picture of bytes; None without ``render_mode="rgb_array"``.
         """
-        if self.render_mode is None:
-            return None
-        if not self._begun:
+        if self.render_mode is not None and not self._begun:
             raise ResetNeeded("render: call reset first")
-        q = self._episodes.batch.q[0]
-        if self._camera is None:
-            self._camera = EpisodeCamera(self.task.scene, q, self._size)
-        return self._camera.picture(q)
+        self._display.show(self._episodes.batch.q)
+        pictures = self._display.pictures(self._episodes.batch.q)
+        return None if pictures is None else pictures[0]
+
+    def close(self) -> None:
+        """Close the page that shows the world.
+
+        Returns
+        -------
+        None
+            When nothing is served any more.
+        """
+        self._display.close()

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from .drawing import Drawing
+from .legend import legend
 from .recorded_motion import GHOST, RecordedMotion
-from .served_page import ServedPage, put
+from .served_page import DrawnGroup, ServedPage, put
 from .triangles import arrow
 
 _FRAME = 1.0 / 30.0  # s between what is sent
@@ -18,10 +20,15 @@ _SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 _MOST_GHOSTS = 10
 
 
+def aimed_at(recording: RecordedMotion, drawing: Drawing, follow: bool) -> np.ndarray:
+    """The box (2, 3) that is looked at: the robot if the camera follows it, else where it goes."""
+    return drawing.bounds if follow else recording.bounds(drawing)
+
+
 class MotionPage:
     """A motion that plays. A thread of its own moves the time on."""
 
-    def __init__(self, window: ServedPage, recording: RecordedMotion) -> None:
+    def __init__(self, window: ServedPage, recording: RecordedMotion, follow: bool | None = None) -> None:
         self.window, self.recording = window, recording
         self._lock, self._stopped = threading.RLock(), threading.Event()
         self.t = 0.0
@@ -37,9 +44,10 @@ class MotionPage:
             self._count = gui.add_slider("ghosts", 0, _MOST_GHOSTS, 1, 0)
         self._line.on_update(self._moved)
         self._count.on_update(lambda _: self._show_ghosts(int(self._count.value)))
-        window.switches()
-        if self._forces is not None:
-            window.switch("contact forces", True, self._show_forces)
+        window.switches(legend(recording, window.drawing), () if self._forces is None else ("forces",))
+        self.follows = recording.follows(follow)
+        if recording.base is not None:
+            window.switch("follow the base", self.follows, self.follow)
         if recording.worlds > 1:
             size = window.drawing.size
             far = max(2.0 * size, recording.spread)
@@ -53,10 +61,17 @@ class MotionPage:
         count = self.recording.forces.shape[1] * self.recording.forces.shape[2] if self.recording.forces.size else 0
         if not count:
             return None
-        return self.window.add("/forces", arrow(1.0, 0.05), [self.recording.force_colour] * count, True)
+        handle = self.window.add("forces", arrow(1.0, 0.05), [self.recording.force_colour] * count, True)
+        self.window.groups.append(DrawnGroup(handle, "forces", ()))
+        return handle
 
-    def _show_forces(self, on: bool) -> None:
-        self._forces.visible = on
+    def follow(self, on: bool) -> None:
+        """Let the camera follow the base, or look at the whole motion."""
+        with self._lock:
+            self.follows = on
+            self.window.bounds = aimed_at(self.recording, self.window.drawing, on)
+            self._show(self.t)
+            self.window.reset_view()
 
     def _moved(self, event: Any) -> None:
         if event.client is not None:  # moved by hand, not by this thread
@@ -76,6 +91,7 @@ class MotionPage:
             self.t = float(np.clip(t, 0.0, r.duration))
             k = r.at(self.t)
             self.window.place(r.places(self.window.drawing, slice(k, k + 1))[0])
+            self.window.follow(r.base_shift(k) if self.follows else np.zeros(3))
             if self._forces is not None:
                 poses, length = r.arrows(self.window.drawing.size, slice(k, k + 1))
                 thick = 0.2 * self.window.drawing.size * (length > 0.0) + 1e-6
@@ -102,7 +118,7 @@ class MotionPage:
             for n, group in enumerate(g for g in self.window.groups if g.layer == "shapes"):
                 T = np.concatenate([places[:, x.place] @ x.placement for x in group.items])
                 colours = [(*x.colour[:3], GHOST) for x in group.items for _ in range(len(places))]
-                handle = self.window.add(f"/ghosts/{n}", group.items[0].solid, colours, True)
+                handle = self.window.add(f"ghosts/{n}", group.items[0].solid, colours, True)
                 put(handle, T)
                 self._ghosts.append(handle)
 

@@ -13,6 +13,7 @@ from .drawing import Drawing, Item
 from .mesh_files import Colour, linear
 from .raster import Eye, Shadows, Visibility, rasterize
 from .recorded_motion import GHOST, RecordedMotion
+from .terrain_surfaces import is_flat
 from .triangles import TriangleSurface, arrow
 
 SHOWN = ("shapes", "ground")
@@ -82,10 +83,10 @@ class Renderer:
         self.follow = recording.follows(follow)
         shown = set(layers)
         items = [x for x in self.drawing.items if x.layer in shown]
-        self.floors = [_floor(x) for x in items if _is_flat(x)]
+        self.floors = [_floor(x) for x in items if is_flat(x)]
         if not any(x.layer == "ground" for x in items):
             self.floors = [self._bare()]
-        self.items = [x for x in items if not _is_flat(x)]
+        self.items = [x for x in items if not is_flat(x)]
         self._ghosts = self._make_ghosts(ghosts)
         self._base: tuple[bytes, _Base] | None = None
         middle, radius = recording.floor(whole)
@@ -243,11 +244,6 @@ class Renderer:
         picture[pixel] = _mix(picture[pixel], shown, np.full(len(pixel), part.opacity))
         if part.opacity >= 1.0:
             nearness[pixel] = near
-
-
-def _is_flat(item: Item) -> bool:
-    """Whether an item is a floor that is a plane."""
-    return item.tile > 0.0 and len(item.solid.faces) == 2
 
 
 def _floor(item: Item) -> Floor:

@@ -9,10 +9,11 @@ import numpy as np
 
 from ..errors import FourbarError
 from .dragging import reach
+from .legend import legend
 from .pose_handles import Posed, PoseHandles, turn_of
 from .quaternions import matrices
 from .recorded_motion import RecordedMotion
-from .served_page import ServedPage
+from .served_page import ROOT, ServedPage
 
 _NONE = "(none)"
 
@@ -29,7 +30,7 @@ class RobotPage:
         self._quiet = False  # while sliders are moved from here
         self._sliders: list[Any] = []
         self._control: Any = None
-        window.switches()
+        window.switches(legend(recording, window.drawing))
         self._poses()
         self._dragging()
         self._said = window.gui.add_markdown("")
@@ -121,7 +122,7 @@ class RobotPage:
             if frame == _NONE:
                 return
             self._control = self.window.scene.add_transform_controls(
-                "/drag", scale=0.2 * self.window.drawing.size, depth_test=False
+                f"{ROOT}/drag", scale=0.2 * self.window.drawing.size, depth_test=False
             )
             self._move_control()
             self._control.on_update(lambda _: self._dragged())  # a hand that moves meanwhile waits for the lock

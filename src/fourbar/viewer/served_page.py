@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
+from html import escape
 from io import StringIO
 from typing import Any, NamedTuple
 
@@ -13,23 +14,28 @@ import numpy as np
 
 from ..arrays import to_count
 from ..errors import ArgumentError, FourbarError, needed
-from . import look
+from . import look, triangles
 from .camera import FIELD, looked_from
 from .drawing import Drawing, Item
-from .mesh_files import Colour, linear
+from .legend import Entry
+from .mesh_files import Colour
 from .page_guard import PageGuard, check_guarded
 from .quaternions import quaternions
+from .terrain_surfaces import is_flat
+from .tone_mapping import paint
 from .triangles import TriangleSurface
 
 LOCAL = "127.0.0.1"
 _CALLED = {
     "shapes": "shapes", "collision": "collision shapes", "frames": "frames", "axes": "joint axes",
-    "mass": "centres of mass", "inertia": "inertia ellipsoids", "ground": "ground",
+    "mass": "centres of mass", "inertia": "inertia ellipsoids", "ground": "ground", "forces": "contact forces",
 }  # fmt: skip
 _SHOWN = ("shapes", "ground")
 _SKY, _SUN = 2.4, 2.6  # strength of the light from all sides, and of the sun
 _FAR = 40.0  # sizes of the robot: as far as is seen, and as shadows are computed
-_LINE = tuple(round(255.0 * x) for x in look.LINE)
+_GRID = 60  # tiles along each side of a floor without an end of its own
+ROOT = "/scene"  # the frame of all that is drawn: the scene moves where the camera follows a robot
+_LINE, _FLOOR = (tuple(round(255.0 * x) for x in colour) for colour in (look.LINE, look.FLOOR))
 
 
 def viser_module() -> Any:
@@ -103,13 +109,19 @@ class ServedPage:
         self.gui.configure_theme(show_logo=False, show_share_button=False)
         self.gui.main_panel.dock_right()
         self.scene.set_up_direction("+z")
+        self._root = self.scene.add_frame(ROOT, show_axes=False)
         self._light()
         self._aim(bounds)
-        self.shown: set[str] = set(_SHOWN)
-        self.groups = self._added(drawing.items)
+        self.shown: set[str] = {*_SHOWN, "forces"}
+        floors = [x for x in drawing.items if is_flat(x)]
+        self.groups = self._added([x for x in drawing.items if not is_flat(x)])
+        self._floors = [self._floor(k, x) for k, x in enumerate(floors)]
         self._last: np.ndarray | None = None
+        self._legend: tuple[Any, Sequence[Entry]] | None = None
         if "ground" not in drawing.layers:
-            self._grid(bounds)
+            middle = bounds.mean(axis=0)
+            below = np.array([middle[0], middle[1], look.below(bounds)])
+            self._grid("grid", below, np.eye(3), look.tile(drawing.size), 0.0, 0.5 * _GRID * look.tile(drawing.size))
 
     @property
     def url(self) -> str:
@@ -119,6 +131,9 @@ class ServedPage:
 
     def _light(self) -> None:
         """Sky and sun of the pages, without an environment map, which takes software WebGL 20 s to prepare."""
+        rise = np.linspace(1.0, -2.0, 96).clip(0.0)[:, None]  # the sky is in the upper third of the picture
+        sky = rise * look.SKY + (1.0 - rise) * look.HORIZON
+        self.scene.set_background_image(np.tile((255.0 * sky + 0.5).astype(np.uint8)[:, None], (1, 2, 1)), format="png")
         self.scene.configure_environment_map(None)
         self.scene.configure_default_lights(enabled=False)
         self.scene.add_light_hemisphere("/sky", sky_color=(255, 255, 255), ground_color=(150, 150, 150), intensity=_SKY)
@@ -140,14 +155,32 @@ class ServedPage:
                 client.camera.position = eye  # which moves the point that is looked at along
                 client.camera.look_at = middle
 
-    def _grid(self, bounds: np.ndarray) -> None:
-        """A floor of lines on which shadows fall, as on the pages."""
-        edge, middle = look.tile(self.drawing.size), bounds.mean(axis=0)
-        wide = 60.0 * edge
-        self.scene.add_grid(
-            "/grid", width=wide, height=wide, cell_size=edge, section_size=look.STRONG * edge, cell_thickness=0.7,
-            section_thickness=1.0, cell_color=_LINE, section_color=_LINE, shadow_opacity=look.SHADE,
-            position=(float(middle[0]), float(middle[1]), look.below(bounds)), fade_distance=wide,
+    def stop(self) -> None:
+        """Serve the page no longer."""
+        with redirect_stdout(StringIO()):
+            self.server.stop()
+
+    def follow(self, shift: np.ndarray) -> None:
+        """Let the cameras of all who look go along with a robot that has moved by a vector (3) since the start."""
+        self._root.position = tuple((-shift).tolist())
+
+    def _floor(self, number: int, item: Item) -> Any:
+        """A floor that is a plane, with a grid on it."""
+        T, solid = item.placement, item.solid
+        corners = solid.vertices.astype(float) @ T[:3, :3].T + T[:3, 3]
+        R = triangles.pointing(T[:3, :3] @ solid.normals[0].astype(float), np.zeros(3))[:3, :3]
+        half = 0.5 * float(np.ptp((corners - corners.mean(axis=0)) @ R, axis=0).max())
+        return self._grid(f"floor/{number}", corners.mean(axis=0), R, item.tile, 1.0, half)
+
+    def _grid(self, name: str, at: np.ndarray, R: np.ndarray, edge: float, opacity: float, half: float) -> Any:
+        """A square of lines on which shadows fall, as on the pages; `edge` of its tiles and `half` its own edge (m)."""
+        along = R.T @ at
+        along[:2] -= np.mod(along[:2], look.STRONG * edge)  # so that lines go through the origin of the world
+        return self.scene.add_grid(
+            f"{ROOT}/{name}", width=2.0 * half, height=2.0 * half, cell_size=edge, section_size=look.STRONG * edge,
+            cell_thickness=0.7, section_thickness=1.0, cell_color=_LINE, section_color=_LINE, position=R @ along,
+            wxyz=quaternions(R), shadow_opacity=look.SHADE, plane_color=_FLOOR, plane_opacity=opacity,
+            fade_distance=half, fade_from="origin", infinite_grid=False,
         )  # fmt: skip
 
     def _added(self, items: Sequence[Item], prefix: str = "") -> list[DrawnGroup]:
@@ -158,7 +191,7 @@ class ServedPage:
         return [
             DrawnGroup(
                 self.add(
-                    f"{prefix}/{layer}/{n}",
+                    f"{prefix}{layer}/{n}",
                     own[0].solid,
                     [x.colour for x in own for _ in range(self._count(x))],
                     layer in self.shown,
@@ -178,11 +211,11 @@ class ServedPage:
         n, opacity = len(colours), colours[0][3]
         turns = np.tile(np.array([1.0, 0.0, 0.0, 0.0], np.float32), (n, 1))
         return self.scene.add_batched_meshes_simple(
-            name, vertices=solid.vertices, faces=solid.faces, batched_wxyzs=turns,
+            f"{ROOT}/{name}", vertices=solid.vertices, faces=solid.faces, batched_wxyzs=turns,
             batched_positions=np.zeros((n, 3), np.float32), batched_scales=np.ones((n, 3), np.float32),
-            batched_colors=np.array([[round(255.0 * linear(x)) for x in c[:3]] for c in colours], np.uint8),
+            batched_colors=np.array([paint(c) for c in colours], np.uint8),
             opacity=None if opacity >= 1.0 else opacity, lod="off", side="double", visible=visible,
-            cast_shadow=opacity >= 1.0 and not name.startswith("/ground"), receive_shadow=True,
+            cast_shadow=opacity >= 1.0 and not name.startswith("ground"), receive_shadow=True,
         )  # fmt: skip
 
     def place(self, places: np.ndarray, every: bool = False) -> None:
@@ -194,8 +227,8 @@ class ServedPage:
                     self._place(group, places)
 
     def _place(self, group: DrawnGroup, places: np.ndarray) -> None:
-        T = np.concatenate([places[: self._count(x), x.place] @ x.placement for x in group.items])
-        put(group.handle, T)
+        if group.items:
+            put(group.handle, np.concatenate([places[: self._count(x), x.place] @ x.placement for x in group.items]))
 
     def show(self, layer: str, on: bool) -> None:
         """Show a layer, or hide it."""
@@ -203,25 +236,45 @@ class ServedPage:
         if on and layer == "collision" and self.drawing.unread is not None:  # their meshes are read now
             items, _ = self.drawing.unread()
             self.drawing = replace(self.drawing, items=(*self.drawing.items, *items), unread=None)
-            self.groups += self._added(items, f"/{layer}/late")
+            self.groups += self._added(items, f"{layer}/late/")
         for group in self.groups:
             if group.layer == layer:
                 if on and self._last is not None:
                     self._place(group, self._last)
                 group.handle.visible = on
+        for handle in self._floors if layer == "ground" else ():
+            handle.visible = on
+        self._write_legend()
 
-    def switches(self) -> None:
-        """A button that resets the view, and a switch per layer."""
+    def switches(self, entries: Sequence[Entry], more: Sequence[str] = ()) -> None:
+        """A button that resets the view, a switch per layer, those of `more` included, and a legend."""
         self.gui.add_button("reset view").on_click(lambda _: self.reset_view())
         with self.gui.add_folder("show"):
-            for layer in self.drawing.layers:
+            for layer in (*self.drawing.layers, *more):
                 self.switch(_CALLED[layer], layer in self.shown, lambda on, layer=layer: self.show(layer, on))
+        self._legend = self.gui.add_html(""), entries
+        self._write_legend()
+
+    def _write_legend(self) -> None:
+        """Say what the colours of the layers mean that are shown."""
+        if self._legend is not None:
+            box, entries = self._legend
+            box.content = "".join(_legend_line(x) for x in entries if x.layer in self.shown)
 
     def switch(self, label: str, on: bool, done: Callable[[bool], None]) -> Any:
         """A switch that calls a function with its new state."""
         box = self.gui.add_checkbox(label, on)
         box.on_update(lambda _: done(bool(box.value)))
         return box
+
+
+def _legend_line(entry: Entry) -> str:
+    """A line of a legend, as HTML."""
+    colour = ",".join(str(round(255.0 * x)) for x in entry.colour[:3])
+    mark = (
+        f"display:inline-block;width:0.8em;height:0.8em;border-radius:2px;margin-right:0.5em;background:rgb({colour})"
+    )
+    return f'<div style="font-size:0.85em;padding:0.1em 1em"><span style="{mark}"></span>{escape(entry.text)}</div>'
 
 
 def put(handle: Any, T: np.ndarray, scales: np.ndarray | None = None) -> None:

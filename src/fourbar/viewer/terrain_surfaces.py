@@ -46,6 +46,11 @@ def floor_radius(box: np.ndarray, size: float) -> float:
     return _PLAIN * size + 1.5 * float(np.linalg.norm(box[1, :2] - box[0, :2]))
 
 
+def is_flat(item: Item) -> bool:
+    """Whether an item is a floor that is a plane."""
+    return item.tile > 0.0 and len(item.solid.faces) == 2
+
+
 def ground_items(
     terrains: Sequence[Terrain], fixed: Sequence[tuple[Geometry, np.ndarray]], box: np.ndarray, size: float, world: int
 ) -> list[Item]:

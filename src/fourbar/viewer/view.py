@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 import webbrowser
 from collections.abc import Sequence
-from contextlib import redirect_stdout
-from io import StringIO
 from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError
 from ..hints import hinted
-from .motion_page import MotionPage
+from .motion_page import MotionPage, aimed_at
 from .recorded_motion import RecordedMotion, apart, coloured, still, warn_of_missing
 from .robot_page import RobotPage
 from .served_page import LOCAL, ServedPage
@@ -133,8 +131,7 @@ class View:
         """
         if isinstance(self.control, MotionPage):
             self.control.stop()
-        with redirect_stdout(StringIO()):
-            self.window.server.stop()
+        self.window.stop()
 
     def __repr__(self) -> str:
         return f"<fourbar View of {self.window.drawing.robot.name!r} at {self.url}>"
@@ -168,6 +165,7 @@ def view(
     spread: float = 0.0,
     allow: Sequence[str] = (),
     colour: str = "shapes",
+    follow: bool | None = None,
 ) -> View:
     """Show a robot, a scene or a motion in the browser.
 
@@ -192,6 +190,9 @@ def view(
         opened, besides those of this machine; for forwarded and shared pages. Scripts of other sites are refused.
     colour : {'shapes', 'clusters'}, default 'shapes'
         Colours of the shapes, or one colour for all links of a cluster, which loops tie together; other links grey.
+    follow : bool, optional
+        Whether the camera follows the base of a robot that moves freely. If None it does where the robot goes farther
+        than ten times its size; a switch of the page changes it.
 
     Returns
     -------
@@ -222,8 +223,9 @@ def view(
     drawing = recording.drawing()
     warn_of_missing(drawing.notes)
     name = recording.robot.name
-    window = ServedPage(drawing, recording.worlds, recording.bounds(drawing), (host, port), name, allow)
-    control = MotionPage(window, recording) if len(recording.t) > 1 else RobotPage(window, recording)
+    bounds = aimed_at(recording, drawing, recording.follows(follow))
+    window = ServedPage(drawing, recording.worlds, bounds, (host, port), name, allow)
+    control = MotionPage(window, recording, follow) if len(recording.t) > 1 else RobotPage(window, recording)
     shown = View(window, control)
     if browser:
         webbrowser.open(shown.url)

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / ".ci" / "browser"
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPT = ROOT / ".ci" / "browser"
+ALWAYS = (".gitignore", "pyproject.toml")  # what is part of every source distribution
+CHECKOUT = {".pre-commit-config.yaml"}
 BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None or os.name != "posix", reason="the script is for bash")
 
@@ -49,6 +52,19 @@ def test_an_installation_that_fails_fails(tmp_path: Path) -> None:
     assert code == 100 and "Unable to locate" in said
 
 
-def test_the_source_distribution_holds_the_script() -> None:
-    project = tomllib.loads((SCRIPT.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
-    assert SCRIPT.parent.name in project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+def git(*arguments: str) -> list[str]:
+    """Lines that git prints about this folder; skips where it is no checkout, as in a source distribution."""
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("this folder is no checkout with git")
+    done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def test_the_source_distribution_holds_all_that_tests_read() -> None:
+    """Everything in the folder, but for what only a checkout needs."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    included = {*project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"], *ALWAYS}
+    assert {line.split("/")[0] for line in git("ls-files")} - included == CHECKOUT
+    assert all((ROOT / name).exists() for name in included)
+    ignored = git("ls-files", "--cached", "--ignored", "--exclude-standard")  # which a distribution leaves out
+    assert not ignored

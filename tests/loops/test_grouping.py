@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fourbar as fb
+from fourbar.expr import interpret
 from fourbar.joints import Free, Revolute
 from fourbar.loops import Gear
 from fourbar.tree.grouping import GROUND, LinkClusters
 
-from .looped import bars, mechanism, shaped
+from .looped import bars, mechanism, near, shaped
 
 pytestmark = pytest.mark.drawn_in_line
 
@@ -256,3 +257,66 @@ def test_gears_between_bodies_of_a_cluster_are_clusters_of_their_own() -> None:
         columns = [robot.nv if method == "inverse_mass_matrix" else 1 for robot in robots]  # of the result
         growth = [(b - a) / n for a, b, n in zip(counts, counts[1:], columns[1:], strict=False)]
         assert max(growth[1:]) <= 1.05 * growth[0], counts
+
+
+def figure_5(floating: bool) -> fb.System:
+    """Chignoli's Fig. 5: a four-bar, an arm with a motor on its crank, and a gear between its crank and its coupler."""
+    b, carrier = fb.Builder("figure_5"), "base" if floating else "world"
+    if floating:
+        shaped(b, "base", 80, joint=Free())
+    b.loop(bars(b, "", (1.0, 0.4, 0.9, 0.7), carrier=carrier), name="four_bar", independent=["crank"])
+    shaped(b, "arm", 81, parent="crank", joint=Revolute("y"), position=(0.1, 0, 0.1))
+    shaped(b, "rotor", 82, parent="arm", joint=Revolute("x"), position=(0, 0, 0.1))
+    b.loop(Gear("arm", "rotor", 6.0), name="motor")
+    shaped(b, "wheel", 83, parent="crank", joint=Revolute("x"), position=(0.2, 0, 0.05))
+    shaped(b, "driven", 84, parent="coupler", joint=Revolute((0.0, 0.6, 0.8)), position=(0.3, 0.1, 0))
+    return b.loop(Gear("wheel", "driven", -2.0), name="gear").build()
+
+
+ON_SEVERAL = {
+    "figure_5": lambda: figure_5(floating=False),
+    "floating_figure_5": lambda: figure_5(floating=True),
+    "coupled": lambda: mechanism("coupled"),
+    "one_gear": lambda: geared_four_bar(1),
+    "three_gears": lambda: geared_four_bar(3),
+}
+INVERTING = ("forward_dynamics", "passive_dynamics", "solve_mass_matrix", "inverse_mass_matrix", "osim_inverse")
+
+
+@pytest.mark.parametrize("name", list(ON_SEVERAL))
+def test_clusters_are_merged_where_that_takes_fewer_operations(name: str) -> None:
+    """No program has more operations than with the paper's clusters, or with all of them merged; both are the same."""
+    robot = ON_SEVERAL[name]()
+    rng = np.random.default_rng(0)
+    states = {"q": robot.random(1, 3)} | {x: rng.normal(size=(3, robot.nv)) for x in ("v", "tau", "b")}
+    for method in INVERTING:
+        function = getattr(robot, method)
+        if method == "osim_inverse":
+            function = function.specialise(frames=["coupler", robot.names.bodies[-1]])
+        recording = function.state[0].recording
+        merging = [x.record for x in recording.method.rivals if "merging" in x.record.__name__]
+        assert len(merging) == 1
+        own, merged = (
+            recording.recorded(x, recording.given(recording.required)) for x in (recording.method.record, *merging)
+        )
+        assert function.program().operations <= min(own.operations, merged.operations)
+        arrays = {x: states[x] for x in recording.required}
+        (separate,), (together,) = (interpret(x, arrays).values() for x in (own, merged))
+        near(together, separate, 1e-9)
+
+
+def test_which_clusters_are_merged() -> None:
+    """The clusters of Fig. 5 stay apart, on the ground and in flight; those of a mechanism nested twice are merged."""
+
+    def chosen(robot: fb.System) -> str:
+        recording = robot.forward_dynamics.state[0].recording
+        counts = {
+            x.__name__: recording.recorded(x, recording.given(recording.required)).operations
+            for x in (recording.method.record, recording.method.rivals[-1].record)
+        }
+        return min(counts, key=lambda name: counts[name])
+
+    assert [chosen(ON_SEVERAL[x]()) for x in ("figure_5", "floating_figure_5")] == ["forward_dynamics"] * 2
+    assert chosen(ON_SEVERAL["coupled"]()) == "_by_merging"
+    clusters = [c.bodies for c in figure_5(floating=False).clusters]
+    assert clusters == [("crank", "coupler", "rocker"), ("arm", "rotor"), ("wheel", "driven")]

@@ -9,7 +9,7 @@ from ...algorithms import aba, hybrid, minverse, rnea
 from ...errors import ArgumentError, unknown
 from ...tree.assembly import independent_joints
 from ...tree.cluster_tree import ClusterTree
-from .. import projection
+from .. import merging, projection
 from ..arguments import F_EXT, TAU, A, B, Q, V
 from ..context import Context
 from ..registry import Option, Outputs, Rival, flat, method, vector
@@ -71,6 +71,13 @@ def accelerations(c: Context, v: list[Any], tau: list[Any], gravity: Sequence[fl
     return aba.forward_dynamics(c.equations(), c.clusters, c.expanded, v, tau, c.F_ext(), gravity)
 
 
+def merged_accelerations(c: Context, v: list[Any], tau: list[Any], gravity: Sequence[float]) -> list[Any]:
+    """`accelerations` with clusters on several links merged with what carries them."""
+    m = merging.merge(c)
+    parts = aba.forward_dynamics(c.equations(), m.clusters, m.states, v, m.join(tau), c.F_ext(), gravity)
+    return m.split(parts)
+
+
 def acceleration_parts(c: Context) -> list[Any]:
     """The forward dynamics of the given state, by cluster."""
     return accelerations(c, c.velocities(), c.by_cluster("tau"), c.gravity)
@@ -80,6 +87,10 @@ def _by_projection(c: Context) -> Outputs:
     return vector(c, "a", projection.accelerations(c, c.by_cluster("tau")))
 
 
+def _by_merging(c: Context) -> Outputs:
+    return vector(c, "a", merged_accelerations(c, c.velocities(), c.by_cluster("tau"), c.gravity))
+
+
 @method(
     Q,
     V,
@@ -87,7 +98,7 @@ def _by_projection(c: Context) -> Outputs:
     results="a",
     optional=[F_EXT],
     inverts_mass=True,
-    rivals=[Rival(_by_projection, projection.may_win_for_vectors)],
+    rivals=[Rival(_by_projection, projection.may_win_for_vectors), Rival(_by_merging, merging.may_win)],
 )
 def forward_dynamics(c: Context) -> Outputs:
     """Accelerations caused by joint forces (ABA).
@@ -350,8 +361,20 @@ def _inverse_by_projection(c: Context) -> Outputs:
     return [("M_inverse", (c.nv, c.nv), flat(projection.inverse_mass_matrix(c)))]
 
 
+def _inverse_by_merging(c: Context) -> Outputs:
+    m = merging.merge(c)
+    rows = m.sort(minverse.inverse_mass_matrix(c.equations(), m.clusters, m.states))
+    return [("M_inverse", (c.nv, c.nv), flat(rows))]
+
+
 @method(
-    Q, results="M_inverse", inverts_mass=True, rivals=[Rival(_inverse_by_projection, projection.may_win_for_matrices)]
+    Q,
+    results="M_inverse",
+    inverts_mass=True,
+    rivals=[
+        Rival(_inverse_by_projection, projection.may_win_for_matrices),
+        Rival(_inverse_by_merging, merging.may_win),
+    ],
 )
 def inverse_mass_matrix(c: Context) -> Outputs:
     """Inverse of the mass matrix.
@@ -390,7 +413,14 @@ def _solve_by_projection(c: Context) -> Outputs:
     return vector(c, "x", projection.solution(c, c.by_cluster("b")))
 
 
-@method(Q, B, results="x", inverts_mass=True, rivals=[Rival(_solve_by_projection, projection.may_win_for_vectors)])
+def _solve_by_merging(c: Context) -> Outputs:
+    return vector(c, "x", merged_accelerations(c, c.still(), c.by_cluster("b"), (0.0, 0.0, 0.0)))
+
+
+@method(
+    Q, B, results="x", inverts_mass=True,
+    rivals=[Rival(_solve_by_projection, projection.may_win_for_vectors), Rival(_solve_by_merging, merging.may_win)],
+)  # fmt: skip
 def solve_mass_matrix(c: Context) -> Outputs:
     """Solution x of M x = b.
 

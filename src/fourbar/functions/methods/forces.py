@@ -16,7 +16,7 @@ from ...spatial.vectors import Wrench
 from ...tree.cluster_tree import ClusterTree, Location
 from ...tree.embedding import LoopEmbedding
 from ...tree.own_joint import Untied
-from .. import projection
+from .. import merging, projection
 from ..arguments import F_EXT, A, Q, V
 from ..context import Context
 from ..options import read_frame
@@ -52,6 +52,20 @@ def _omega(c: Context, algorithm: Any, ends: Ends, in_world: bool) -> list[list[
     return algorithm.osim_inverse(_reaching(c, ends), c.clusters, c.expanded, ends, in_world)
 
 
+def _merged_omega(c: Context, ends: Ends, in_world: bool) -> list[list[Any]]:
+    """Ω by PV-OSIMr, with clusters on several links merged with what carries them."""
+    m = merging.merge(c)
+    return pv_osim.osim_inverse(_reaching(c, ends), m.clusters, m.states, ends, in_world)
+
+
+def _osim_inverse_by_merging(c: Context, ends: Ends, in_world: bool) -> Outputs:
+    return _osim_inverse_outputs(_merged_omega(c, ends, in_world))
+
+
+def _osim_by_merging(c: Context, ends: Ends, in_world: bool) -> Outputs:
+    return _osim_outputs(c, _merged_omega(c, ends, in_world))
+
+
 def _osim_inverse_by_efpa(c: Context, ends: Ends, in_world: bool) -> Outputs:
     return _osim_inverse_outputs(_omega(c, efpa, ends, in_world))
 
@@ -78,7 +92,10 @@ def _osim_by_projection(c: Context, ends: Ends, in_world: bool) -> Outputs:
 
 @method(
     Q, results="Omega", options=_ENDS, read=_read_ends, inverts_mass=True,
-    rivals=[Rival(_osim_inverse_by_efpa), Rival(_osim_inverse_by_projection, projection.may_win_for_matrices)],
+    rivals=[
+        Rival(_osim_inverse_by_efpa), Rival(_osim_inverse_by_projection, projection.may_win_for_matrices),
+        Rival(_osim_inverse_by_merging, merging.may_win),
+    ],
 )  # fmt: skip
 def osim_inverse(c: Context, ends: Ends, in_world: bool) -> Outputs:
     """Inverse operational-space inertia of one or more frames (PV-OSIMr or EFPA).
@@ -137,7 +154,10 @@ _NOT_INDEPENDENT = (
 
 @method(
     Q, results="Lambda", options=_ENDS, read=_read_ends, nan=_NOT_INDEPENDENT, inverts_mass=True,
-    rivals=[Rival(_osim_by_efpa), Rival(_osim_by_projection, projection.may_win_for_matrices)],
+    rivals=[
+        Rival(_osim_by_efpa), Rival(_osim_by_projection, projection.may_win_for_matrices),
+        Rival(_osim_by_merging, merging.may_win),
+    ],
 )  # fmt: skip
 def osim(c: Context, ends: Ends, in_world: bool) -> Outputs:
     """Operational-space inertia of one or more frames.

@@ -11,11 +11,11 @@ from ...algorithms.energy import add, potential_energy
 from ...spatial.linear import Scalar, Vec
 from ...spatial.vectors import Wrench
 from ...tree.cluster_tree import is_compensated
-from .. import projection
+from .. import merging, projection
 from ..arguments import F_EXT, FRICTION_VELOCITY, TAU, A, Q, V
 from ..context import Context
 from ..registry import Outputs, Rival, method, vector
-from .dynamics import accelerations, inverse_parts
+from .dynamics import accelerations, inverse_parts, merged_accelerations
 
 
 def acts(numbers: tuple[Any, ...]) -> bool:
@@ -137,6 +137,10 @@ def _by_projection(c: Context) -> Outputs:
     return vector(c, "a", projection.accelerations(c, _driving_parts(c)))
 
 
+def _by_merging(c: Context) -> Outputs:
+    return vector(c, "a", merged_accelerations(c, c.velocities(), _driving_parts(c), c.gravity))
+
+
 @method(
     Q,
     V,
@@ -144,7 +148,7 @@ def _by_projection(c: Context) -> Outputs:
     results="a",
     optional=[F_EXT],
     inverts_mass=True,
-    rivals=[Rival(_by_projection, projection.may_win_for_vectors)],
+    rivals=[Rival(_by_projection, projection.may_win_for_vectors), Rival(_by_merging, merging.may_win)],
 )
 def passive_dynamics(c: Context) -> Outputs:
     """Accelerations caused by joint forces together with springs, damping and gravity compensation.

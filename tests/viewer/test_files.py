@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from dataclasses import replace
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,8 @@ from fourbar.cli.main import main
 from fourbar.errors import extra
 from fourbar.mechanism.geometry import Geometry
 from fourbar.sim.results import load_recording
-from fourbar.viewer import pictures
+from fourbar.viewer import drawing, pictures
+from fourbar.viewer.draw_robot import draw
 from fourbar.viewer.recorded_motion import still, warn_of_missing
 from fourbar.viewer.standalone_page import page
 
@@ -250,3 +254,42 @@ def test_a_recording_finds_the_meshes_of_its_robot(address: str, tmp_path: Path)
     assert again is not None and [x.file for b in again.mechanism.bodies for x in b.geometry] == [
         "" if missing else str(package / "meshes" / "rod.obj")
     ]
+
+
+def test_mp4_by_the_ffmpeg_of_imageio(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where no program is installed, that of the package imageio-ffmpeg writes the film."""
+    program = shutil.which("ffmpeg")
+    if program is None:
+        pytest.skip("ffmpeg is not installed (Debian: apt-get install ffmpeg)")
+    package: Any = ModuleType("imageio_ffmpeg")
+    package.__spec__ = ModuleSpec("imageio_ffmpeg", None)
+    package.get_ffmpeg_exe = lambda: program
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", package)
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    robot = fb.robots.double_pendulum()
+    run = fb.simulate(robot, [0.5, 0.0], duration=0.2, dt=0.01)
+    run.save(tmp_path / "run.mp4", size=(64, 48), rate=10.0)
+    assert (tmp_path / "run.mp4").read_bytes()[4:8] == b"ftyp"
+
+
+def test_meshes_are_read_when_they_are_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Those of collision shapes only when their layer is asked for."""
+    pytest.importorskip("trimesh", reason="trimesh is not installed: the extra 'view'")
+    corners = "vertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0"
+    for name in ("looks", "touches"):
+        text = f"solid a\nfacet normal 0 0 1\nouter loop\n{corners}\nendloop\nendfacet\nendsolid a\n"
+        (tmp_path / f"{name}.stl").write_text(text)
+    shapes = "".join(
+        f'<{kind}><geometry><mesh filename="{name}.stl"/></geometry></{kind}>'
+        for kind, name in (("visual", "looks"), ("collision", "touches"))
+    )
+    (tmp_path / "plate.urdf").write_text(
+        f'<robot name="plate"><link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" '
+        f'ixz="0" iyz="0"/></inertial>{shapes}</link></robot>'
+    )
+    read: list[str] = []
+    original = drawing.read_mesh
+    monkeypatch.setattr(drawing, "read_mesh", lambda file: (read.append(Path(file).stem), original(file))[1])
+    drawn = draw(fb.load(tmp_path / "plate.urdf"))
+    assert read == ["looks"] and "collision" in drawn.layers
+    assert drawn.complete().unread is None and read == ["looks", "touches"]

@@ -39,8 +39,10 @@ class Compiled:
 def forward_dynamics(robot: fb.System, all_of_them: bool = True) -> dict[str, Compiled]:
     """C-ABA and its rivals by name; without those that factor matrices, if not all are wanted."""
     recording = robot.forward_dynamics.state[0].recording
-    (projected,) = recording.method.rivals
+    projected, merged = recording.method.rivals
     algorithms = {"cluster": recording.method.record}
+    if merged.may_win(robot.model):
+        algorithms["merged clusters"] = merged.record
     if all_of_them:
         algorithms |= {"folded projection": projected.record, "folded Lagrange": multipliers}
     return {name: Compiled(recording, x, ("q", "v", "tau")) for name, x in algorithms.items()}
@@ -49,8 +51,10 @@ def forward_dynamics(robot: fb.System, all_of_them: bool = True) -> dict[str, Co
 def osim_inverse(robot: fb.System, frames: list[str], all_of_them: bool = True) -> dict[str, Compiled]:
     """C-EFPA and its rivals by name; without that which factors a matrix, if not all are wanted."""
     recording = robot.osim_inverse.specialise(frames=frames).state[0].recording
-    efpa, projected = recording.method.rivals
+    efpa, projected, merged = recording.method.rivals
     algorithms = {"cluster": efpa.record, "PV-OSIMr": recording.method.record}
+    if merged.may_win(robot.model):
+        algorithms["merged clusters"] = merged.record
     if all_of_them:
         algorithms["folded projection"] = projected.record
     return {name: Compiled(recording, x, ("q",)) for name, x in algorithms.items()}

@@ -6,6 +6,9 @@ ended next to a fold changed the energy by as much as half.
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -102,3 +105,50 @@ def test_a_motion_past_folds_has_the_same_bits_in_any_company() -> None:
         fresh = linkage(CHANGE_POINT)  # which has met no fold yet
         alone = fb.rollout(fresh, q, speeds[i], dt=1e-3, steps=4000, every=100)
         assert np.array_equal(alone.q[3::4], whole.q[i]) and np.array_equal(alone.v[3::4], whole.v[i])
+
+
+NEARLY = [
+    (lengths, which, off)
+    for lengths in ((PARALLELOGRAM, (0.8, -0.8, 0.8)), (CHANGE_POINT, (0.8, -0.5, 1.4)), (KITE, (1.3, 1.0, 2.0)))
+    for which in range(4)
+    for off in (1e-12, 1e-11, 1e-10, 1e-8, 1e-6, 1e-4, 1e-3)
+]
+FEW = [NEARLY[k] for k in (1, 10, 18, 25, 32, 40, 47, 55, 62, 81)]
+
+
+@pytest.mark.parametrize("dt", [1e-3, pytest.param(1e-4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("case", [pytest.param(x, marks=() if x in FEW else pytest.mark.slow) for x in NEARLY])
+def test_lengths_that_nearly_have_a_fold_keep_energy_or_are_marked(case: Any, dt: float) -> None:
+    """Such a linkage turns from one branch to the other within the square root of what is missing."""
+    (lengths, guess), which, off = case
+    robot = linkage(tuple(x * (1.0 + off * (k == which)) for k, x in enumerate(lengths)))
+    q = robot.assemble(guess, keep=["crank"])
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        run = fb.rollout(robot, q, [3.0], dt=dt, steps=round(3.0 / dt), every=round(0.01 / dt))
+    energy = robot.kinetic_energy(run.q, run.v)
+    is_marked = run.diverged or any("singular position of loops" in str(x.message) for x in said)
+    assert is_marked or np.abs(energy / robot.kinetic_energy(q, [3.0]) - 1.0).max() < 1e-3
+    if off > 1e-9:
+        assert not is_marked
+
+
+def test_scenes_follow_branches_too() -> None:
+    """A parallelogram turns at a constant speed in a scene, through its folds."""
+    robot = linkage(PARALLELOGRAM)
+    q = robot.assemble([0.8, -0.8, 0.8], keep=["crank"])
+    run = fb.Scene(robot).rollout(q, [3.0], dt=1e-3, steps=4000)
+    assert run.converged.all() and np.abs(run.v - 3.0).max() < 1e-8 and np.ptp(run.q[:, 0]) > 2.0 * np.pi
+    worlds = fb.Scene(robot).batch(2, dt=1e-3)
+    worlds.reset(q=q, v=[[3.0], [2.0]])
+    worlds.step(steps=4000)
+    assert np.array_equal(worlds.q[0], run.q[-1]) and np.array_equal(worlds.v[0], run.v[-1])
+
+
+def test_samples_that_are_switched_together_go_on() -> None:
+    """Two that fail in different velocities at the same time, one of which goes on in those of the other."""
+    robot = fb.robots.five_bar()
+    rng = np.random.default_rng(1)
+    q = robot.random(rng, 8)
+    run = fb.rollout(robot, q, np.random.default_rng(1).normal(size=(8, 2)) * 2.0, dt=1e-3, steps=1000, every=1000)
+    assert not run.diverged.any()

@@ -194,7 +194,7 @@ class ContactRollout:
             self.numbers |= {name: x.shape for name, x in zip(argument_names(some), some, strict=True)}
         self.loops = len(self.followed.loops)
         if self.loops:
-            self.numbers["usual"] = (self.loops,)
+            self.numbers["usual"] = (self.followed.watched,)
         self.records = {"residual": (), "residuals": (3,), "gap": (n,), "force": (n, 3)}
         if self.model.kept_rows:
             self.records["kept"] = (self.model.kept_rows,)
@@ -204,7 +204,8 @@ class ContactRollout:
 
     def write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
         """Record one step."""
-        c = VariedContext.varied(self.model, recorder, given, self.taken.which)
+        c: Context = VariedContext.varied(self.model, recorder, given, self.taken.which)
+        c = self.followed.watch(c, given["usual"]) if self.loops else c
         acting, more = self._controls(c)
         c.given |= acting
         tau = c.given.get("tau")

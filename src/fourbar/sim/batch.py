@@ -19,8 +19,8 @@ from ..hints import Hinted
 from ..system.system import System
 from .control_sizes import control_sizes
 from .given_numbers import nominal, read_numbers, read_values
-from .in_place_worlds import InPlaceWorlds
-from .looped_worlds import LoopedWorlds
+from .in_place_worlds import STATE, InPlaceWorlds
+from .looped_worlds import GivenToParts, LoopedWorlds
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators, is_positive, unit_quaternions
 from .too_fast import too_fast
@@ -301,18 +301,49 @@ class Batch(Hinted):
         """What becomes of worlds after steps in which some stopped: those whose loops need other velocities, or a
         closer look, make the steps that are left; the others have diverged.
         """
-        diverged = standing.status == DIVERGED
+        diverged, made = standing.status == DIVERGED, standing.made.copy()
         late = np.zeros(len(worlds), bool)
         if self._looped is not None:
             late = self._looped.can_go_on(worlds, standing.status, self.q, self.v)
+            failed = np.flatnonzero(diverged & ~late)
+            if len(failed):
+                some = {name: x[failed] for name, x in standing.controls.items()}
+                whole, late[failed] = self._make_in_parts(worlds[failed], some, threads)
+                made[failed[whole]] += 1.0
+                failed = failed[~late[failed]]
+                late[failed] = self._looped.try_other_velocities(worlds[failed])
             self.v[worlds[late]] = self._looped.show(worlds[late], self.q)
         self._mark_diverged(worlds[diverged & ~late])
-        for made in np.unique(standing.made[late & (standing.made < steps)]):
-            own = late & (standing.made == made)
+        for count in np.unique(made[late & (made < steps)]):
+            own = late & (made == count)
             before = self.residual[worlds[own]].copy()
             controls = {name: x[own] for name, x in standing.controls.items()}
-            self._advance_some(worlds[own], controls, steps - int(made), threads)
+            self._advance_some(worlds[own], controls, steps - int(count), threads)
             self.residual[worlds[own]] = np.maximum(self.residual[worlds[own]], before)
+
+    def _make_in_parts(
+        self, worlds: np.ndarray, controls: dict[str, np.ndarray], threads: int | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Make a step of some worlds (m), which gave no state, in parts: which have made it, and which go on."""
+        assert self._looped is not None
+        m, taken = len(worlds), self._taken(tuple(controls))
+        own = {"q": self.q, "v": self.v, "impulse": self.impulse, "worst": self.residual, "count": self._count}
+        state = {name: x[worlds] for name, x in own.items()} | {"late": np.full(m, -1.0)}
+        state = {name: state[name] for name in STATE}
+        step = self.scene.chart(taken, self.scene.robot).rollout.step
+        numbers = {"dt": np.full(m, self.dt), "friction": self.friction[worlds]}
+        names = [name for name in step.numbers if name not in (*numbers, "usual")]
+        numbers |= {name: x[worlds] for name, x in zip(names, self.numbers.values(), strict=True)}
+        reported = {"gap": self.gap, "force": self.force}
+        reported |= {OBSERVED + name: x for name, x in self.observations.items()}
+        shapes = {name: x.shape[1:] for name, x in reported.items()}
+        given = GivenToParts([controls[name][:, None] for name in step.controls], numbers, shapes, threads)
+        valid, again, reports = self._looped.step_in_parts(taken, worlds, state, given)
+        for name, x in own.items():
+            x[worlds[valid]] = state[name][valid]
+        for name, x in reported.items():
+            x[worlds[valid]] = reports[name][valid]
+        return valid, valid | again
 
     def _mark_diverged(self, lost: np.ndarray) -> None:
         """Mark worlds that have diverged."""

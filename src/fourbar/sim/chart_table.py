@@ -9,22 +9,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compile.rollout_loop import RUNNING
 from ..functions.followed import GROWN
 from ..functions.rollout import Rollout
 from ..once import cached_property
 from ..system.system import System
 from .charts import POOR, Charts, noted
-from .folds import Folds
+from .folds import RUNGE_KUTTA, Folds
 
 _AT_TOGGLE = 0.03  # the conditioning of independent velocities, at most 1, below which steps cannot be trusted
 
 
 class Chart(NamedTuple):
-    """A robot in some independent velocities, its steps, and the velocities of loops that are watched, by number."""
+    """A robot in some independent velocities, its steps, the velocities of loops that are watched, by number, and how
+    far a step may move, relative to the smallest pivot of a loop.
+    """
 
     now: System
     rollout: Rollout
     loops: Sequence[int]
+    stride: float = RUNGE_KUTTA
 
     @property
     def folds(self) -> Folds:
@@ -40,7 +44,7 @@ class Chart(NamedTuple):
     @property
     def far_from_folds(self) -> np.ndarray:
         """The numbers of folds where none is near."""
-        return self.folds.first if self.watched > len(self.loops) else np.zeros(0)
+        return self.folds.first(self.stride) if self.watched > len(self.loops) else np.zeros(0)
 
 
 class ChartedSamples(NamedTuple):
@@ -71,6 +75,21 @@ class ChartedSamples(NamedTuple):
         state = {name: x.copy() for name, x in self.state.items()}
         usual, chart, stuck, status, made = (x.copy() for x in self[1:6])
         return ChartedSamples(state, usual, chart, stuck, status, made, self.steps)
+
+    def begin_parts(self, ids: np.ndarray, state: dict[str, np.ndarray]) -> ChartedSamples:
+        """Some samples in a state, before the parts of a step."""
+        usual, chart = (x[ids].copy() for x in (self.usual, self.chart))
+        n = len(ids)
+        return ChartedSamples(state, usual, chart, np.full(n, np.inf), np.full(n, float(RUNNING)), np.zeros(n), 0)
+
+    def take(self, ids: np.ndarray, part: ChartedSamples, made: np.ndarray) -> None:
+        """Take over those of some samples that have made a step in parts."""
+        for name, x in self.state.items():
+            x[ids] = part.state[name][made]
+        self.usual[ids], self.chart[ids], self.status[ids] = part.usual[made], part.chart[made], float(RUNNING)
+        late = ids[np.isfinite(part.stuck[made])]
+        self.stuck[late] = np.fmin(self.stuck[late], self.made[late])
+        self.made[ids] += 1.0
 
 
 class ChartTable:
@@ -134,9 +153,9 @@ class ChartTable:
         """Look at the loops of some samples, and switch those whose conditioning is below `poor` to other velocities
         where these are better; which of the samples were switched. What is `usual` of their loops is noted anew.
         """
-        switched = np.zeros(len(s.chart), bool)
-        for k in np.unique(s.chart[ids]):
-            own = ids[s.chart[ids] == k]
+        switched, before = np.zeros(len(s.chart), bool), s.chart[ids].copy()
+        for k in np.unique(before):
+            own = ids[before == k]
             hold = self.at(k).holds(s.state["q"][own])
             for i in own[hold < poor]:
                 switched[i] = self._switch(s, int(i), poor)
@@ -149,7 +168,7 @@ class ChartTable:
 
     def meet_folds(self, s: ChartedSamples, ids: np.ndarray) -> np.ndarray:
         """Look for folds near samples whose step gave no state: which of them may make it now, along the branch that is
-        followed there, or as well as it goes, which is marked.
+        followed there.
         """
         found = np.zeros(len(ids), bool)
         for n, i in enumerate(ids if self.home.watched > len(self.home.loops) else ()):
@@ -157,10 +176,28 @@ class ChartTable:
             first = len(chart.loops)
             changed = chart.folds.meet(s.usual[i, first:], s.state["q"][i], s.state["v"][i])
             if changed is not None:
-                found[n], s.usual[i, first:] = True, changed[0]
-                if changed[1]:
-                    s.stuck[i] = min(s.stuck[i], s.made[i])
+                found[n], s.usual[i, first:] = True, changed
         return found
+
+    def parts(self, s: ChartedSamples, ids: np.ndarray, dt: np.ndarray) -> np.ndarray:
+        """In how many parts samples, whose steps of lengths dt (m) gave no state, should make them: none where loops
+        are not the reason, one where no step is short enough, which is marked.
+        """
+        found = np.zeros(len(ids), int)
+        for n, i in enumerate(ids if self.home.watched > len(self.home.loops) else ()):
+            chart = self.charts[s.chart[i]]
+            own = slice(len(chart.loops), None)
+            found[n], s.usual[i, own] = chart.folds.parts(s.usual[i, own], s.state["q"][i], s.state["v"][i] * dt[n])
+            if found[n] == 1:
+                s.stuck[i] = min(s.stuck[i], s.made[i])
+        return found
+
+    def end_parts(self, s: ChartedSamples, ids: np.ndarray) -> None:
+        """Let samples that have made a step in parts make whole steps again."""
+        for i in ids:
+            chart = self.charts[s.chart[i]]
+            own = slice(len(chart.loops), None)
+            s.usual[i, own] = chart.folds.after_parts(s.usual[i, own], chart.stride)
 
     def look_again(self, s: ChartedSamples, ids: np.ndarray) -> None:
         """Examine samples that stopped: those that keep their velocities stop later next time."""

@@ -2,7 +2,7 @@
 
 All samples advance together. Where the independent velocities of a loop become ill-conditioned, the samples concerned
 stop (`FollowedTree.growth`), are switched to other velocities, and catch up with the others. A sample that diverges is
-tried in other velocities first.
+tried in other velocities first, and then in shorter steps.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
 from ..functions.repeated_steps import RepeatedSteps
 from ..functions.rollout import ALWAYS, Rolled, RolloutRun, as_samples, outcome
 from ..system.system import System
+from . import step_parts
 from .chart_table import Chart, ChartedSamples, ChartTable
+from .charts import ANY, FAIR
 
 
 class AskedSteps(NamedTuple):
@@ -46,27 +48,41 @@ class ChartedRun:
         batch: tuple[int, ...] = (),
         caller: str = "",
     ) -> None:
-        self.table = ChartTable(robot, chart_of)
-        home = self.table.home
+        table = ChartTable(robot, chart_of)
+        home = table.home
         step, loops = home.rollout.step, home.loops
         shapes = {**step.state, **{name: x for name, x in step.numbers.items() if name != "usual"}}
-        self.batch, flat = as_samples(caller or step.name, shapes, {**state, **numbers}, batch)
-        self._numbers = {name: flat[name] for name in shapes if name not in step.state}
+        batch, flat = as_samples(caller or step.name, shapes, {**state, **numbers}, batch)
         own = {name: flat[name] for name in step.state}
-        n = self.n = len(own["q"])
-        self.lost_at_start = ~(np.isfinite(own["q"]).all(axis=-1) & np.isfinite(own["v"]).all(axis=-1))
-        status = np.where(self.lost_at_start, float(DIVERGED), float(RUNNING))
-        self.now = ChartedSamples.at_start(own, status, home.watched)
-        self.retried = np.full(n, -1.0)  # the step of each sample that was tried in other velocities
-        self.given_up = np.full(n, -1.0)  # and the one that has no state
-        self._repeats: RepeatedSteps | None = None
+        n = len(own["q"])
+        is_lost = ~(np.isfinite(own["q"]).all(axis=-1) & np.isfinite(own["v"]).all(axis=-1))
+        status = np.where(is_lost, float(DIVERGED), float(RUNNING))
+        s = ChartedSamples.at_start(own, status, home.watched)
         if loops:
-            s = self.now.copied()
-            self.table.begin(s, np.flatnonzero(~self.lost_at_start))
-            self.now = s
+            s = s.copied()
+            table.begin(s, np.flatnonzero(~is_lost))
+        self._begin(table, s, {name: flat[name] for name in shapes if name not in step.state}, batch)
         self._layout = home.rollout.start(*self._given(self.now, slice(None), home), (n,))
         self._layout.now = self._layout.now._replace(status=status)
-        self._motion: RolloutRun | None = None if self.now.chart.any() else self._layout  # of all samples together
+        self._motion = None if self.now.chart.any() else self._layout
+
+    def _begin(
+        self, table: ChartTable, s: ChartedSamples, numbers: dict[str, np.ndarray], batch: tuple[int, ...]
+    ) -> None:
+        """Begin with samples in any chart, and with numbers (n, *shape) by name."""
+        self.table, self.now, self._numbers, self.batch, self.n = table, s, numbers, batch, len(s.status)
+        self.lost_at_start = s.status == DIVERGED
+        self.retried = np.full(self.n, -1.0)  # the step of each sample that was tried in other velocities
+        self.given_up = np.full(self.n, -1.0)  # and the one that has no state
+        self._repeats: RepeatedSteps | None = None
+        self._motion: RolloutRun | None = None  # of all samples together
+
+    @classmethod
+    def of(cls, table: ChartTable, s: ChartedSamples, numbers: dict[str, np.ndarray]) -> ChartedRun:
+        """Samples in any chart, with numbers (n, *shape) by name, which record what they are given rows for."""
+        run = cls.__new__(cls)
+        run._begin(table, s, numbers, (len(s.status),))
+        return run
 
     @property
     def folds_are_met(self) -> bool:
@@ -226,14 +242,69 @@ class ChartedRun:
             s.status[stopped] = RUNNING
             ids = np.flatnonzero(failed)
             s.status[ids[self.table.meet_folds(s, ids)]] = RUNNING
+            ids = np.flatnonzero(failed & (s.status == DIVERGED))
+            s.status[ids[self.table.examine(s, ids, FAIR)]] = RUNNING
+            self._make_in_parts(s, np.flatnonzero(failed & (s.status == DIVERGED)), asked)
             ids = np.flatnonzero(failed & (s.status == DIVERGED) & (self.retried != s.made))
             self.retried[ids] = s.made[ids]
-            s.status[ids[self.table.examine(s, ids, 1.0)]] = RUNNING
+            s.status[ids[self.table.examine(s, ids, ANY)]] = RUNNING
             lost = failed & (s.status == DIVERGED)
             self.given_up[lost] = s.made[lost]
             late = (stopped | failed) & (s.status == RUNNING) & (s.made < asked.end)
             for k in np.unique(s.chart[late]):
                 self.catch_up(s, int(k), np.flatnonzero(late & (s.chart == k)), asked)
+
+    def _make_in_parts(self, s: ChartedSamples, ids: np.ndarray, asked: AskedSteps) -> None:
+        """Make a step of some samples, which gave no state, in parts, if loops are the reason."""
+        if not len(ids):
+            return
+        rows = (s.made[ids] // asked.hold).astype(int)
+        held = [x[ids, np.minimum(rows, x.shape[1] - 1)][:, None] for x in asked.controls]
+        shapes = {name: x.shape[2:] for name, x in asked.records.items()}
+        valid, reports = self.step_in_parts(s, ids, held, shapes, asked.threads)
+        due = valid & (s.made[ids] % asked.every == 0)
+        for name, x in asked.records.items():
+            x[ids[due], (s.made[ids[due]] // asked.every - 1).astype(int)] = reports[name][due]
+
+    def step_in_parts(
+        self, s: ChartedSamples, ids: np.ndarray, controls: Sequence[np.ndarray],
+        shapes: Mapping[str, tuple[int, ...]], threads: int | None,
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:  # fmt: skip
+        """Make a step of some samples (m), which gave no state, in parts under controls (m, 1, size): which of them
+        made it, and their records (m, *shape) by name. Some may try the whole step again.
+        """
+        counts = self.table.parts(s, ids, self._numbers["dt"][ids])
+        s.status[ids[counts == 1]] = RUNNING
+        valid = np.zeros(len(ids), bool)
+        reports = {name: np.empty((len(ids), *shape)) for name, shape in shapes.items()}
+        for count in np.unique(counts[counts > 1]).tolist():
+            own = np.flatnonzero(counts == count)
+            part, found = self._parts_of(s, ids[own], count, [x[own] for x in controls], shapes, threads)
+            made = np.flatnonzero(part.status == RUNNING)
+            valid[own[made]] = True
+            s.take(ids[own[made]], part, made)
+            for name, x in found.items():
+                reports[name][own] = step_parts.report(name, x)
+        self.table.end_parts(s, ids[valid])
+        return valid, reports
+
+    def _parts_of(
+        self, s: ChartedSamples, ids: np.ndarray, count: int, controls: list[np.ndarray],
+        shapes: Mapping[str, tuple[int, ...]], threads: int | None,
+    ) -> tuple[ChartedSamples, dict[str, np.ndarray]]:  # fmt: skip
+        """Some samples (m) after a step in so many parts, and what was recorded (m, count, *shape) of the parts."""
+        before = {name: x[ids] for name, x in s.state.items()}
+        numbers = {name: x[ids] / count if name == "dt" else x[ids] for name, x in self._numbers.items()}
+        run = ChartedRun.of(self.table, s.begin_parts(ids, step_parts.begin(before, count)), numbers)
+        into = {name: np.empty((len(ids), count, *shape)) for name, shape in shapes.items()}
+        first, steps = before, 1 if step_parts.asks_in_periods(before) else count
+        for k in range(0, count, steps):
+            if k:
+                run.now = run.now._replace(state=step_parts.hold(run.now.state))
+                run.start_anew()
+            run.advance(steps, controls, into, hold=ALWAYS, threads=threads)
+            first = first if k else run.now.state
+        return run.now._replace(state=step_parts.end(before, first, run.now.state, count)), into
 
 
 def fresh_records(before: np.ndarray, after: np.ndarray, every: int) -> tuple[np.ndarray, np.ndarray]:

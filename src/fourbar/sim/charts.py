@@ -28,6 +28,8 @@ from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
 
 POOR = 0.3  # the conditioning σ_min(K_d) / σ_min(K), at most 1, below which other joints are considered
+FAIR = 0.9  # the same where a step gave no state
+ANY = 1.0  # and where nothing else has led on
 _MIXED = 0.1  # and below which joints such as balls may be independent in part, for which steps are not compiled
 _BETTER = 2.0  # and how much better these must be
 _SMALL = 0.01  # relative to the largest velocity of a joint: smaller ones may grow unnoticed
@@ -73,7 +75,7 @@ def _others(robot: System, cluster: Cluster, tie: LoopEmbedding, K: np.ndarray, 
     if hold[worst] >= poor:
         return []
     joints = [robot.model.cluster_tree.moving[i].joint for i in cluster.links]
-    mixed = hold[worst] < (_MIXED if poor <= POOR else poor)  # above: nothing else has led on
+    mixed = hold[worst] < (_MIXED if poor < ANY else poor)
     choices = [(float(_hold(K, own).min()), own) for own in _choices(joints, K[worst], mixed)]
     best, dependent = max(choices, key=lambda x: x[0], default=(0.0, ()))
     if best < _BETTER * hold[worst]:

@@ -2,7 +2,9 @@
 
 A step whose loops come near a fold gives no state (`FoldedLoops`). The fold is then looked for along the closed
 configurations ahead and behind, the branch through it is fitted, and the step is made again. What is known of a fold
-does not depend on the state that led to it, so that a motion has the same bits in any company.
+does not depend on the state that led to it, so that a motion has the same bits in any company. Where there is no
+branch, as with lengths that nearly have a fold, the step is made in parts (`Folds.parts`) that resolve how the loops
+turn there.
 """
 
 from __future__ import annotations
@@ -19,15 +21,30 @@ from ..system.system import System
 from ..tolerances import CLOSED
 from ..tree.elimination import TOGGLE, smallest_pivot
 from ..tree.embedding import LoopEmbedding
-from ..tree.fold_branch import ACTIVE, CENTRE, COEFFICIENTS, DEGREE, INVERSE, LEAST, branch_size, may_fold
+from ..tree.fold_branch import (
+    ACTIVE,
+    CENTRE,
+    COEFFICIENTS,
+    DEGREE,
+    INVERSE,
+    LEAST,
+    STRIDE,
+    branch_size,
+    may_fold,
+    watched_pivot,
+)
 
-_NEAR = 0.02  # the smallest pivot of K_d, in its units, below which folds are looked for
-_LOST = 1e-4  # and below which a motion is marked where none was found: steps lose too many digits
-_REACH = 1.0  # and above which a loop is not why a step gave no state
+RUNGE_KUTTA, FIRST_ORDER = 0.01, 0.01  # strides: how far steps may move, relative to the smallest pivot of K_d
+_NEAR = 0.02  # the smallest pivot of K_d, in its units, below which a branch is needed, or else short steps
+_LOST = 1e-5  # and below which a motion is marked where no branch was found: steps lose too many digits
+_SEARCHED = 0.2  # the smallest pivot of K_d below which branches are looked for
+_FASTEST = 8.0  # how fast pivots change with coordinates, in their units, at most
+_PARTS = (8, 64)  # how many parts a step is made in, at least and at most; parts may have parts again
 # Lengths along the independent coordinate, in its unit (rad):
 _RADII = (0.03, 0.015, 0.0075)  # of branches: the first that fits is taken
 _STEP, _STEPS, _BEYOND = 0.04, 16, 4  # of the search: its steps, how many, and how many beyond a fold
 _SIGHT = 0.15  # how far from its centre a branch that is known is recognised
+_AGAIN = 0.3  # how far from where none was found a branch is looked for again
 _UNDECIDED = 1e-6  # how near to a fold its branches cannot be told apart
 _GRID, _FINE = 2.0**-10, 2.0**-24  # to which centres, and the start of a fit, are rounded
 _NODES, _HOLE = 28, 0.3  # points of a fit, of which those within this fraction of the radius are left out
@@ -76,11 +93,12 @@ class LoopFolds:
         change = (self.tie.residual(turned) - self.tie.residual(self.tie.closed)) / self.tie.units.gaps
         return 2.0 * np.pi if np.abs(change).max() < CLOSED else np.inf
 
-    @property
-    def first(self) -> np.ndarray:
-        """The numbers of a `FoldedLoops` where no fold is near."""
+    def first(self, stride: float) -> np.ndarray:
+        """The numbers of a `FoldedLoops` where no fold is near, for steps that move at most by `stride` times the
+        smallest pivot of K_d.
+        """
         found = np.zeros(self.size)
-        found[LEAST] = (_NEAR if self.folds else _LOST) ** 2
+        found[[LEAST, STRIDE]] = (_NEAR if self.folds else _LOST) ** 2, stride**-2.0
         return found
 
     def _slopes(self, q: np.ndarray) -> np.ndarray:
@@ -91,28 +109,50 @@ class LoopFolds:
         K = self._slopes(q)[:, self.d]
         return smallest_pivot(K.tolist(), *self._squares) if np.isfinite(K).all() else 0.0
 
-    def meet(self, numbers: np.ndarray, q: np.ndarray, w: float) -> tuple[np.ndarray, bool] | None:
-        """Other numbers of `FoldedLoops` with which a step from q that gave no state may give one, and whether what
-        follows cannot be trusted; None if the loops are not the reason. w: the velocity, if there is one.
+    def meet(self, numbers: np.ndarray, q: np.ndarray, w: float) -> np.ndarray | None:
+        """Other numbers of `FoldedLoops` with which a step from q that gave no state may give one: they follow a branch
+        through a fold, or leave it to short steps where there is none. w: the velocity, if there is one.
         """
-        if not self.pivot(q) < _REACH**2:
+        if not self.folds or not self.pivot(q) < _SEARCHED**2 or self._is_searched(numbers, q):
             return None
-        found = numbers.copy()
-        branch = self._near(q, w) if self.folds else None
-        if branch is not None:
-            turn = self._turn(q, branch)
-            found[[LEAST, CENTRE, INVERSE, ACTIVE]] = branch.least, branch.centre + turn[0], 1.0 / branch.radius, 1.0
-            coefficients = branch.coefficients.copy()
-            coefficients[:, 0] += turn[1]
-            found[COEFFICIENTS:] = coefficients.ravel()
-            if not np.array_equal(found, numbers):
-                return found, False
-        for lower in (_LOST**2, TOGGLE):
-            if numbers[LEAST] > lower:
-                found = numbers.copy()
-                found[LEAST] = lower
-                return found, lower == TOGGLE
-        return None
+        branch, found = self._near(q, w), numbers.copy()
+        if branch is None:
+            found[[LEAST, CENTRE, INVERSE, ACTIVE]] = _LOST**2, q[self.i], 0.0, 0.0
+            return found
+        turn = self._turn(q, branch)
+        found[[LEAST, CENTRE, INVERSE, ACTIVE]] = branch.least, branch.centre + turn[0], 1.0 / branch.radius, 1.0
+        coefficients = branch.coefficients.copy()
+        coefficients[:, 0] += turn[1]
+        found[COEFFICIENTS:] = coefficients.ravel()
+        return None if np.array_equal(found, numbers) else found
+
+    def _is_searched(self, numbers: np.ndarray, q: np.ndarray) -> bool:
+        """Whether no branch was found near q before."""
+        away = abs(q[self.i] - numbers[CENTRE]) / self.unit
+        return numbers[ACTIVE] == 0.0 and numbers[LEAST] < _NEAR**2 and away < _AGAIN
+
+    def parts(self, numbers: np.ndarray, q: np.ndarray, way: np.ndarray) -> int:
+        """In how many parts a step from q that gave no state should be made, with displacements `way` (nv) of the
+        independent coordinates: one where the loops are so singular that shorter steps are no better, and none if the
+        loops are not the reason.
+        """
+        if not numbers[STRIDE]:
+            return 0
+        pivot, steps = self.pivot(q) ** 0.5, self.tie.units.steps
+        if pivot < _LOST:
+            return 1
+        independent, K = [j for j, _ in self.tie.independent], self._slopes(q)
+        moved = np.zeros(len(steps))
+        moved[independent] = way * [scale for _, scale in self.tie.independent]
+        moved[self.d] = least_squares(K[:, self.d], -K @ moved)
+        length, change = (float(np.linalg.norm((moved / steps)[own])) for own in (independent, slice(None)))
+        needed = min(length * numbers[STRIDE] ** 0.5, watched_pivot(self.tie) ** 0.5)
+        least = numbers[LEAST] ** 0.5
+        if not pivot - _FASTEST * change < max(needed, least):
+            return 0
+        if needed < 0.5 * pivot < least:
+            return 1
+        return _PARTS[0] if needed <= _PARTS[0] * pivot else _PARTS[1]
 
     def _turns(self, q: np.ndarray) -> np.ndarray:
         """Whole turns of each joint at q, as angles."""
@@ -265,7 +305,7 @@ class LoopFolds:
         if off > CLOSED or not self._is_closed(branch):
             return None
         least = 0.25 * min(self.pivot(self._at(branch, centre + way * radius)) for way in (-1.0, 1.0))
-        return branch._replace(least=min(least, self.first[LEAST]))
+        return branch._replace(least=min(least, _NEAR**2))
 
     def _at(self, branch: FoldBranch, x: float) -> np.ndarray:
         q = np.empty(len(self.periods))
@@ -296,8 +336,11 @@ class Folds:
                 self.loops.append((loop, slice(nq, nq + tie.nq), nv, slice(at, at + loop.size)))
                 at += loop.size
             nq, nv = nq + tie.nq, nv + tie.nv
-        self.first = np.concatenate([np.zeros(0), *(x[0].first for x in self.loops)])
-        self.none = np.where(self.first > 0.0, TOGGLE, 0.0)  # folds are not looked for
+        self.none = np.concatenate([np.zeros(0), *(_anywhere(x[0].first(1.0)) for x in self.loops)])
+
+    def first(self, stride: float) -> np.ndarray:
+        """The numbers where no fold is near; see `LoopFolds.first`."""
+        return np.concatenate([np.zeros(0), *(x[0].first(stride) for x in self.loops)])
 
     @staticmethod
     def of(now: System) -> Folds:
@@ -307,13 +350,42 @@ class Folds:
             kept["_folds"] = Folds(now)
         return kept["_folds"]
 
-    def meet(self, numbers: np.ndarray, q: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, bool] | None:
+    def meet(self, numbers: np.ndarray, q: np.ndarray, w: np.ndarray) -> np.ndarray | None:
         """Other numbers with which a step from q (nq) that gave no state may give one; see `LoopFolds.meet`."""
-        worst = sorted(self.loops, key=lambda x: x[0].pivot(q[x[1]]))
-        for loop, own, v, place in worst:
+        for loop, own, v, place in self._by_pivot(q):
             found = loop.meet(numbers[place], q[own], float(w[v]))
             if found is not None:
                 changed = numbers.copy()
-                changed[place] = found[0]
-                return changed, found[1]
+                changed[place] = found
+                return changed
         return None
+
+    def _by_pivot(self, q: np.ndarray) -> list[tuple[LoopFolds, slice, int, slice]]:
+        """The loops, the most singular one first."""
+        return sorted(self.loops, key=lambda x: x[0].pivot(q[x[1]]))
+
+    def parts(self, numbers: np.ndarray, q: np.ndarray, way: np.ndarray) -> tuple[int, np.ndarray]:
+        """In how many parts a step from q (nq) that gave no state should be made, with displacements `way` (nv), and
+        with which numbers: one part where no step is short enough, and none if loops are not the reason.
+        """
+        counts = [x[0].parts(numbers[x[3]], q[x[1]], way[x[2] : x[2] + x[0].tie.nv]) for x in self.loops]
+        changed = numbers.copy()
+        for (*_, place), count in zip(self.loops, counts, strict=True):
+            if count == 1:
+                changed[place] = _anywhere(numbers[place])
+        return (1 if 1 in counts else max(counts, default=0)), changed
+
+    def after_parts(self, numbers: np.ndarray, stride: float) -> np.ndarray:
+        """The numbers after a step in parts."""
+        found = numbers.copy()
+        for *_, place in self.loops:
+            first = place.start
+            found[first + STRIDE], found[first + LEAST] = stride**-2.0, max(_LOST**2, found[first + LEAST])
+        return found
+
+
+def _anywhere(numbers: np.ndarray) -> np.ndarray:
+    """The numbers of `FoldedLoops` with which loops are solved as near to a singular position as they can be."""
+    found = numbers.copy()
+    found[LEAST], found[STRIDE] = TOGGLE, 0.0
+    return found

@@ -11,7 +11,7 @@ import numpy as np
 from ..compile.rollout_kernel import Request
 from ..functions.rollout import ALWAYS, Rollout
 
-_STATE = ["q", "v", "impulse", "worst", "late", "count"]
+STATE = ["q", "v", "impulse", "worst", "late", "count"]
 
 
 class InPlaceWorlds:
@@ -31,8 +31,8 @@ class InPlaceWorlds:
         numbers: Sequence[np.ndarray],
     ) -> None:
         step = rollout.step
-        if list(step.state) != _STATE:
-            raise ValueError(f"{step.name}: expected a step with the state {_STATE}, got {list(step.state)}")
+        if list(step.state) != STATE:
+            raise ValueError(f"{step.name}: expected a step with the state {STATE}, got {list(step.state)}")
         q, v, impulse, worst, count = state
         n = len(q)
         self._rollout, self._n, self.written = rollout, n, (*state, *reported.values())

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
 from ..contact.step_rollout import Taken
 from .chart_table import ChartedSamples, ChartTable
+from .charted_run import ChartedRun
+from .charts import ANY, FAIR
 
 if TYPE_CHECKING:
     from .scene import Scene
+
+
+class GivenToParts(NamedTuple):
+    """What m worlds are given for a step in parts: controls (m, 1, size), numbers (m, *shape) by name; and the shapes
+    of what they report, by name.
+    """
+
+    controls: Sequence[np.ndarray]
+    numbers: dict[str, np.ndarray]
+    shapes: dict[str, tuple[int, ...]]
+    threads: int | None
 
 
 class LoopedWorlds:
@@ -21,7 +35,7 @@ class LoopedWorlds:
     """
 
     def __init__(self, scene: Scene, taken: Taken, q: np.ndarray, v: np.ndarray) -> None:
-        self.table = ChartTable(scene.robot, partial(scene.chart, taken))
+        self._scene, self.table = scene, ChartTable(scene.robot, partial(scene.chart, taken))
         self.loops, n = self.table.home.loops, len(q)
         state = {"q": q.copy(), "v": v.copy()}
         self.samples = ChartedSamples.at_start(state, np.full(n, float(RUNNING)), self.table.home.watched)
@@ -68,6 +82,27 @@ class LoopedWorlds:
         self._note(worlds, q, v)
         return v
 
+    def step_in_parts(
+        self, taken: Taken, worlds: np.ndarray, state: dict[str, np.ndarray], given: GivenToParts
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Make a step of some worlds (m), which gave no state, in parts. Which of them have made it, which may try the
+        whole step again, and what is reported (m, *shape) by name; `state` (m, ...) becomes that after the step.
+        """
+        s, table = self.samples, ChartTable(self.table.robot, partial(self._scene.chart, taken))
+        for chart in self.table.charts[1:]:
+            table.number(chart.now)
+        usual, chart, stuck = (x[worlds].copy() for x in (s.usual, s.chart, s.stuck))
+        m = len(worlds)
+        state["v"] = np.where(chart[:, None] > 0, s.state["v"][worlds], state["v"])
+        some = ChartedSamples(state, usual, chart, stuck, np.full(m, float(DIVERGED)), np.zeros(m), 0)
+        run = ChartedRun.of(table, some, given.numbers)
+        valid, reports = run.step_in_parts(some, np.arange(m), given.controls, given.shapes, given.threads)
+        for other in table.charts[len(self.table.charts) :]:
+            self.table.number(other.now)
+        s.usual[worlds], s.chart[worlds], s.stuck[worlds] = some.usual, some.chart, some.stuck
+        s.state["q"][worlds], s.state["v"][worlds] = state["q"], state["v"]
+        return valid, (some.status == RUNNING) & ~valid, reports
+
     def can_go_on(self, worlds: np.ndarray, status: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Which of some worlds (m) can go on after they stopped, or diverged, in other velocities or as before."""
         s = self.samples
@@ -80,5 +115,9 @@ class LoopedWorlds:
         if len(diverged):
             stopped[diverged] = self.table.meet_folds(s, worlds[diverged])
             diverged = diverged[~stopped[diverged]]
-            stopped[diverged] = self.table.examine(s, worlds[diverged], 1.0)
+            stopped[diverged] = self.table.examine(s, worlds[diverged], FAIR)
         return stopped
+
+    def try_other_velocities(self, worlds: np.ndarray) -> np.ndarray:
+        """Which of some worlds (m), whose step gave no state, may make it in other velocities that are any better."""
+        return self.table.examine(self.samples, worlds, ANY)

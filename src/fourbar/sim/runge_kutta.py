@@ -19,9 +19,9 @@ from ..representation import counted
 from ..system.system import System
 from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import Acting, SimulationWarning, with_passive
-from .charts import Charts, chart_rate
+from .charts import ANY, FAIR, Charts, chart_rate
 from .control_sizes import argument_of, control_sizes
-from .folds import Folds
+from .folds import RUNGE_KUTTA, Folds
 from .not_finite import NotFinite, loop_hint
 from .results import Recorded, check_shapes, load_arrays, loaded_observations
 from .run_plots import Plotted
@@ -201,7 +201,7 @@ class Follower:
         try:
             return self._followed(t, now, dt)
         except SingularError:
-            changed = self.charts.better(now.q, now.v, poor=1.0)
+            changed = self.charts.better(now.q, now.v, ANY)
             if changed is None:
                 raise
             return self._followed(t, now._replace(v=changed), dt)
@@ -217,30 +217,56 @@ class Follower:
                 self.all_finite = made.finite
                 self._examines = made.stop or (self.charts.moving and self.charts.usual is None)
                 return after
-            if not self._meet_folds(t, now, lost):
+            if self._meet_folds(now, lost):
+                continue
+            changed = self.charts.better(now.q, now.v, FAIR) if self.charts.moving else None
+            if changed is not None:
+                return self._followed(t, now._replace(v=changed), dt)
+            count = self._parts(t, now, lost, dt)
+            if count > 1:
+                return self._made_in_parts(t, now, dt, count)
+            if not count:
                 break
         return step(self.charts.now, t, now, dt, self._force, self.acting)
+
+    def _made_in_parts(self, t: float, now: SimulatedState, dt: float, count: int) -> SimulatedState:
+        """The state after a step of all samples in so many parts."""
+        for k in range(count):
+            now = self.step(t + k * (dt / count), now, dt / count)
+        folds, numbers = Folds.of(self.charts.now), self._branches(now)
+        for i in np.ndindex(numbers.shape[:-1]):
+            numbers[i] = folds.after_parts(numbers[i], RUNGE_KUTTA)
+        return now
 
     def _branches(self, now: SimulatedState) -> np.ndarray:
         """The numbers (..., m) of branches near folds, in the velocities in use."""
         robot = self.charts.now
         if self._folds is None or self._folds[0] is not robot:
-            first = Folds.of(robot).first if self.charts.moving else np.zeros(0)
+            first = Folds.of(robot).first(RUNGE_KUTTA) if self.charts.moving else np.zeros(0)
             self._folds = robot, np.tile(first, (*now.q.shape[:-1], 1))
         return self._folds[1]
 
-    def _meet_folds(self, t: float, now: SimulatedState, lost: np.ndarray) -> bool:
+    def _meet_folds(self, now: SimulatedState, lost: np.ndarray) -> bool:
         """Look for folds near samples (...) whose step gave no state; whether any of them may make it now."""
         if not self.charts.moving:
             return False
         folds, numbers, met = Folds.of(self.charts.now), self._branches(now), False
-        for i in zip(*np.nonzero(np.atleast_1d(lost)), strict=True) if lost.ndim else [()]:
+        for i in _indices(lost):
             changed = folds.meet(numbers[i], now.q[i], now.v[i])
             if changed is not None:
-                met, numbers[i] = True, changed[0]
-                if changed[1]:
-                    self.stuck_at = min(self.stuck_at, t)
+                met, numbers[i] = True, changed
         return met
+
+    def _parts(self, t: float, now: SimulatedState, lost: np.ndarray, dt: float) -> int:
+        """In how many parts a step should be made that gave some samples (...) no state; see `Folds.parts`."""
+        if not self.charts.moving:
+            return 0
+        folds, numbers, most = Folds.of(self.charts.now), self._branches(now), 0
+        for i in _indices(lost):
+            count, numbers[i] = folds.parts(numbers[i], now.q[i], now.v[i] * dt)
+            self.stuck_at = min(self.stuck_at, t) if count == 1 else self.stuck_at
+            most = max(most, count)
+        return most
 
     def _stage(self) -> StageFunction | None:
         """The compiled stage in the velocities in use; None for joints that are independent in part."""
@@ -263,6 +289,11 @@ class Follower:
         tau = self._asked(t, q, w)
         self.not_finite.look("torque", t, tau, q, w)
         return self.charts.force(q, tau)
+
+
+def _indices(which: np.ndarray) -> Iterable[tuple[Any, ...]]:
+    """The indices of samples (...)."""
+    return zip(*np.nonzero(which), strict=True) if which.ndim else [()]
 
 
 def diverged(state: SimulatedState) -> np.ndarray:

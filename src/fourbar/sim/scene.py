@@ -28,6 +28,7 @@ from .batch import Batch
 from .chart_table import Chart
 from .constrained import Kept
 from .contact_run import ContactRun, MotionRequest, Stepped
+from .folds import FIRST_ORDER
 from .given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, check_friction, read_numbers
 from .in_chunks import any_lazy
 from .keyframe import Keyframe, keyframes_of
@@ -321,7 +322,8 @@ class Scene(Staged, SceneRepresentation):
         """Rollouts with given inputs and observations, in the velocities of `now`."""
         make = partial(contact_rollout, now.mechanism, self.spec, taken, self.robot.mechanism)
         rollout = recently_made(self._rollouts, (taken, now), make, lambda x: x[0].is_traced)
-        return Chart(now, rollout, FollowedTree(self.robot.model.cluster_tree, now.model.cluster_tree).loops)
+        trees = FollowedTree(self.robot.model.cluster_tree, now.model.cluster_tree)
+        return Chart(now, rollout, trees.loops, FIRST_ORDER)
 
     def simulate(
         self,

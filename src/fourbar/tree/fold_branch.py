@@ -4,23 +4,32 @@ At a fold (a parallelogram with all links in line) K = ∂φ/∂q loses rank, si
 cross. Each of them is smooth, but at a distance d from the fold the loops determine its tangent only to ε/d² and its
 curvature to ε/d³, where ε is the gap that rounding leaves. Near a fold the branch is therefore a polynomial in the
 independent coordinate x, fitted where the loops determine it well: q_d = P(s), s = (x - centre) / radius, |s| < 1.
+
+Near a singular position that is none of these (a loop whose lengths nearly have a fold, or one with more degrees of
+freedom) the tangent of closed configurations turns within a distance of the size of the smallest pivot of K_d. A step
+that moves further, relative to this pivot, than a given stride gives no state, and must be made in parts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from math import isfinite
 from typing import Any, NamedTuple
 
-from ..expr import select
+from ..expr import maximum, minimum, select
 from ..joints.euclidean import FlatJoint
 from ..spatial.linear import Mat, Scalar, Vec
 from .bound_embedding import Bound
+from .elimination import smallest_pivot
 from .embedding import LoopEmbedding, expand, map_rate
 from .states import Call, ClusterState, EmbeddedState
 
 DEGREE = 12  # of the polynomials
-LEAST, CENTRE, INVERSE, ACTIVE, COEFFICIENTS = range(5)  # places among the numbers of a branch
+LEAST, STRIDE, CENTRE, INVERSE, ACTIVE, COEFFICIENTS = range(6)  # places among the numbers of a branch
+_SAFE = 25.0  # the square of s up to which a branch through a fold is known to be smooth
+_WATCHED = 0.35  # pivots of K_d below this fraction of that where the loops were closed first are compared with steps
+_POOREST = 0.5  # and that one counts at least so much
 
 
 def may_fold(tie: LoopEmbedding) -> bool:
@@ -30,13 +39,26 @@ def may_fold(tie: LoopEmbedding) -> bool:
 
 def branch_size(tie: LoopEmbedding) -> int:
     """How many numbers describe a branch near a fold."""
-    return COEFFICIENTS + len(tie.dependent) * (DEGREE + 1) if may_fold(tie) else 1
+    return COEFFICIENTS + len(tie.dependent) * (DEGREE + 1) if may_fold(tie) else STRIDE + 1
+
+
+def watched_pivot(tie: LoopEmbedding) -> float:
+    """The square of the pivot of K_d, in its units, below which steps are compared with it."""
+    rows, columns = list(tie.rows), list(tie.dependent)
+    assert tie.closed is not None
+    K = tie.slopes(tie.closed)[rows][:, columns]
+    squares = (tie.units.rows[rows] ** 2).tolist(), (tie.units.columns[columns] ** -2.0).tolist()
+    size = smallest_pivot(K.tolist(), *squares) if isfinite(K.sum()) else 0.0
+    return _WATCHED**2 * min(1.0, max(_POOREST**2, size))
 
 
 class Powers(NamedTuple):
-    """Whether x is near the fold, and the dependent coordinates with their first and second derivatives by x."""
+    """Whether x is near the fold, or where the branch through it is smooth; the dependent coordinates with their first
+    and second derivatives by x.
+    """
 
     near: Any
+    smooth: Any
     value: list[Scalar]
     slope: list[Scalar]
     bend: list[Scalar]
@@ -45,7 +67,7 @@ class Powers(NamedTuple):
 def _powers(numbers: Sequence[Scalar], x: Scalar) -> Powers:
     inverse = numbers[INVERSE]
     s = (x - numbers[CENTRE]) * inverse
-    found = Powers(s * s < numbers[ACTIVE], [], [], [])
+    found = Powers(s * s < numbers[ACTIVE], s * s < _SAFE * numbers[ACTIVE], [], [], [])
     for first in range(COEFFICIENTS, len(numbers), DEGREE + 1):
         *lower, value = numbers[first : first + DEGREE + 1]
         slope: Scalar = 0.0
@@ -63,8 +85,9 @@ def _powers(numbers: Sequence[Scalar], x: Scalar) -> Powers:
 class FoldedLoops(NamedTuple):
     """Links connected by loops, which follow a branch near a fold: works as the embedding `tie` does elsewhere.
 
-    `numbers`: the square of a pivot of K_d that counts as none, so that results are NaN where no branch is known; then,
-    if the loops may have a fold, its centre, the inverse of its radius, 1 (0 where none is near), and the coefficients
+    `numbers`: the square of a pivot of K_d that counts as none, so that results are NaN where no branch is known; the
+    square of the smallest pivot per unit displacement of a step, which is NaN where a pivot is smaller; then, if the
+    loops may have a fold, its centre, the inverse of its radius, 1 (0 where none is near), and the coefficients
     (DEGREE + 1) of each dependent coordinate, the constant one first.
     """
 
@@ -86,13 +109,26 @@ class FoldedLoops(NamedTuple):
         other.least = self.numbers[LEAST]
         return other
 
+    def _loops_along(self, step: Sequence[Scalar], at: Powers | None) -> LoopEmbedding:
+        """The loops as they are solved for a step, of the independent coordinates; `at` is the branch at its end."""
+        tie = self._loops
+        square: Scalar = 0.0
+        for (j, scale), x in zip(tie.independent, step, strict=True):
+            part = x * (scale / float(tie.units.steps[j]))
+            square = square + part * part
+        least = minimum(square * self.numbers[STRIDE], watched_pivot(tie))
+        tie.least = maximum(tie.least, least if at is None else select(at.smooth, 0.0, least))
+        return tie
+
     def _powers(self, x: Scalar) -> Powers | None:
         """The branch at x; None if there are no folds."""
-        return _powers(self.numbers, x) if len(self.numbers) > 1 else None
+        return _powers(self.numbers, x) if len(self.numbers) > COEFFICIENTS else None
 
     def expand(self, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> EmbeddedState:
         """As for `LoopEmbedding`."""
-        tie = self._loops
+        return self._expanded(self._loops, q, v)
+
+    def _expanded(self, tie: LoopEmbedding, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> EmbeddedState:
         e = tie.expand(q, v)
         ((place, scale),) = tie.independent if may_fold(tie) else ((0, 1.0),)
         at = self._powers(q[place])
@@ -120,12 +156,12 @@ class FoldedLoops(NamedTuple):
 
     def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         """As for `LoopEmbedding`."""
-        tie = self._loops
-        moved = list(tie.integrate(q, v, self.expand(q, None).G))
-        if may_fold(tie):
-            ((place, scale),) = tie.independent
-            x = q[place] + scale * v[0]
-            at = _powers(self.numbers, x)
+        ((place, scale),) = self.tie.independent if may_fold(self._loops) else ((0, 1.0),)
+        x = q[place] + scale * v[0]
+        at = self._powers(x)
+        tie = self._loops_along(v, at)
+        moved = list(tie.integrate(q, v, self._expanded(tie, q, None).G))
+        if at is not None:
             moved[place] = x
             for j, value in zip(tie.dependent, at.value, strict=True):
                 moved[j] = select(at.near, value, moved[j])

@@ -189,7 +189,9 @@ def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
 
 
 def tracing_advice(value: Any) -> str:
-    """Advice on a value that another library traces; none for other values."""
+    """Advice on a value that another library traces, or a sequence that contains one; none for other values."""
+    if isinstance(value, list | tuple):
+        return next(filter(None, map(tracing_advice, value)), "")
     library = type(value).__module__.partition(".")[0].removesuffix("lib")  # jax or jaxlib
     if library == "casadi":
         return " (use fourbar.casadi.function, which makes a CasADi function of a robot's function)"

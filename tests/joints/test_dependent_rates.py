@@ -105,3 +105,14 @@ def test_armature_gives_dependent_rates_an_inertia():
         else:
             with pytest.raises(fb.SingularError):
                 robot.forward_dynamics(q, one, one)
+
+
+@pytest.mark.parametrize(("sequence", "middle"), [("xyz", np.pi / 2), ("zyx", -np.pi / 2), ("zxz", 0.0)])
+def test_conversions_and_dynamics_call_the_same_angles_locked(sequence, middle):
+    b = fb.Builder("top")
+    robot = b.body("ball", joint=SphericalEuler(sequence), mass=1.0, inertia=(1.0, 1.1, 1.2)).build()
+    angles = np.array([[0.3, middle + away, 0.2] for away in (0.0, 1e-6, 2.3e-6, 2.6e-6, 1e-5)])
+    with pytest.warns(RuntimeWarning, match="gimbal lock"):
+        a = robot.forward_dynamics(angles, np.zeros((5, 3)), np.ones((5, 3)))
+    assert np.isnan(a).any(axis=-1).tolist() == fb.convert.is_gimbal_locked(angles, sequence).tolist()
+    assert np.isnan(a).any(axis=-1).tolist() == [True, True, True, False, False]

@@ -209,3 +209,17 @@ def test_what_jax_traces_is_refused_by_naming_the_function_to_use(argument: str)
     with pytest.raises(fb.ArgumentError, match=r"cannot be read as .*fourbar\.jax\.rollout instead") as caught:
         jax.jit(run)(jax.numpy.zeros(2))
     assert "Tracer" not in str(caught.value)
+
+
+@pytest.mark.parametrize("give", [lambda x: x, lambda x: [x[0], x[1], -9.0]], ids=["array", "list"])
+def test_numbers_that_jax_traces_are_sent_to_its_own_rollout(give: Any) -> None:
+    robot = fb.robots.double_pendulum()
+    q, v = np.zeros(2), np.zeros(2)
+    for run in (
+        lambda x: fb.rollout(robot, q, v, dt=DT, steps=2, numbers={"gravity": give(x)}),
+        lambda x: fb.simulate(robot, q, v, dt=DT, duration=0.1, numbers={"gravity": give(x)}),
+        lambda x: fb.rollout(robot, [x[0], x[1]], v, dt=DT, steps=2),
+    ):
+        with pytest.raises(fb.ArgumentError, match=r"fourbar\.jax\.rollout") as caught:
+            jax.jit(lambda x, run=run: run(x).q)(jax.numpy.ones(3))
+        assert "Tracer(" not in str(caught.value)

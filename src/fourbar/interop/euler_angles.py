@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import ArgumentError, warn
 from ..spatial import euler
 from ..spatial.euler import SEQUENCES
+from ..spatial.subspace import LOCKED
 from .batched_vectors import entries, read, stacked
 from .rotations import (
     matrix_from_quaternion,
@@ -22,8 +23,6 @@ from .rotations import (
     samples_among,
     vector_from_quaternion,
 )
-
-_LOCKED = 1e-7  # sine of the angle from gimbal lock at which the outer angles have lost half of their digits
 
 
 def read_sequence(sequence: str) -> str:
@@ -231,7 +230,7 @@ def euler_from_vector(phi: Any, sequence: str, intrinsic: bool = True) -> np.nda
 
 
 def is_gimbal_locked(angles: Any, sequence: str) -> np.ndarray:
-    """Whether Euler angles are in gimbal lock or within 1e-7 rad of it.
+    """Whether Euler angles are in gimbal lock or within 2.4e-6 rad of it, where a `SphericalEuler` joint is refused.
 
     Parameters
     ----------
@@ -253,4 +252,4 @@ def is_gimbal_locked(angles: Any, sequence: str) -> np.ndarray:
     """
     middle = read("Euler angles", angles, 3)[..., 1]
     away = np.sin(middle) if read_sequence(sequence)[0] == sequence[2] else np.cos(middle)
-    return np.abs(away) < _LOCKED
+    return np.abs(away) < LOCKED

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import is_lazy
+from ..arrays import is_lazy, tracing_advice
 from ..contact.candidates import Spec
 from ..contact.terrain import Terrain
 from ..contact.terrain_numbers import FRICTION, TERRAINS, numbers_of
@@ -184,8 +184,10 @@ def read_values(x: Parameter, given: Any) -> np.ndarray:
         if array.dtype.kind == "c":  # of which NumPy would take the real part
             raise TypeError
         array = array.astype(float, copy=False)
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentError(f"numbers: {x.name!r}: expected numbers, got {given!r:.200}") from None
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        advice = tracing_advice(given)
+        got = "" if advice else f", got {given!r:.200}"
+        raise ArgumentError(f"numbers: {x.name!r}: expected numbers{got}{advice}") from None
     if array.ndim < len(x.shape) or array.shape[array.ndim - len(x.shape) :] != x.shape:
         shape = ", ".join(["...", *map(str, x.shape)])
         raise ArgumentError(f"numbers: {x.name!r} must have shape ({shape}), got {array.shape}")

@@ -17,6 +17,10 @@ from .solve import DEPENDENT, Factored, factor
 from .transform import Transform
 from .vectors import Twist, Wrench
 
+# Sine of the angle from gimbal lock up to which the rates of Euler angles are dependent for `regular`: there the
+# crosses of three unit axes add up to 2, their squares to 3, and the volume is this sine.
+LOCKED = (6.0 / DEPENDENT) ** 0.5
+
 
 class Hinge(NamedTuple):
     """A freed joint: U = IA S, D = Sᵀ U + armature factored, Y = D⁻¹ Uᵀ. U and Y over the components `over`."""

@@ -106,8 +106,9 @@ def beyond_limits(cluster_tree: ClusterTree, q: np.ndarray) -> list[Beyond]:
     found = []
     for cluster, own in zip(cluster_tree.clusters, split(cluster_tree.clusters, q.tolist(), "nq"), strict=True):
         tie, joints = cluster.embedding, [cluster_tree.moving[i] for i in cluster.links]
-        looped = isinstance(tie, LoopEmbedding) and len(own) > 0
-        values = all_coordinates(tie, np.array([own]))[0].tolist() if looped else own
+        values = own
+        if isinstance(tie, LoopEmbedding) and len(own) > 0:
+            values = all_coordinates(tie, np.array([own]))[0].tolist()
         limits = [x for c in joints for x in zip(coordinate_labels(c), c.lower, c.upper, strict=True)]
         for (name, lower, upper), x in zip(limits, values, strict=False):
             if not lower - BEYOND <= x <= upper + BEYOND:

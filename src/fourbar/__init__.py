@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .identification import Identification, base_parameters, exciting_trajectory, identify
     from .io import Finding, ParseError, Report
     from .mechanism.actuators import Actuator, Drive
+    from .mechanism.fluid import Fluid
     from .sim import (
         ContactRun,
         Rollouts,
@@ -56,8 +57,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Actuator", "ArgumentError", "AssemblyError", "Builder", "CompileProgress", "ContactRun", "Drive", "FileWarning",
-    "Finding", "FourbarError", "HeightField", "Identification", "IdentificationError", "InverseKinematics", "Limits",
-    "ModelError", "ParseError", "Plane", "Report", "Rollouts", "Scene", "SignedDistance", "SimulationWarning",
+    "Finding", "Fluid", "FourbarError", "HeightField", "Identification", "IdentificationError", "InverseKinematics",
+    "Limits", "ModelError", "ParseError", "Plane", "Report", "Rollouts", "Scene", "SignedDistance", "SimulationWarning",
     "SingularError", "System", "Target", "Trajectory", "UnknownNameError", "View", "acos", "asin", "atan2",
     "base_parameters", "compile_progress", "constraints", "contact", "convert", "cos", "exciting_trajectory", "exp",
     "export_c", "export_wasm", "identify", "joints", "load", "load_scene", "loads", "loops", "maximum", "minimum",
@@ -78,6 +79,7 @@ lazy(
         "io": "Finding ParseError Report",
         "lagrange": "",
         "mechanism.actuators": "Actuator Drive",
+        "mechanism.fluid": "Fluid",
         "robots": "",
         "spatial": "",
         "sim": "ContactRun Rollouts Scene SimulationWarning Trajectory load_scene observe rollout simulate traced",

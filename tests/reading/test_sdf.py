@@ -215,10 +215,6 @@ DOUBTS = {
     "no gravity": (sdf(link("a", more="<gravity>0</gravity>")), "link/gravity"),
     "kinematic": (sdf(link("a", more="<kinematic>1</kinematic>")), "link/kinematic"),
     "decay": (sdf(link("a", more="<velocity_decay><linear>.1</linear></velocity_decay>")), "link/velocity_decay"),
-    "added mass": (
-        sdf(link("a").replace("</inertial>", "<fluid_added_mass><xx>1</xx></fluid_added_mass></inertial>")),
-        "fluid_added_mass",
-    ),
     "auto inertia": (sdf(link("a").replace("<inertial>", '<inertial auto="true">')), "inertial@auto"),
     "include": (sdf(link("a") + "<include><uri>model://arm</uri></include>"), "include"),
     "unknown in a joint": (sdf(link("a") + joint("j", "ball", "world", "a", "<rubber/>")), "joint/rubber"),

@@ -13,6 +13,7 @@ from ..tree.links import Kinematics
 from ..tree.states import ClusterState
 from . import armature
 from .articulated import Bias, Freed
+from .fluid_wrenches import net_wrenches
 from .sweep import ClusterSweeps, Hung, Outcome, Sweeps
 from .wide_cluster import wide_nodes
 
@@ -67,9 +68,10 @@ def spin(
     v: Sequence[Vec],
     tau: Sequence[Vec],
     F_ext: Sequence[Wrench],
+    gravity: Sequence[Any],
 ) -> Biased:
     """The first sweep, outward over all links."""
-    spun = s.outward(spin_outward, RESTING, v, F_ext)
+    spun = s.outward(spin_outward, RESTING, v, net_wrenches(s, v, F_ext, gravity))
     own = [[spun[i] for i in cluster.links] for cluster in clusters]
     bias = [Bias(tuple(x.c for x in links), e.g) for links, e in zip(own, states, strict=True)]
     gyroscopic = armature.forces_by_cluster(s, clusters, states, v)
@@ -92,6 +94,6 @@ def forward_dynamics(
 ) -> list[Vec]:
     """Accelerations of every cluster, from velocities of all links, forces of the clusters and wrenches on bodies."""
     sweeps = ClusterSweeps(s, clusters, wide_nodes(s, clusters, states))
-    p, bias, left, _ = spin(s, clusters, states, v, tau, F_ext)
+    p, bias, left, _ = spin(s, clusters, states, v, tau, F_ext, gravity)
     freed = sweeps.inward(free_inward, p, bias, left)
     return list(sweeps.outward(accelerate_outward, s.known(ground, Vec(gravity)), freed, bias).values())

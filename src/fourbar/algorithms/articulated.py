@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from ..constraints.trace import cut
 from ..spatial.articulated_inertia import Articulated
-from ..spatial.inertia import Inertia
+from ..spatial.fluid_inertia import AnyInertia
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.solve import Factored, factor
 from ..spatial.subspace import Hinge
@@ -86,7 +86,7 @@ class Pushed(NamedTuple):
 class Resistance(NamedTuple):
     """IA of the links of a cluster with all that hangs on them: by link, and less what yields between some of them."""
 
-    IA: tuple[Articulated | Inertia, ...]  # rigid bodies stay such: they are cheaper to carry to another frame
+    IA: tuple[Articulated | AnyInertia, ...]  # rigid bodies stay such: they are cheaper to carry to another frame
     yielding: tuple[tuple[tuple[int, ...], YieldingTerm], ...] = ()
 
     @staticmethod
@@ -294,7 +294,7 @@ class ArticulatedCluster(NamedTuple):
         """F_b = own_b + Σ Xᵀ F of the links it carries; and what the carriers feel."""
         return summed_inward(self.inner, own, lambda b, F: self.ks[b].X.force_to_parent(F))
 
-    def _composite(self, IA: Sequence[Articulated | Inertia]) -> tuple[Articulated | Inertia, ...]:
+    def _composite(self, IA: Sequence[Articulated | AnyInertia]) -> tuple[Articulated | AnyInertia, ...]:
         """Σ Xᵀ IA X in the frames of the carriers; where nothing is taken from it yet, a rigid body stays such."""
         own = IA if min(self.inner) < -1 else tuple(map(Articulated.of, IA))
         return summed_inward(self.inner, own, lambda b, I: I.to_parent(self.ks[b].X))[1]

@@ -18,7 +18,8 @@ from ..tree.clusters import Cluster
 from ..tree.states import ClusterState
 from .aba import spin
 from .articulated import Bias, Handle, over_clusters
-from .energy import add, velocity_outward
+from .energy import add
+from .link_twists import velocity_outward
 from .sweep import Hung, Outcome, Sweeps
 
 
@@ -62,11 +63,12 @@ def articulated_bodies(
     v: Sequence[Vec],
     tau: Sequence[Vec],
     F_ext: Sequence[Wrench],
+    gravity: Sequence[Any],
     ground: Handle,
     homes: Sequence[Location],
 ) -> list[ArticulatedBody]:
     """IA and pA at each home. `ground` is that of the bodies fixed to the ground, to which what it carries is added."""
-    p, bias, left, _ = spin(s, clusters, states, v, tau, F_ext)
+    p, bias, left, _ = spin(s, clusters, states, v, tau, F_ext, gravity)
     gathered = over_clusters(s, clusters, states).inward(gather_inward, p, bias, left)
     V = s.outward(velocity_outward, Twist.zero(), v)
     of_link: dict[int, ArticulatedBody] = {}

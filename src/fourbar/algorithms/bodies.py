@@ -10,7 +10,7 @@ from ..spatial.transform import Transform
 from ..spatial.vectors import Twist, Wrench
 from ..tree.cluster_tree import GROUND, Location
 from ..tree.links import Kinematics
-from .energy import velocity_outward
+from .link_twists import velocity_outward
 from .sweep import Outcome, Sweeps, outward
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..spatial.inertia import Inertia
+from ..spatial.fluid_inertia import AnyInertia
 from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist, Wrench
@@ -29,13 +29,13 @@ Block = tuple[tuple[tuple[Scalar, ...], ...], ...]
 Cube = list[list[list[Any]]]
 
 
-def composite_inward(k: Kinematics, children: tuple[Inertia, ...], own: LinkInRoot) -> Outcome:
+def composite_inward(k: Kinematics, children: tuple[AnyInertia, ...], own: LinkInRoot) -> Outcome:
     """Ic = I + Σ Ic of the children."""
     Ic = sum(children, own.I)
     return Outcome(Ic, Ic)
 
 
-def momenta(chain: tuple[tuple[Twist, ...], ...], I: Inertia) -> tuple[tuple[Wrench, ...], ...]:
+def momenta(chain: tuple[tuple[Twist, ...], ...], I: AnyInertia) -> tuple[tuple[Wrench, ...], ...]:
     """I s for all motions of the joints of a chain."""
     return tuple(tuple(I.momentum(s) for s in S) for S in chain)
 

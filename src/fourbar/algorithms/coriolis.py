@@ -4,10 +4,9 @@ Of the many C with these properties it is that of the Levi-Civita connection of 
 velocities v: where v = q̇ its entries are those of the Christoffel symbols (Zhang), C_ij = Σ_k Γ_ijk v_k.
 
 A particle at r has the Jacobian J = [-[r], 1] to the twist of its body (in fixed axes), and its C is Jᵀ m J̇; summed
-over the body this is the matrix B of `Flow`, the B(I, V) = ½ [(V ×*) I + (I V) ×̄* - I (V ×)] of the literature, where
-(F ×̄*) V = V ×* F. With Ṡ the rate of a joint's motions in fixed axes, and Ic, Bc summed over all that the outer one of
-joints i and j carries, C_ij = S_iᵀ (Ic Ṡ_j + Bc S_j). All is written in the frame of the root body at this instant, as
-in `crba`.
+over the body this is the matrix B of `spatial.flow`. With Ṡ the rate of a joint's motions in fixed axes, and Ic, Bc
+summed over all that the outer one of joints i and j carries, C_ij = S_iᵀ (Ic Ṡ_j + Bc S_j). All is written in the frame
+of the root body at this instant, as in `crba`.
 """
 
 from __future__ import annotations
@@ -16,8 +15,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..joints.base import Joint
+from ..spatial.flow import Flow, flow_of
+from ..spatial.fluid_inertia import AnyInertia
 from ..spatial.inertia import Inertia
-from ..spatial.linear import Mat, Vec, dot, hat
+from ..spatial.linear import Mat, Vec
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist, Wrench
 from ..tree.links import Kinematics
@@ -53,7 +54,7 @@ def turn(
 def moving(own: LinkInRoot, V_parent: Twist, v: Vec, rates: tuple[Twist, ...]) -> MovingLink:
     """A link in motion, and its flow B."""
     V, dS = turn(own.pose, own.S, V_parent, v, rates)
-    return MovingLink(V, dS, Flow.of(own.I, V))
+    return MovingLink(V, dS, flow_of(own.I, V))
 
 
 class Composed(NamedTuple):
@@ -61,17 +62,17 @@ class Composed(NamedTuple):
 
     momenta: tuple[Wrench, ...]
     forces: tuple[Wrench, ...]
-    swept: tuple[Vec, ...]
+    swept: tuple[Wrench, ...]
 
 
 def compose_inward(
-    k: Kinematics, children: tuple[tuple[Inertia, Flow], ...], own: LinkInRoot, own_moving: MovingLink
+    k: Kinematics, children: tuple[tuple[AnyInertia, Flow], ...], own: LinkInRoot, own_moving: MovingLink
 ) -> Outcome:
     """Ic = Σ I and Bc = Σ B over the joint's own body and all that it carries."""
     Ic = sum((I for I, _ in children), own.I)
     flow = sum((f for _, f in children), own_moving.flow)
     momenta = tuple(Ic.momentum(s) for s in own.S)
-    forces = tuple(Ic.momentum(d) + flow.force(s.angular) for s, d in zip(own.S, own_moving.dS, strict=True))
+    forces = tuple(Ic.momentum(d) + flow.force(s) for s, d in zip(own.S, own_moving.dS, strict=True))
     return Outcome(Composed(momenta, forces, tuple(flow.transposed(s) for s in own.S)), (Ic, flow))
 
 
@@ -88,7 +89,7 @@ def couple(
     for S, dS in carriers:
         above = Mat(Vec([F.power(s) for F in composed.forces]) for s in S)
         below = Mat(
-            Vec([h.power(d) + dot(b, s.angular) for s, d in zip(S, dS, strict=True)])
+            Vec([h.power(d) + b.power(s) for s, d in zip(S, dS, strict=True)])
             for h, b in zip(composed.momenta, composed.swept, strict=True)
         )
         found.append((above, below))
@@ -149,29 +150,3 @@ def _write(s: Sweeps, C: list[list[Any]], i: int, j: int, block: Mat) -> None:
     for a, row in enumerate(block):
         for b, x in enumerate(row):
             C[s.tree.first_v[i] + a][s.tree.first_v[j] + b] = x
-
-
-class Flow(NamedTuple):
-    """W = tr(N) 1 - N of N = ∫ ṙ rᵀ dm, and the linear momentum p = ∫ ṙ dm."""
-
-    W: Mat
-    p: Vec
-
-    @staticmethod
-    def of(I: Inertia, V: Twist) -> Flow:
-        """ṙ = v + ω × r."""
-        turning = hat(V.angular) @ I.Sigma.matrix()
-        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = (row + I.h * x for row, x in zip(turning, V.linear, strict=True))
-        W = Mat((Vec((yy + zz, -xy, -xz)), Vec((-yx, xx + zz, -yz)), Vec((-zx, -zy, xx + yy))))
-        return Flow(W, I.m * V.linear + V.angular.cross(I.h))
-
-    def __add__(self, other: Flow) -> Flow:  # type: ignore[override]
-        return Flow(self.W + other.W, self.p + other.p)
-
-    def force(self, spin: Vec) -> Wrench:
-        """B s for a motion s of this angular part: the linear part does not count."""
-        return Wrench(self.W @ spin, spin.cross(self.p))
-
-    def transposed(self, s: Twist) -> Vec:
-        """Bᵀ s: its angular part, the linear one is zero."""
-        return self.W.transpose_times(s.angular) + self.p.cross(s.linear)

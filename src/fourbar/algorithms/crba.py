@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..expr import Recorder
 from ..expr.standalone import apart
-from ..spatial.inertia import Inertia
+from ..spatial.fluid_inertia import AnyInertia
 from ..spatial.linear import Mat, Vec
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
@@ -30,7 +30,7 @@ class LinkInRoot(NamedTuple):
 
     pose: Transform
     S: tuple[Twist, ...]
-    I: Inertia
+    I: AnyInertia
 
 
 def carry(k: Kinematics, pose: Transform) -> LinkInRoot:
@@ -49,7 +49,7 @@ def carry_outward(k: Kinematics, parent: LinkInRoot) -> LinkInRoot:
     return carry(k, Transform((pose.R,), pose.p))
 
 
-def compose_inward(k: Kinematics, children: tuple[Inertia, ...], own: LinkInRoot) -> Outcome:
+def compose_inward(k: Kinematics, children: tuple[AnyInertia, ...], own: LinkInRoot) -> Outcome:
     """Ic = I + Σ Ic of the children;  the momentum Ic S of each unit motion of the joint, and M_jj = Sᵀ Ic S."""
     Ic = sum(children, own.I)
     momenta = tuple(Ic.momentum(s) for s in own.S)

@@ -18,13 +18,14 @@ from operator import add
 from typing import Any, NamedTuple
 
 from ..expr.standalone import apart
-from ..spatial.inertia import Inertia
+from ..spatial.flow import Flow, flow_of
+from ..spatial.fluid_inertia import AnyInertia, displaced, is_immersed
 from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
 from ..tree.links import Kinematics
 from . import armature
-from .coriolis import Flow
+from .fluid_wrenches import gravity_in_roots
 from .joint_derivatives import Bend, bend, has_constant_subspace
 from .sweep import Sweeps
 
@@ -35,16 +36,16 @@ _SMALL = 64  # velocities up to which zeros of what is coupled are left out, at 
 class Load(NamedTuple):
     """The load of a body, or of all that a joint carries, on the forces: inertia, 2 B, and the force F it takes."""
 
-    I: Inertia
+    I: AnyInertia
     flow: Flow
     F: Wrench
 
     def __add__(self, other: Load) -> Load:  # type: ignore[override]
         return Load(self.I + other.I, self.flow + other.flow, self.F + other.F)
 
-    def force(self, spin: Vec, acceleration: Twist) -> Wrench:
-        """I A + 2 B ω."""
-        return self.I.momentum(acceleration) + self.flow.force(spin)
+    def force(self, velocity: Twist, acceleration: Twist) -> Wrench:
+        """I A + 2 B V."""
+        return self.I.momentum(acceleration) + self.flow.force(velocity)
 
 
 class VariedLink(NamedTuple):
@@ -71,15 +72,19 @@ def _twice(t: Twist) -> Twist:
     return Twist(t.angular * 2.0, t.linear * 2.0)
 
 
-def _load(I: Inertia, V: Twist, A: Twist) -> Load:
-    """A body: F = I A + B V."""
-    flow = Flow.of(I, _twice(V))
-    return Load(I, flow, I.momentum(A) + flow.force(V.angular * 0.5))
+def _load(I: AnyInertia, V: Twist, A: Twist, gravity: Vec | None) -> Load:
+    """A body: F = I A + B V, where the ground is accelerated against gravity; a fluid feels none of that."""
+    flow = flow_of(I, _twice(V))
+    F = I.momentum(A) + flow.force(Twist(V.angular * 0.5, V.linear * 0.5))
+    if gravity is not None and is_immersed(I):
+        F = F + I.weightless(gravity)
+    return Load(I, flow, F)
 
 
 def _vary(
-    k: Kinematics, pose: Transform, V_up: Twist, A_up: Twist, v: Vec, a: Vec, F_ext: Wrench, bent: Bend | None
-) -> VariedLink:
+    k: Kinematics, pose: Transform, V_up: Twist, A_up: Twist, v: Vec, a: Vec, F_ext: Wrench, bent: Bend | None,
+    down: Vec | None,
+) -> VariedLink:  # fmt: skip
     """One body, from the velocity and acceleration of its parent."""
     carry = pose.motion_to_parent
     S = tuple(carry(s) for s in k.S.twists())
@@ -95,32 +100,38 @@ def _vary(
         more = tuple(carry(x) + V.ad(y) for x, y in zip(bent.alpha, sigma, strict=True))
         zeta = tuple(z + carry(x) for z, x in zip(zeta, bent.gamma, strict=True))
     xi = tuple(A_up.ad(s) + V_up.ad(p) + m for s, p, m in zip(S, psi, more, strict=True))
-    load = _load(k.I.to_parent(pose), V, A)
+    load = _load(k.I.to_parent(pose), V, A, down)
     own = load._replace(F=load.F - pose.force_to_parent(F_ext))
     return VariedLink(pose, V, A, S, psi, xi, zeta, own)
 
 
-def vary_root(k: Kinematics, gravity: Vec, v: Vec, a: Vec, F_ext: Wrench, bent: Bend | None) -> VariedLink:
+def vary_root(
+    k: Kinematics, gravity: Vec, v: Vec, a: Vec, F_ext: Wrench, bent: Bend | None, down: Vec | None
+) -> VariedLink:
     """A root, in its own frame; the ground is accelerated against gravity."""
     upward = Twist(zeros(3), k.X.unrotate(-gravity))
-    return _vary(k, IDENTITY, Twist.zero(), upward, v, a, F_ext, bent)
+    return _vary(k, IDENTITY, Twist.zero(), upward, v, a, F_ext, bent, down)
 
 
-def vary_outward(k: Kinematics, parent: VariedLink, v: Vec, a: Vec, F_ext: Wrench, bent: Bend | None) -> VariedLink:
+def vary_outward(
+    k: Kinematics, parent: VariedLink, v: Vec, a: Vec, F_ext: Wrench, bent: Bend | None, down: Vec | None
+) -> VariedLink:
     """A body on another one."""
     pose = parent.pose.then(k.X)
-    return _vary(k, Transform((pose.R,), pose.p), parent.V, parent.A, v, a, F_ext, bent)
+    return _vary(k, Transform((pose.R,), pose.p), parent.V, parent.A, v, a, F_ext, bent, down)
 
 
 class UnitMotionForces(NamedTuple):
     """For each unit motion s of a joint, of all that it carries: h = I s, β = Bᵀ s, and the forces' changes.
 
-    by_q is the change when the joint moves, seen from below; by_q_above adds that the whole force is displaced; by_v is
-    the change when the joint's velocity does.
+    In a fluid, `lift` · ω is the change of τ by all that gravity does not act on, when the carrier turns by ω. by_q is
+    the change when the joint moves, seen from below; by_q_above adds that the whole force is displaced; by_v is the
+    change when the joint's velocity does.
     """
 
     h: tuple[Wrench, ...]
-    beta: tuple[Vec, ...]
+    beta: tuple[Wrench, ...]
+    lift: tuple[Vec, ...] | None
     by_q_above: tuple[Wrench, ...]
     by_v: tuple[Wrench, ...]
 
@@ -133,9 +144,11 @@ class DerivativeBlocks(NamedTuple):
     a: Mat
 
 
-def _displaced(s: Twist, F: Wrench) -> Wrench:
-    """s ×* F: the change of a force that is carried along with the motion s."""
-    return Wrench(s.angular.cross(F.angular) + s.linear.cross(F.linear), s.angular.cross(F.linear))
+def _lift(I: AnyInertia, S: Sequence[Twist], down: Vec | None) -> tuple[Vec, ...] | None:
+    """Gravity g turns by g × ω in bodies that turn by ω: s · W (0, g × ω) = ω · (l × g), l the linear part of W s."""
+    if down is None or not is_immersed(I):
+        return None
+    return tuple(I.weightless_momentum(s).cross(down) for s in S)
 
 
 def _block(rows: Sequence[Any], entry: Any, columns: Sequence[Any]) -> Mat:
@@ -143,15 +156,17 @@ def _block(rows: Sequence[Any], entry: Any, columns: Sequence[Any]) -> Mat:
 
 
 def compose_inward(
-    k: Kinematics, children: tuple[Load, ...], own: VariedLink, a: Vec, bent: Bend | None
+    k: Kinematics, children: tuple[Load, ...], own: VariedLink, a: Vec, bent: Bend | None, down: Vec | None
 ) -> tuple[tuple[UnitMotionForces, DerivativeBlocks, Vec], Load]:
     """All that a joint carries; the joint's own blocks and its force."""
     total = sum(children, own.own)
     h = tuple(total.I.momentum(s) for s in own.S)
     beta = tuple(map(total.flow.transposed, own.S))
-    by_q = tuple(total.force(p.angular, x) for p, x in zip(own.psi, own.xi, strict=True))
-    by_v = tuple(total.force(s.angular, z) for s, z in zip(own.S, own.zeta, strict=True))
-    above = tuple(f + _displaced(s, total.F) for f, s in zip(by_q, own.S, strict=True))
+    by_q = tuple(total.force(p, x) for p, x in zip(own.psi, own.xi, strict=True))
+    if down is not None and is_immersed(total.I):
+        by_q = tuple(f + total.I.weightless(down.cross(s.angular)) for f, s in zip(by_q, own.S, strict=True))
+    by_v = tuple(total.force(s, z) for s, z in zip(own.S, own.zeta, strict=True))
+    above = tuple(f + displaced(s, total.F) for f, s in zip(by_q, own.S, strict=True))
     q = _block(own.S, lambda s, f: f.power(s), by_q)
     if bent is not None:
         carried = [[own.pose.motion_to_parent(d) for d in column] for column in bent.D]
@@ -162,7 +177,7 @@ def compose_inward(
     )
     tau = Vec([total.F.power(s) + j * x for s, j, x in zip(own.S, k.armature, a, strict=True)])
     return (
-        UnitMotionForces(h, beta, above, by_v),
+        UnitMotionForces(h, beta, _lift(total.I, own.S, down), above, by_v),
         DerivativeBlocks(q, _block(own.S, lambda s, f: f.power(s), by_v), M),
         tau,
     ), total
@@ -185,15 +200,18 @@ def couple(
     for c in carriers:
         lower = DerivativeBlocks(
             Mat(
-                Vec([dot(b, p.angular) + h.power(x) for p, x in zip(c.psi, c.xi, strict=True)])
+                Vec([b.power(p) + h.power(x) for p, x in zip(c.psi, c.xi, strict=True)])
                 for b, h in zip(own.beta, own.h, strict=True)
             ),
             Mat(
-                Vec([dot(b, s.angular) + h.power(z) for s, z in zip(c.S, c.zeta, strict=True)])
+                Vec([b.power(s) + h.power(z) for s, z in zip(c.S, c.zeta, strict=True)])
                 for b, h in zip(own.beta, own.h, strict=True)
             ),
             _block(own.h, lambda h, s: h.power(s), c.S),
         )
+        if own.lift is not None:
+            turned = Mat(Vec([dot(lift, s.angular) for s in c.S]) for lift in own.lift)
+            lower = lower._replace(q=lower.q + turned)
         upper = DerivativeBlocks(
             _block(c.S, lambda s, f: f.power(s), own.by_q_above), _block(c.S, lambda s, f: f.power(s), own.by_v),
             lower.a.T,
@@ -235,8 +253,9 @@ def inverse_dynamics_variation(
         for i, c in enumerate(tree.links)
     ]
     down = Vec(map(float, gravity))
-    bodies: list[VariedLink] = s.outward(vary_outward, down, v, a, F_ext, bent, root=vary_root)
-    composed = s.inward(compose_inward, bodies, a, bent)
+    in_roots = gravity_in_roots(s, down)
+    bodies: list[VariedLink] = s.outward(vary_outward, down, v, a, F_ext, bent, in_roots, root=vary_root)
+    composed = s.inward(compose_inward, bodies, a, bent, in_roots)
     n = tree.nv
     q_rows, v_rows, a_rows = ([[0.0] * n for _ in range(n)] for _ in range(3))
     found = Variation(q_rows, v_rows, a_rows, [tau for _, _, tau in composed], bodies)

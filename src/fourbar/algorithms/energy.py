@@ -6,21 +6,17 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..errors import ModelError
-from ..spatial.inertia import Inertia
+from ..spatial.fluid_inertia import AnyInertia, dry, is_immersed
 from ..spatial.linear import Scalar, Vec, dot, zeros
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
 from ..tree.links import Kinematics
 from . import armature
 from .kinematics import place_outward
+from .link_twists import velocity_outward
 from .sweep import Outcome, Sweeps
 
 COM, WORLD = "com", "world"
-
-
-def velocity_outward(k: Kinematics, parent: Twist, v: Vec) -> Twist:
-    """V = X V_λ + S v."""
-    return k.X.motion_to_child(parent) + k.S.twist(v)
 
 
 def body_kinetic_energy(k: Kinematics, V: Twist, v: Vec) -> Scalar:
@@ -81,9 +77,17 @@ def _potential(moment: Vec, gravity: Vec) -> Scalar:
     return -dot(gravity, moment)
 
 
+def body_net_moment(k: Kinematics, pose: Transform) -> Vec:
+    """∫ r dm in the world, less that of the fluid which a body displaces."""
+    own = body_first_moment(k, pose)
+    return own - k.I.displaced.to_parent(pose).h if is_immersed(k.I) else own
+
+
 def potential_energy(s: Sweeps, gravity: Sequence[float]) -> Scalar:
-    """-Σ m g · p."""
-    return s.recorder.call(_potential, first_moment(s), Vec(gravity))
+    """-Σ m g · p, where m is less the mass of the displaced fluid."""
+    pose = s.outward(place_outward, IDENTITY)
+    moment = _sum(s, [s.step(i, body_net_moment, pose[i]) for i in range(len(pose))], zeros(3))
+    return s.recorder.call(_potential, moment, Vec(gravity))
 
 
 def _divide(moment: Vec, mass: Scalar) -> Vec:
@@ -99,7 +103,7 @@ class LinkInWorld(NamedTuple):
     """A link in world axes, with the root body's origin as reference point: subspace and inertia."""
 
     S: tuple[Twist, ...]
-    I: Inertia
+    I: AnyInertia
 
 
 def whole(k: Kinematics, pose: Transform, reference: Vec) -> LinkInWorld:
@@ -108,7 +112,7 @@ def whole(k: Kinematics, pose: Transform, reference: Vec) -> LinkInWorld:
     return LinkInWorld(tuple(near.motion_to_parent(t) for t in k.S.twists()), k.I.to_parent(near))
 
 
-def compose_inward(k: Kinematics, children: tuple[Inertia, ...], own: LinkInWorld) -> Outcome:
+def compose_inward(k: Kinematics, children: tuple[AnyInertia, ...], own: LinkInWorld) -> Outcome:
     """Momentum of the joint and all it carries, for each of its unit motions."""
     Ic = sum(children, own.I)
     return Outcome(tuple(Ic.momentum(t) for t in own.S), Ic)
@@ -127,14 +131,19 @@ def _reference_point(pose: Sequence[Transform]) -> Vec:
     return pose[0].p if pose else zeros(3)
 
 
-def momentum_matrix(s: Sweeps, point: str) -> list[list[Any]]:
+def whole_body(k: Kinematics, pose: Transform, reference: Vec) -> LinkInWorld:
+    """A link seen from the reference point, without the fluid that it moves."""
+    return whole(k._replace(I=dry(k.I)), pose, reference)
+
+
+def momentum_matrix(s: Sweeps, point: str, link: Any = whole) -> list[list[Any]]:
     """The matrix A (6 x nv) with momentum = A v, world axes, about the centre of mass or the world's origin.
 
     All sums are formed about the first body's origin: far from the world's origin nothing is lost by cancellation.
     """
     pose = s.outward(place_outward, IDENTITY)
     reference = _reference_point(pose)
-    wholes = [s.step(i, whole, pose[i], reference) for i in range(len(pose))]
+    wholes = [s.step(i, link, pose[i], reference) for i in range(len(pose))]
     momenta = s.inward(compose_inward, wholes)
     if point == COM:
         moment = _first_moment(s, pose)
@@ -168,7 +177,7 @@ def momentum(s: Sweeps, v: Sequence[Vec], point: str) -> Vec:
 
 def center_of_mass_jacobian(s: Sweeps) -> list[list[Any]]:
     """J (3 x nv): velocity of the centre of mass = J v. The linear momentum matrix, divided by the mass."""
-    rows = momentum_matrix(s, COM)[3:]
+    rows = momentum_matrix(s, COM, whole_body)[3:]
     k = s.known(_inverse, moving_mass(s))
     return [[s.known(_times, x, k) for x in row] for row in rows]
 

@@ -32,7 +32,7 @@ def hybrid_dynamics(
     gravity: Sequence[float],
 ) -> tuple[list[Vec], list[Vec]]:
     """All accelerations and all forces, by cluster; of what is prescribed `a` is read, of the rest `tau`."""
-    p, free, left, gyroscopic = spin(s, clusters, states, v, tau, F_ext)
+    p, free, left, gyroscopic = spin(s, clusters, states, v, tau, F_ext, gravity)
     held = {n: HeldNode(s, clusters[n], states[n], own) for n, own in enumerate(prescribed) if any(own)}
     nodes: list[Any] = [held.get(n) or node(s, *x) for n, x in enumerate(zip(clusters, states, strict=True))]
     sweeps, bias = ClusterSweeps(s, clusters, nodes), _Biases(s, free, held, a)

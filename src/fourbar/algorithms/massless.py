@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import MasslessError
 from ..expr import Direct
-from ..spatial.inertia import Inertia
+from ..spatial.fluid_inertia import AnyInertia
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import Cluster
 from ..tree.links import Kinematics
@@ -21,12 +21,12 @@ from .sweep import Outcome, Sweeps
 _SINGULAR = 1e-13  # a pivot this small, relative to the inertia that could resist at most, is rounding
 
 
-def carried_inward(k: Kinematics, children: tuple[Inertia, ...]) -> Outcome:
+def carried_inward(k: Kinematics, children: tuple[AnyInertia, ...]) -> Outcome:
     """For each velocity of a joint the most that what it carries could resist, in the units of that velocity: the mass
     where it pushes, the trace of the inertia at the joint where it turns, and the armature."""
     I = sum(children, k.I)
     diagonal = [abs(I.matrix()[i][i]) for i in range(6)]
-    turned, pushed = sum(diagonal[:3]), diagonal[3]
+    turned, pushed = sum(diagonal[:3]), max(diagonal[3:])
     twists = zip(k.S.twists(), k.armature, strict=True)
     sizes = tuple(S.angular.dot(S.angular) * turned + S.linear.dot(S.linear) * pushed + abs(x) for S, x in twists)
     return Outcome(sizes, I.to_parent(k.X))

@@ -15,6 +15,7 @@ from ..spatial.transform import Transform
 from ..spatial.vectors import Wrench
 from ..tree.embedding import LoopEmbedding
 from ..tree.links import Kinematics
+from .fluid_wrenches import net_wrenches
 from .rnea import Moved, outward
 from .sweep import Outcome, Sweeps
 
@@ -50,6 +51,6 @@ def reactions(
 ) -> list[Wrench]:
     """Wrenches on all bodies by their joints, in the bodies' frames; `poses` are those of the bodies in their links."""
     start = Moved(s.known(Motion.of_ground, Vec(gravity)), Wrench.zero())
-    moved = s.outward(outward, start, v, a, F_ext)
+    moved = s.outward(outward, start, v, a, net_wrenches(s, v, F_ext, gravity))
     forces = s.inward(pass_inward, moved)
     return [s.recorder.call(to_body, pose, F) for pose, F in zip(poses, forces, strict=True)]

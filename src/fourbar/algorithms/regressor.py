@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ..constraints.trace import cut
 from ..expr import select
 from ..joints.base import Joint
+from ..spatial.fluid_inertia import FluidInertia
 from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
 from ..spatial.motion import Motion
 from ..spatial.symmetric import Sym
@@ -23,8 +24,9 @@ from ..tree.links import Kinematics
 from ..tree.states import project_forces
 from . import armature
 from .coriolis import subspace_rate, turn
-from .energy import velocity_outward
+from .fluid_wrenches import gravity_outward
 from .kinematics import place_outward
+from .link_twists import velocity_outward
 from .sweep import Sweeps, outward
 
 _AT_ONCE = 8  # carrying joints in one step: a long chain then has fewer steps to record
@@ -32,6 +34,16 @@ _UNITS = tuple(Mat.identity(3))
 _SYMMETRIC = tuple(Sym(*row) for row in Mat.identity(6))
 
 Columns = tuple[Wrench, ...]
+
+
+class Immersed(NamedTuple):
+    """The location of a body in a fluid, and the inertia of that fluid in the body's frame."""
+
+    link: int
+    pose: Transform
+    fluid: FluidInertia
+
+
 Blocks = dict[int, Mat]  # for each link that carries a body: nv of its joint x 10
 
 
@@ -98,7 +110,7 @@ def _placed(s: Sweeps) -> list[PlacedLink]:
 
 
 def _by_carrier(
-    s: Sweeps, homes: Sequence[Location], columns_of: Callable[[Location], Any], rows: Any, carriers: Sequence[Any]
+    s: Sweeps, homes: Sequence[Any], columns_of: Callable[[Any], Any], rows: Any, carriers: Sequence[Any]
 ) -> list[Blocks]:
     """For each body the rows of all joints that carry it: rows(carriers of some joints, columns of the body)."""
     found: list[Blocks] = []
@@ -113,12 +125,15 @@ def _by_carrier(
     return found
 
 
-def _blocks(s: Sweeps, homes: Sequence[Location], step: Callable[..., Columns], motions: Sequence[Any]) -> list[Blocks]:
-    """Rows S_iᵀ F_c, with the columns F_c that a step makes of a link's motion."""
+def _blocks(
+    s: Sweeps, homes: Sequence[Location | Immersed], step: Callable[..., Columns], motions: Sequence[Any]
+) -> list[Blocks]:
+    """Rows S_iᵀ F_c, with the columns F_c that a step makes of a link's motion and of the rest of a home."""
     placed = _placed(s)
 
-    def columns(home: Location) -> Columns:
-        return s.recorder.call(step, placed[home.link].pose, home.pose, motions[home.link])
+    def columns(home: Location | Immersed) -> Columns:
+        link, own, *rest = home
+        return s.recorder.call(step, placed[link].pose, own, motions[link], *rest)
 
     return _by_carrier(s, homes, columns, _rows, [x.S for x in placed])
 
@@ -131,20 +146,48 @@ def force_blocks(
     return _blocks(s, homes, _force_columns_in_root, motions)
 
 
+def fluid_force_blocks(
+    s: Sweeps, fluids: Sequence[Immersed], v: Sequence[Vec], a: Sequence[Vec], gravity: Sequence[float]
+) -> list[Blocks]:
+    """Contributions of the fluid around each body to the force of each joint that carries it: one column."""
+    motions = s.outward(_move_outward, s.known(Motion.of_ground, Vec(gravity)), v, a)
+    V, down = s.outward(velocity_outward, Twist.zero(), v), s.outward(gravity_outward, Vec(gravity))
+    return _blocks(s, fluids, _fluid_force_in_root, list(zip(motions, V, down, strict=True)))
+
+
+def _fluid_force_in_root(root: Transform, own: Transform, motion: Any, fluid: FluidInertia) -> Columns:
+    moved, V, gravity = motion
+    still = Twist.zero()
+    F = fluid.force(moved.through(own, still, still))
+    return _carried(root.then(own), (F + fluid.correction(own.motion_to_child(V), own.unrotate(gravity)),))
+
+
 def momentum_blocks(s: Sweeps, homes: Sequence[Location], v: Sequence[Vec]) -> list[Blocks]:
     """Contributions of the ten parameters of each body to the momentum M v of each joint that carries it."""
     return _blocks(s, homes, _momentum_columns_in_root, s.outward(velocity_outward, Twist.zero(), v))
 
 
-def _gravity_outward(k: Kinematics, parent: Vec) -> Vec:
-    """Gravity in the axes of each link."""
-    return k.X.unrotate(parent)
+def fluid_momentum_blocks(s: Sweeps, fluids: Sequence[Immersed], v: Sequence[Vec]) -> list[Blocks]:
+    """Contributions of the fluid around each body to the momentum M v of each joint that carries it: one column."""
+    return _blocks(s, fluids, _fluid_momentum_in_root, s.outward(velocity_outward, Twist.zero(), v))
+
+
+def _fluid_momentum_in_root(root: Transform, own: Transform, V: Twist, fluid: FluidInertia) -> Columns:
+    return _carried(root.then(own), (fluid.momentum(own.motion_to_child(V)),))
 
 
 def _push_columns_in_root(root: Transform, own: Transform, V: Twist, gravity: Vec) -> tuple[Columns, Columns]:
     """The momentum of a body and its weight, parameter by parameter, seen from the root."""
     falling = Motion(zeros(3), zeros(3), own.unrotate(gravity), Mat.zeros(3, 3))
     return _momentum_columns_in_root(root, own, V), _carried(root.then(own), force_columns(falling))
+
+
+def _fluid_push_in_root(
+    root: Transform, own: Transform, V: Twist, gravity: Vec, fluid: FluidInertia
+) -> tuple[Columns, Columns]:
+    """The momentum of the fluid around a body, and the buoyancy."""
+    lift = fluid.displaced.weight(own.unrotate(-gravity))
+    return _fluid_momentum_in_root(root, own, V, fluid), _carried(root.then(own), (lift,))
 
 
 def _push_rows(
@@ -162,9 +205,10 @@ def _push_rows(
 
 
 def push_blocks(
-    s: Sweeps, homes: Sequence[Location], q: Sequence[Vec], v: Sequence[Vec], gravity: Sequence[float]
+    s: Sweeps, homes: Sequence[Location | Immersed], q: Sequence[Vec], v: Sequence[Vec], gravity: Sequence[float]
 ) -> list[Blocks]:
-    """Contributions of the ten parameters of each body to Cᵀ v - g of each joint that carries it.
+    """Contributions of the ten parameters of each body, or of the fluid around it, to Cᵀ v - g of each joint that
+    carries it.
 
     The momentum of joint i is S_iᵀ I V, and in fixed axes d/dt (I V) is the force on the body and its weight: so
     d/dt (S_iᵀ I V) = τ_i + Ṡ_iᵀ I V + S_iᵀ (weight), whose last terms are Cᵀ v - g. No acceleration enters.
@@ -177,11 +221,12 @@ def push_blocks(
 
     turned = outward(s.tree.parents, (Twist.zero(), ()), turned_outward)
     V = s.outward(velocity_outward, Twist.zero(), v)
-    down = s.outward(_gravity_outward, Vec(gravity))
+    down = s.outward(gravity_outward, Vec(gravity))
 
-    def columns(home: Location) -> tuple[Columns, Columns]:
-        link = home.link
-        return s.recorder.call(_push_columns_in_root, placed[link].pose, home.pose, V[link], down[link])
+    def columns(home: Location | Immersed) -> tuple[Columns, Columns]:
+        link, own, *fluid = home
+        step = _fluid_push_in_root if fluid else _push_columns_in_root
+        return s.recorder.call(step, placed[link].pose, own, V[link], down[link], *fluid)
 
     return _by_carrier(s, homes, columns, _push_rows, [(x.S, t[1]) for x, t in zip(placed, turned, strict=True)])
 
@@ -196,6 +241,30 @@ def kinetic_energy_rows(s: Sweeps, homes: Sequence[Location], v: Sequence[Vec]) 
     """Contributions of the ten parameters of each body to the kinetic energy."""
     V = s.outward(velocity_outward, Twist.zero(), v)
     return [zeros(10) if link == GROUND else s.recorder.call(_kinetic, own, V[link]) for link, own in homes]
+
+
+def _fluid_kinetic(own: Transform, V: Twist, fluid: FluidInertia) -> Scalar:
+    mine = own.motion_to_child(V)
+    return 0.5 * fluid.momentum(mine).power(mine)
+
+
+def fluid_kinetic_energies(s: Sweeps, fluids: Sequence[Immersed], v: Sequence[Vec]) -> list[Scalar]:
+    """The kinetic energy of the fluid around each body."""
+    V = s.outward(velocity_outward, Twist.zero(), v)
+    return [0.0 if link == GROUND else s.recorder.call(_fluid_kinetic, own, V[link], x) for link, own, x in fluids]
+
+
+def _fluid_potential(pose: Transform, own: Transform, gravity: Vec, fluid: FluidInertia) -> Scalar:
+    """g · (m p + R h) of the displaced fluid."""
+    return dot(gravity, fluid.displaced.to_parent(pose.then(own)).h)
+
+
+def fluid_potential_energies(s: Sweeps, fluids: Sequence[Immersed], gravity: Sequence[float]) -> list[Scalar]:
+    """The potential energy of the buoyancy of each body."""
+    pose, g = s.outward(place_outward, IDENTITY), Vec(gravity)
+    return [
+        0.0 if link == GROUND else s.recorder.call(_fluid_potential, pose[link], own, g, x) for link, own, x in fluids
+    ]
 
 
 def _potential(pose: Transform, own: Transform, gravity: Vec) -> Vec:

@@ -15,6 +15,7 @@ from ..spatial.motion import Motion
 from ..spatial.vectors import Wrench
 from ..tree.links import Kinematics
 from . import armature
+from .fluid_wrenches import net_wrenches
 from .sweep import Outcome, Sweeps
 
 
@@ -43,7 +44,7 @@ def inverse_dynamics(
 ) -> list[Vec]:
     """Joint forces of every link, from velocities, accelerations and external wrenches on its body."""
     ground = Moved(s.known(Motion.of_ground, Vec(gravity)), Wrench.zero())
-    moved = s.outward(outward, ground, v, a, F_ext)
+    moved = s.outward(outward, ground, v, a, net_wrenches(s, v, F_ext, gravity))
     tau: list[Vec] = s.inward(inward, moved, a)
     for more in (armature.coupled_momenta(s, a), armature.forces(s, v)):
         for i, own in more.items():

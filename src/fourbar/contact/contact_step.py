@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..algorithms.constrained.rows import evaluate_rows
-from ..algorithms.energy import velocity_outward
 from ..algorithms.kinematics import along, place_outward
+from ..algorithms.link_twists import velocity_outward
 from ..algorithms.sweep import Sweeps
 from ..expr import maximum, select
 from ..functions.context import Context

@@ -61,7 +61,7 @@ class FreeMotion:
         self.s, self.clusters, self.states = s, clusters, states
         self.sweeps = over_clusters(s, clusters, states)
         self._ground = s.known(ground, Vec(gravity))
-        p, self.bias, left, _ = spin(s, clusters, states, v, tau, F_ext)
+        p, self.bias, left, _ = spin(s, clusters, states, v, tau, F_ext, gravity)
         self.freed: list[Freed] = self.sweeps.inward(free_inward, p, self.bias, left)
         self._hinges = [freed.hinge for freed in self.freed]
         self._nv = [cluster.embedding.nv for cluster in clusters]

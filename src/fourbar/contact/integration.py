@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from ..joints.base import Joint
 from ..joints.lie import GroupJoint
-from ..spatial.inertia import rotational
+from ..spatial.fluid_inertia import dry
+from ..spatial.inertia import Inertia, rotational
 from ..spatial.linear import Scalar, Vec
 from ..spatial.symmetric import Sym, outer
 from ..tree.clusters import Cluster
@@ -36,10 +37,12 @@ def straight(tree: SpanningTree, cluster: Cluster) -> Joint | None:
 
 
 def tumbling(tree: SpanningTree, cluster: Cluster) -> Link | None:
-    """The link of a cluster that turns about all axes and carries no other; None for all others, in loops, and where
-    the joint has an armature, which does not turn with it."""
+    """The link of a cluster that turns about all axes and carries no other; None for all others, in loops, in a fluid,
+    whose impulse is not that of turning alone, and where the joint has an armature, which does not turn with it."""
     link = tree.links[cluster.links[0]]
     if not cluster.is_free or not isinstance(link.joint, GroupJoint) or cluster.links[0] in tree.parents:
+        return None
+    if not isinstance(link.I, Inertia):
         return None
     rows = link.joint.group.rows
     turns = tuple(rows[-3:]) == (0, 1, 2) or tuple(rows[:3]) == (0, 1, 2)
@@ -57,10 +60,11 @@ class _TumblingBody(NamedTuple):
 
 
 def _body(link: Link) -> _TumblingBody:
+    I = dry(link.I)
     if len(_rows(link.joint)) == 3:
-        return _TumblingBody(link.I.J, _inverse(link.I.J), None)
-    c = Vec([x / link.I.m for x in link.I.h])
-    J = link.I.J - rotational(outer(link.I.h, c))
+        return _TumblingBody(I.J, _inverse(I.J), None)
+    c = Vec([x / I.m for x in I.h])
+    J = I.J - rotational(outer(I.h, c))
     return _TumblingBody(J, _inverse(J), c)
 
 

@@ -22,7 +22,7 @@ from .rename import checked
 Changes = Mapping[str, Mapping[str, Any]] | None
 
 _PLACE = ("position", "rotation", "rpy")
-_OF_BODY = ("mass", "com", "inertia", "geometry", "gravity_compensation")
+_OF_BODY = ("mass", "com", "inertia", "geometry", "gravity_compensation", "fluid")
 _BODY = (*_OF_BODY, "allow_unphysical")
 _BY_VELOCITY = ("armature", "damping", "friction", "max_force", "max_velocity", "min_force")
 _ACTUATOR = ("drives", "gear", "axes", "control_range", "force_range", "kind", "parameters")

@@ -11,6 +11,7 @@ from ..joints.axis import Axis
 from ..joints.mirror import Mirror
 from ..joints.mirror_image import Mirrored, Rows
 from ..mechanism import actuators, armature_blocks
+from ..mechanism.fluid import Fluid
 from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import Body, Matrix, Mechanism, PlacedJoint, Placement
 from ..mechanism.validate import as_matrix
@@ -18,6 +19,7 @@ from ..spatial.linear import Mat
 from ..tree.cluster_tree import ClusterTree
 from .rename import checked
 
+_OF_TWISTS = ("added_mass", "linear_drag", "quadratic_drag")
 _BY_VELOCITY = ("armature", "damping", "friction", "stiffness", "max_velocity")
 
 
@@ -63,7 +65,22 @@ def _place(m: Mirror, placement: Placement) -> Placement:
 def _body(m: Mirror, body: Body) -> Body:
     J = np.array(m.matrix(body.inertia), float)
     shapes = tuple(_shape(m, shape) for shape in body.geometry)
-    return replace(body, com=m.vector(body.com), inertia=as_matrix(0.5 * (J + J.T)), geometry=shapes)
+    fluid = None if body.fluid is None else _fluid(m, body.name, body.fluid)
+    return replace(body, com=m.vector(body.com), inertia=as_matrix(0.5 * (J + J.T)), geometry=shapes, fluid=fluid)
+
+
+def _fluid(m: Mirror, body: str, fluid: Fluid) -> Fluid:
+    """Matrices of twists turn by -Q for angular and Q for linear velocities."""
+    none, P = np.zeros((3, 3)), np.array(m.polar_rows)
+    Q = np.block([[-P, none], [none, P]]) + 0.0
+    if not m.is_plain and any(map(any, fluid.quadratic_drag)):
+        raise ModelError(
+            f"body {body!r}: its quadratic drag cannot be mirrored in a plane that mixes the axes of the body; mirror "
+            "in a plane normal to one of its axes, or remove it first"
+        )
+    matrices = {name: Q @ np.array(getattr(fluid, name)) @ Q + 0.0 for name in _OF_TWISTS}
+    vectors = {name: m.vector(getattr(fluid, name)) for name in ("center_of_buoyancy", "current")}
+    return replace(fluid, **matrices, **vectors)
 
 
 def _shape(m: Mirror, shape: Geometry) -> Geometry:

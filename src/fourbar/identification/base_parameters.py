@@ -233,7 +233,7 @@ def base_parameters(robot: System, columns: Any = RIGID, rng: np.random.Generato
     ----------
     robot : System
         The robot.
-    columns : str or sequence of str, default ('inertia', 'armature')
+    columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
         Kinds of parameters, see `System.regressor`.
     rng : Generator or int, optional
         Generator of random states, or its seed.

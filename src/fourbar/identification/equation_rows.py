@@ -28,7 +28,7 @@ class EquationRows(NamedTuple):
 
 
 class RowMaker(ABC):
-    """Makes rows of one sort for a robot. The armature is taken from the robot where it is not asked for.
+    """Makes rows of one sort for a robot. Armature and fluids are taken from the robot where they are not asked for.
 
     `measured` are the numbers of the velocities whose forces are known; `window` is the number of samples of a balance.
     """
@@ -43,7 +43,7 @@ class RowMaker(ABC):
         self.measured = list(measured)
         self.window = window
         self.kinds = tuple(robot.names.velocities[i] for i in self.measured)
-        self.held = tuple(kind for kind in RIGID if kind not in columns)
+        self.held = tuple(kind for kind in RIGID if kind not in columns and robot.parameter_names(kind))
         self.known = robot.inertial_parameters(self.held) if self.held else np.zeros(0)
 
     @abstractmethod

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..joints.euclidean import is_flat
-from ..mechanism.inertial_parameters import KINDS
+from ..mechanism.inertial_parameters import KINDS, RIGID
 from ..mechanism.mechanism import PlacedJoint
 from ..once import cached_property
 from ..system.system import System
@@ -168,7 +168,7 @@ class Allowed:
             np.concatenate([getattr(c, name) for c in cluster_tree.moving]) for name in ("lower", "upper")
         )
         self._fastest = np.concatenate([c.max_velocity or (np.inf,) * c.joint.nv for c in cluster_tree.moving])
-        self._kinds = tuple(kind for kind in KINDS[2:] if np.any(robot.inertial_parameters(kind)))
+        self._kinds = tuple(kind for kind in KINDS if kind not in RIGID and np.any(robot.inertial_parameters(kind)))
         self._friction = robot.inertial_parameters(self._kinds) if self._kinds else np.zeros(0)
 
     def forces(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:

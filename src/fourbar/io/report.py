@@ -27,6 +27,7 @@ WRITTEN = {
     "armature": "the armature is left out",
     "zero": "loops are closed where joints are at zero, so that coordinates have another origin",
     "inertia": "the inertia is written as the nearest physically consistent one",
+    "fluid": "added mass, buoyancy and forces of the fluid that the format does not know are left out",
 }
 _SHOWN = 10  # errors listed in a message
 _ENOUGH = 1000  # elements with an error after which reading stops

@@ -18,6 +18,7 @@ from . import actuators
 from .actuator_builder import ActuatorBuilder
 from .armature_builder import ArmatureBuilder
 from .contact_builder import ContactBuilder
+from .fluid import Fluid, read_fluid
 from .mechanism import WORLD, Body, Configuration, Frame, Mechanism, NamedLoop, PlacedJoint
 from .references import check_configurations, check_loops, check_new_name, check_references, parents_first
 from .validate import (
@@ -28,22 +29,17 @@ from .validate import (
     read_geometry,
     read_independent,
     read_inertia,
+    read_joint,
     read_limits,
     read_number,
     read_per_velocity,
     read_placement,
     read_spring,
     read_three,
-)
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from ..constraints.closures import Closure
-
-
-def _read_joint(what: str, joint: Any) -> Joint:
-    if joint is not None and not isinstance(joint, Joint):
-        raise ModelError(f"{what}: joint must be a joint such as Revolute('z'), got {joint!r}")
-    return Fixed() if joint is None else joint
 
 
 class MechanismBuilder(ActuatorBuilder, ArmatureBuilder, ContactBuilder, Hinted):
@@ -93,6 +89,7 @@ class MechanismBuilder(ActuatorBuilder, ArmatureBuilder, ContactBuilder, Hinted)
         min_force: Any = None,
         geometry: Any = (),
         gravity_compensation: float = 0.0,
+        fluid: Fluid | None = None,
         allow_unphysical: bool = False,
     ) -> Self:
         """Add a body and the joint that carries it.
@@ -144,6 +141,8 @@ class MechanismBuilder(ActuatorBuilder, ArmatureBuilder, ContactBuilder, Hinted)
             Shapes for viewing and for contacts in an `fb.Scene`.
         gravity_compensation : float, default 0.0
             Fraction of its weight that a passive force at its centre of mass carries (`System.passive_forces`).
+        fluid : Fluid, optional
+            Fluid in which the body moves: added mass, buoyancy, drag, current; none if None.
         allow_unphysical : bool, default False
             Accept an inertia that no distribution of mass has.
 
@@ -175,7 +174,7 @@ class MechanismBuilder(ActuatorBuilder, ArmatureBuilder, ContactBuilder, Hinted)
         check_new_name("body", name, self._bodies, self._frames)
         if not isinstance(parent, str) or not isinstance(joint_name, str | None):
             raise ModelError(f"{what}: parent and joint_name must be names, got {parent!r} and {joint_name!r}")
-        joint = _read_joint(what, joint)
+        joint = read_joint(what, joint)
         lower, upper = read_limits(f"{what}, limits", limits, joint.nq)
         connection = PlacedJoint(
             name=joint_name or name,
@@ -191,12 +190,12 @@ class MechanismBuilder(ActuatorBuilder, ArmatureBuilder, ContactBuilder, Hinted)
             **read_spring(what, joint, stiffness, rest),
             **read_drive(what, joint.nv, max_force, max_velocity, min_force),
         )
-        lifted = read_number(f"{what}, gravity_compensation", gravity_compensation)
-        self._bodies[name] = self._body(name, mass, com, inertia, geometry, allow_unphysical, lifted)
+        more = read_number(f"{what}, gravity_compensation", gravity_compensation), read_fluid(what, fluid)
+        self._bodies[name] = self._body(name, mass, com, inertia, geometry, allow_unphysical, more)
         self._connections[name] = connection
         return self
 
-    def _body(self, name: str, mass: Any, com: Any, inertia: Any, geometry: Any, unsound: bool, lifted: float) -> Body:
+    def _body(self, name: str, mass: Any, com: Any, inertia: Any, geometry: Any, unsound: bool, more: Any) -> Body:
         what = f"body {name!r}"
         tensor = read_inertia(f"{what}, inertia", inertia)
         weight = read_number(f"{what}, mass", mass)
@@ -204,7 +203,7 @@ class MechanismBuilder(ActuatorBuilder, ArmatureBuilder, ContactBuilder, Hinted)
         if problem is not None and not (unsound and weight >= 0.0):
             raise ModelError(f"{what}: {problem}")
         centre, shapes = read_three(f"{what}, com", com), read_geometry(what, geometry)
-        return Body(name, weight, centre, as_matrix(0.5 * (tensor + tensor.T)), shapes, lifted)
+        return Body(name, weight, centre, as_matrix(0.5 * (tensor + tensor.T)), shapes, *more)
 
     def frame(
         self, name: str, body: str, *, position: Any = (0.0, 0.0, 0.0), rotation: Any = None, rpy: Any = None

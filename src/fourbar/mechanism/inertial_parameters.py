@@ -3,6 +3,7 @@
 Ten of each body: mass m, first moment m c, rotational inertia J about the body's origin, all in the body's own frame.
 Then, of each velocity of each moving joint of the spanning tree: armature, viscous and Coulomb friction, and a spring.
 After the armatures of joints follow the entries of blocks that couple joints: the upper triangle of each, by rows.
+And of each body in a fluid one factor of its added mass and buoyancy, which is 1 for those of the mechanism.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from .validate import as_matrix
 INERTIAL = ("m", "mx", "my", "mz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
 # The factor of each kind of joint parameter in τ: acceleration, velocity, its sign, displacement from neutral, one.
 OF_JOINTS = ("armature", "viscous", "coulomb", "stiffness", "preload")
-KINDS = ("inertia", *OF_JOINTS)
-RIGID = ("inertia", "armature")  # all that inverse dynamics depends on
+RIGID = ("inertia", "armature", "fluid")  # all that inverse dynamics depends on
+KINDS = (*RIGID, *(kind for kind in OF_JOINTS if kind not in RIGID))
 _FIELDS = {"armature": "armature", "viscous": "damping", "coulomb": "friction"}  # of a Connection
 _SPRING = ("stiffness", "preload")
 
@@ -42,6 +43,10 @@ def _moving(mechanism: Mechanism) -> list[PlacedJoint]:
     return [c for c in mechanism.joints if c.joint.nv > 0]
 
 
+def _immersed(mechanism: Mechanism) -> list[Body]:
+    return [body for body in mechanism.bodies if body.fluid is not None]
+
+
 def parameter_names(mechanism: Mechanism, columns: Sequence[str] = RIGID) -> tuple[str, ...]:
     """Names of the entries of φ: "link.m", "link.Jxx", "joint.armature", and "joint.x.viscous" of one of several."""
     names: list[str] = []
@@ -49,6 +54,8 @@ def parameter_names(mechanism: Mechanism, columns: Sequence[str] = RIGID) -> tup
     for kind in read_columns(columns):
         if kind == "inertia":
             names += [f"{body.name}.{name}" for body in mechanism.bodies for name in INERTIAL]
+        elif kind == "fluid":
+            names += [f"{body.name}.fluid" for body in _immersed(mechanism)]
         else:
             names += [f"{label}.{kind}" for label in labels]
         if kind == "armature":
@@ -94,6 +101,8 @@ def parameter_values(mechanism: Mechanism, columns: Sequence[str] = RIGID) -> np
     for kind in read_columns(columns):
         if kind == "inertia":
             values += [x for body in mechanism.bodies for x in _of_body(body)]
+        elif kind == "fluid":
+            values += [1.0] * len(_immersed(mechanism))
         else:
             values += [x for c in _moving(mechanism) for x in _of_joint(c, kind)]
         if kind == "armature":
@@ -143,7 +152,8 @@ def with_inertial_parameters(
     if places:
         blocks = _blocks_of(blocks, phi[places.start : places.stop])
         phi = np.delete(phi, places)
-    cut = _cut_by_joint(mechanism, phi, kinds)
+    cut, factors = _cut_by_joint(mechanism, phi, kinds)
+    bodies = tuple(_with_fluid(body, factors.get(body.name, 1.0)) for body in bodies)
     connections = tuple(_joint_of(c, cut[c.name]) for c in mechanism.joints)
     return replace(mechanism, bodies=bodies, joints=connections, armatures=blocks)
 
@@ -159,15 +169,30 @@ def _blocks_of(blocks: Sequence[ArmatureBlock], phi: np.ndarray) -> tuple[Armatu
     return tuple(found)
 
 
+def _with_fluid(body: Body, factor: float) -> Body:
+    """A body with its added mass and the displaced volume times a factor."""
+    if body.fluid is None or factor == 1.0:
+        return body
+    if factor < 0.0:
+        raise ModelError(f"body {body.name!r}: the factor of its fluid must be non-negative, got {factor}")
+    added = factor * np.array(body.fluid.added_mass)
+    return replace(body, fluid=replace(body.fluid, added_mass=added, volume=factor * body.fluid.volume))
+
+
 def _cut_by_joint(
     mechanism: Mechanism, phi: np.ndarray, kinds: Sequence[str]
-) -> dict[str, dict[str, tuple[float, ...]]]:
-    """The parameters of each joint, by its name and their kind."""
+) -> tuple[dict[str, dict[str, tuple[float, ...]]], dict[str, float]]:
+    """The parameters of each joint, by its name and their kind; and the factors of fluids, by body."""
     found: dict[str, dict[str, tuple[float, ...]]] = {c.name: {} for c in mechanism.joints}
+    factors: dict[str, float] = {}
     for kind in (k for k in kinds if k != "inertia"):
+        if kind == "fluid":
+            for body in _immersed(mechanism):
+                factors[body.name], phi = float(phi[0]), phi[1:]
+            continue
         for c in _moving(mechanism):
             found[c.name][kind], phi = tuple(phi[: c.joint.nv].tolist()), phi[c.joint.nv :]
-    return found
+    return found, factors
 
 
 def _joint_of(c: PlacedJoint, given: Mapping[str, tuple[float, ...]]) -> PlacedJoint:

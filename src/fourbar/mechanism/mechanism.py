@@ -14,6 +14,7 @@ from .placement import Matrix, Placement, Three
 if TYPE_CHECKING:
     from .actuators import Actuator
     from .armature_blocks import ArmatureBlock
+    from .fluid import Fluid
     from .geometry import Geometry
 
 WORLD = "world"
@@ -24,7 +25,7 @@ class Body:
     """A rigid body: mass, centre of mass, rotational inertia about the centre of mass, in the body's own frame.
 
     `geometry` is what it looks like and collides with. `gravity_compensation` is the fraction of its weight that a
-    passive force at its centre of mass carries.
+    passive force at its centre of mass carries. `fluid` is that in which it moves, if any.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Body:
     inertia: Matrix
     geometry: tuple[Geometry, ...] = ()
     gravity_compensation: float = 0.0
+    fluid: Fluid | None = None
 
 
 @dataclass(frozen=True)

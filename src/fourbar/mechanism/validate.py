@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import ArgumentError, ModelError
 from ..joints.base import Joint
+from ..joints.fixed import Fixed
 from .placement import Matrix, Placement, Three
 
 if TYPE_CHECKING:
@@ -62,6 +63,19 @@ def read_three(what: str, value: Any) -> Three:
 def as_matrix(array: np.ndarray) -> Matrix:
     """A 3 x 3 array as nested tuples."""
     return tuple(tuple(row) for row in array.tolist())  # type: ignore[return-value]
+
+
+def read_joint(what: str, joint: Any) -> Joint:
+    """A joint, fixed if None."""
+    if joint is not None and not isinstance(joint, Joint):
+        raise ModelError(f"{what}: joint must be a joint such as Revolute('z'), got {joint!r}")
+    return Fixed() if joint is None else joint
+
+
+def read_six_by_six(what: str, value: Any) -> np.ndarray:
+    """A 6 x 6 matrix, from its diagonal or all of it."""
+    array = _numbers(what, value, [(6,), (6, 6)])
+    return np.diag(array) if array.shape == (6,) else array
 
 
 def read_inertia(what: str, value: Any) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import warn
+from ..functions.methods.passive import has_fluid_forces
 from ..mechanism.contact_pairs import touches_world
 from ..once import once_per_object
 from ..system.system import System
@@ -28,13 +29,13 @@ def rigid(robot: System, q: np.ndarray, v: np.ndarray, tau: Any) -> tuple[np.nda
 
 
 def with_passive(robot: System, q: np.ndarray, v: np.ndarray, tau: Any) -> tuple[np.ndarray, Any]:
-    """With springs and damping of the joints."""
+    """With springs and damping of the joints, drag and currents."""
     return robot.passive_dynamics(q, v, tau), robot.damping_power(q, v)
 
 
 def acting_on(robot: System, passive: bool, caller: str = "simulate") -> Acting:
-    """The dynamics to simulate: with springs, dampers and gravity compensation, if the robot has some and `passive` is
-    set.
+    """The dynamics to simulate: with springs, dampers, gravity compensation and drag, if the robot has some and
+    `passive` is set.
     """
     joints = robot.model.cluster_tree.moving
     if not passive:
@@ -48,7 +49,8 @@ def acting_on(robot: System, passive: bool, caller: str = "simulate") -> Acting:
             SimulationWarning,
         )
     sprung = any(any(c.stiffness) or any(c.damping) for c in joints)
-    return with_passive if sprung or is_compensated(robot.mechanism) else rigid
+    acting = sprung or is_compensated(robot.mechanism) or has_fluid_forces(robot.model.cluster_tree)
+    return with_passive if acting else rigid
 
 
 _has_floor = once_per_object(touches_world)  # of a mechanism

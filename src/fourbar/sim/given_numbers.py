@@ -21,7 +21,7 @@ from ..mechanism.mechanism import Mechanism
 from ..once import recently_made
 from ..tree.parameters import Parameter, variable
 
-_NOT_NEGATIVE = ("mass", "armature", "damping", "friction", "kp", "kd", "kv")
+_NOT_NEGATIVE = ("mass", "armature", "damping", "friction", "kp", "kd", "kv", "volume", "density")
 
 
 class GivenNumbers(NamedTuple):
@@ -93,8 +93,8 @@ def refuse_dry_friction(which: Iterable[Parameter]) -> None:
 
 
 def are_passive(which: Iterable[Parameter]) -> bool:
-    """Whether springs or dampers are among parameters: joints may have them that have none in the robot."""
-    return any(x.field in ("damping", "stiffness") for x in which)
+    """Whether springs, dampers, drag or currents are among parameters: the robot itself may have none."""
+    return any(x.field in ("damping", "stiffness", "linear_drag", "quadratic_drag", "current") for x in which)
 
 
 class NamedNumbers(NamedTuple):

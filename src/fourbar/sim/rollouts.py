@@ -136,7 +136,7 @@ def rollout(
     every : int, default 1
         Record every so many steps: row k is the state after (k + 1) `every` steps.
     passive : bool, default True
-        Let springs, damping and gravity compensation act (`passive_forces`).
+        Let springs, damping, gravity compensation, drag and currents act (`passive_forces`).
     numbers : dict, optional
         Parameters of the robot, which may differ in each sample, by name, as in `simulate`.
     observe : dict, optional

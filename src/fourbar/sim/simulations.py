@@ -85,7 +85,7 @@ def simulate(
     period : float, optional
         Time (s) for which controls are held, a multiple of dt; dt if None.
     passive : bool, default True
-        Let springs, damping and gravity compensation act (`passive_forces`).
+        Let springs, damping, gravity compensation, drag and currents act (`passive_forces`).
     numbers : dict, optional
         Parameters of the robot, which may differ in each sample: arrays (..., *shape) by name, as `System.varying`
         calls them ("hand.mass", "gravity", "elbow.damping", "servo.kp").

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from . import rotation
 from .inertia import Inertia
@@ -21,11 +21,11 @@ class Articulated(NamedTuple):
     A: Sym
 
     @staticmethod
-    def of(rigid: Inertia | Articulated) -> Articulated:
-        """A single rigid body; what is articulated stays as it is."""
-        if isinstance(rigid, Articulated):
-            return rigid
-        return Articulated(rigid.J, hat(rigid.h), Sym.diagonal(rigid.m))
+    def of(body: Any) -> Articulated:
+        """A single body, rigid or in a fluid (`FluidInertia`); what is articulated stays as it is."""
+        if isinstance(body, Inertia):
+            return Articulated(body.J, hat(body.h), Sym.diagonal(body.m))
+        return body if isinstance(body, Articulated) else body.articulated()
 
     @staticmethod
     def of_rows(rows: Sequence[Sequence[Scalar]]) -> Articulated:
@@ -39,11 +39,11 @@ class Articulated(NamedTuple):
         J, A, Ht = self.J.matrix(), self.A.matrix(), self.H.T
         return Mat((*(Vec((*J[i], *self.H[i])) for i in range(3)), *(Vec((*Ht[i], *A[i])) for i in range(3))))
 
-    def __add__(self, other: Articulated | Inertia) -> Articulated:  # type: ignore[override]
-        J, H, A = other if isinstance(other, Articulated) else Articulated.of(other)
+    def __add__(self, other: Any) -> Articulated:  # type: ignore[override]
+        J, H, A = Articulated.of(other)
         return Articulated(self.J + J, self.H + H, self.A + A)
 
-    def __radd__(self, other: Inertia) -> Articulated:
+    def __radd__(self, other: Any) -> Articulated:
         return Articulated.of(other) + self
 
     def __matmul__(self, V: Twist) -> Wrench:

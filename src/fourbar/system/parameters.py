@@ -27,6 +27,7 @@ class Parametrised:
         ----------
         *names : str
             Parameters: ``"gravity"``, ``"hand.mass"``, ``"hand.com"``, ``"hand.inertia"`` (about the centre of mass),
+            those of the fluid around a body (``"hull.added_mass"``, ``"hull.linear_drag"``, ``"hull.current"``, ...),
             ``"elbow.armature"``, ``"elbow.damping"``, ``"elbow.stiffness"`` and ``"elbow.rest"`` where there is a
             spring, ``"elbow.friction"`` where there is some (which acts in scenes), ``"hand.gravity_compensation"``
             where there is some, gains of actuators (``"motor.gain"``, ``"servo.kp"``, ``"servo.kd"``, ``"wheel.kv"``;
@@ -68,7 +69,7 @@ class Parametrised:
 
         Parameters
         ----------
-        columns : str or sequence of str, default ('inertia', 'armature')
+        columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
             Kinds of parameters, see `System.regressor`.
 
         Returns
@@ -94,7 +95,7 @@ class Parametrised:
 
         Parameters
         ----------
-        columns : str or sequence of str, default ('inertia', 'armature')
+        columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
             Kinds of parameters, see `System.regressor`.
 
         Returns
@@ -118,7 +119,7 @@ class Parametrised:
         ----------
         parameters : array_like, shape (p,)
             φ, in the order of `parameter_names`.
-        columns : str or sequence of str, default ('inertia', 'armature')
+        columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
             Kinds of parameters, see `System.regressor`.
         allow_unphysical : bool, default False
             Accept parameters that no distribution of mass has.
@@ -148,7 +149,7 @@ class Parametrised:
 
         Parameters
         ----------
-        columns : str or sequence of str, default ('inertia', 'armature')
+        columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
             Kinds of parameters, see `System.regressor`.
 
         Returns

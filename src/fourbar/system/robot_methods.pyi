@@ -2923,7 +2923,7 @@ class JacobianOfPassiveForces(Derivative, Protocol):
 
 class PassiveForces(Function, Protocol):
     def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Forces of springs and viscous damping in the joints, and of gravity compensation.
+        """Forces of springs and viscous damping in the joints, of gravity compensation, drag and currents.
 
         Parameters
         ----------
@@ -2940,7 +2940,8 @@ class PassiveForces(Function, Protocol):
         -------
         tau : ndarray, shape (..., nv)
             -stiffness (q - rest) - damping v (N m, N), summed over all joints, also those that are not independent; and
-            the joint forces that hold the compensated fraction of the weight of each body.
+            the joint forces that hold the compensated fraction of the weight of each body, and Σ Jᵀ F of the wrenches F of
+            drag and current on bodies in a `Fluid`.
 
         See Also
         --------
@@ -2998,7 +2999,7 @@ class PassiveDynamics(Function, Protocol):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Accelerations caused by joint forces together with springs, damping and gravity compensation.
+        """Accelerations caused by joint forces with springs, damping, gravity compensation, drag and currents.
 
         Parameters
         ----------
@@ -3071,7 +3072,7 @@ class InversePassiveDynamics(Function, Protocol):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Joint forces that, together with springs, damping and dry friction, cause given accelerations.
+        """Joint forces that, together with springs, damping, drag and dry friction, cause given accelerations.
 
         Parameters
         ----------
@@ -3198,7 +3199,7 @@ class JacobianOfDampingPower(Derivative, Protocol):
 
 class DampingPower(Function, Protocol):
     def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Any:
-        """Power taken by viscous damping in the joints.
+        """Power taken by viscous damping in the joints, and by drag and currents.
 
         Parameters
         ----------
@@ -3214,7 +3215,8 @@ class DampingPower(Function, Protocol):
         Returns
         -------
         power : float or ndarray, shape (...)
-            Σ damping v² over all joints (W), never negative.
+            Σ damping v² over all joints (W), never negative; and of bodies in a `Fluid` the power that drag takes, and that
+            a current takes or gives.
 
         See Also
         --------
@@ -4125,7 +4127,7 @@ class JacobianOfRegressor(Derivative, Protocol):
         v: ArrayLike,
         a: ArrayLike,
         *,
-        columns: str | Sequence[str] = ("inertia", "armature"),
+        columns: str | Sequence[str] = ("inertia", "armature", "fluid"),
         packed: bool = False,
         parameters: Names | None = None,
         out: Any = None,
@@ -4153,7 +4155,7 @@ class JvpOfRegressor(Derivative, Protocol):
         tangents: Arrays = (),
         parameters: Mapping[str, ArrayLike | None] | None = None,
         *,
-        columns: str | Sequence[str] = ("inertia", "armature"),
+        columns: str | Sequence[str] = ("inertia", "armature", "fluid"),
         packed: bool = False,
         out: Any = None,
         threads: int | None = None,
@@ -4167,7 +4169,7 @@ class VjpOfRegressor(Derivative, Protocol):
         cotangent: Arrays,
         parameters: Names | None = None,
         *,
-        columns: str | Sequence[str] = ("inertia", "armature"),
+        columns: str | Sequence[str] = ("inertia", "armature", "fluid"),
         packed: bool = False,
         out: Any = None,
         threads: int | None = None,
@@ -4202,7 +4204,7 @@ class Regressor(Protocol):
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        columns: str | Sequence[str] = ("inertia", "armature"),
+        columns: str | Sequence[str] = ("inertia", "armature", "fluid"),
         packed: bool = False,
         *,
         out: Array | None = None,
@@ -4218,10 +4220,11 @@ class Regressor(Protocol):
             Velocity (rad/s, m/s).
         a : array_like, shape (..., nv)
             Acceleration (rad/s², m/s²).
-        columns : str or sequence of str, default ('inertia', 'armature')
+        columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
             Kinds of parameters. 'inertia': mass m, first moment m c and rotational inertia J about the origin of each body.
             For each velocity of each joint: 'armature' (multiplies its acceleration), 'viscous' (its velocity), 'coulomb'
-            (the sign of its velocity), 'stiffness' (the displacement of its spring from neutral), 'preload' (one).
+            (the sign of its velocity), 'stiffness' (the displacement of its spring from neutral), 'preload' (one). 'fluid':
+            of each body in a fluid the factor of its added mass and buoyancy, one as they are.
         packed : bool, default False
             Return only the entries that are not zero at every state, shape (..., n), at the places that `regressor_pattern`
             lists.
@@ -4251,7 +4254,7 @@ class Regressor(Protocol):
         """
     def specialise(
         self,
-        columns: str | Sequence[str] = ("inertia", "armature"),
+        columns: str | Sequence[str] = ("inertia", "armature", "fluid"),
         packed: bool = False,
     ) -> SpecialisedRegressor:
         """The function for one choice of options: it takes arrays only, and is called faster."""
@@ -4274,7 +4277,7 @@ class JacobianOfMomentumRegressor(Derivative, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         *,
-        columns: str | Sequence[str] = ("inertia", "armature"),
+        columns: str | Sequence[str] = ("inertia", "armature", "fluid"),
         parameters: Names | None = None,
         out: Any = None,
         threads: int | None = None,
@@ -4300,7 +4303,7 @@ class JvpOfMomentumRegressor(Derivative, Protocol):
         tangents: Arrays = (),
         parameters: Mapping[str, ArrayLike | None] | None = None,
         *,
-        columns: str | Sequence[str] = ("inertia", "armature"),
+        columns: str | Sequence[str] = ("inertia", "armature", "fluid"),
         out: Any = None,
         threads: int | None = None,
     ) -> Array:
@@ -4313,7 +4316,7 @@ class VjpOfMomentumRegressor(Derivative, Protocol):
         cotangent: Arrays,
         parameters: Names | None = None,
         *,
-        columns: str | Sequence[str] = ("inertia", "armature"),
+        columns: str | Sequence[str] = ("inertia", "armature", "fluid"),
         out: Any = None,
         threads: int | None = None,
     ) -> ByQV:
@@ -4338,7 +4341,7 @@ class MomentumRegressor(Protocol):
         self,
         q: ArrayLike,
         v: ArrayLike,
-        columns: str | Sequence[str] = ("inertia", "armature"),
+        columns: str | Sequence[str] = ("inertia", "armature", "fluid"),
         *,
         out: Array | None = None,
         threads: int | None = None,
@@ -4351,7 +4354,7 @@ class MomentumRegressor(Protocol):
             Configuration, with its loops closed.
         v : array_like, shape (..., nv)
             Velocity (rad/s, m/s).
-        columns : str or sequence of str, default ('inertia', 'armature')
+        columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
             Kinds of parameters, see `System.regressor`.
         out : ndarray, optional
             Array that receives the result.
@@ -4376,7 +4379,10 @@ class MomentumRegressor(Protocol):
         >>> (Y @ robot.inertial_parameters()).round(4)
         array([0.4828, 0.1211])
         """
-    def specialise(self, columns: str | Sequence[str] = ("inertia", "armature")) -> SpecialisedMomentumRegressor:
+    def specialise(
+        self,
+        columns: str | Sequence[str] = ("inertia", "armature", "fluid"),
+    ) -> SpecialisedMomentumRegressor:
         """The function for one choice of options: it takes arrays only, and is called faster."""
     @property
     def options(self) -> tuple[str, ...]:
@@ -4397,7 +4403,7 @@ class JacobianOfMomentumRateRegressor(Derivative, Protocol):
         q: ArrayLike,
         v: ArrayLike,
         *,
-        columns: str | Sequence[str] = ("inertia", "armature"),
+        columns: str | Sequence[str] = ("inertia", "armature", "fluid"),
         parameters: Names | None = None,
         out: Any = None,
         threads: int | None = None,
@@ -4423,7 +4429,7 @@ class JvpOfMomentumRateRegressor(Derivative, Protocol):
         tangents: Arrays = (),
         parameters: Mapping[str, ArrayLike | None] | None = None,
         *,
-        columns: str | Sequence[str] = ("inertia", "armature"),
+        columns: str | Sequence[str] = ("inertia", "armature", "fluid"),
         out: Any = None,
         threads: int | None = None,
     ) -> Array:
@@ -4436,7 +4442,7 @@ class VjpOfMomentumRateRegressor(Derivative, Protocol):
         cotangent: Arrays,
         parameters: Names | None = None,
         *,
-        columns: str | Sequence[str] = ("inertia", "armature"),
+        columns: str | Sequence[str] = ("inertia", "armature", "fluid"),
         out: Any = None,
         threads: int | None = None,
     ) -> ByQV:
@@ -4461,7 +4467,7 @@ class MomentumRateRegressor(Protocol):
         self,
         q: ArrayLike,
         v: ArrayLike,
-        columns: str | Sequence[str] = ("inertia", "armature"),
+        columns: str | Sequence[str] = ("inertia", "armature", "fluid"),
         *,
         out: Array | None = None,
         threads: int | None = None,
@@ -4474,7 +4480,7 @@ class MomentumRateRegressor(Protocol):
             Configuration, with its loops closed.
         v : array_like, shape (..., nv)
             Velocity (rad/s, m/s).
-        columns : str or sequence of str, default ('inertia', 'armature')
+        columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
             Kinds of parameters, see `System.regressor`.
         out : ndarray, optional
             Array that receives the result.
@@ -4502,7 +4508,10 @@ class MomentumRateRegressor(Protocol):
         >>> robot.momentum_rate_regressor([0.1, 0.2], [1.0, 0.0]).shape
         (2, 22)
         """
-    def specialise(self, columns: str | Sequence[str] = ("inertia", "armature")) -> SpecialisedMomentumRateRegressor:
+    def specialise(
+        self,
+        columns: str | Sequence[str] = ("inertia", "armature", "fluid"),
+    ) -> SpecialisedMomentumRateRegressor:
         """The function for one choice of options: it takes arrays only, and is called faster."""
     @property
     def options(self) -> tuple[str, ...]:
@@ -7760,7 +7769,7 @@ class RobotMethods:
         """
     @property
     def passive_forces(self) -> PassiveForces:
-        """Forces of springs and viscous damping in the joints, and of gravity compensation.
+        """Forces of springs and viscous damping in the joints, of gravity compensation, drag and currents.
 
         Parameters
         ----------
@@ -7777,7 +7786,8 @@ class RobotMethods:
         -------
         tau : ndarray, shape (..., nv)
             -stiffness (q - rest) - damping v (N m, N), summed over all joints, also those that are not independent; and
-            the joint forces that hold the compensated fraction of the weight of each body.
+            the joint forces that hold the compensated fraction of the weight of each body, and Σ Jᵀ F of the wrenches F of
+            drag and current on bodies in a `Fluid`.
 
         See Also
         --------
@@ -7802,7 +7812,7 @@ class RobotMethods:
         """
     @property
     def passive_dynamics(self) -> PassiveDynamics:
-        """Accelerations caused by joint forces together with springs, damping and gravity compensation.
+        """Accelerations caused by joint forces with springs, damping, gravity compensation, drag and currents.
 
         Parameters
         ----------
@@ -7840,7 +7850,7 @@ class RobotMethods:
         """
     @property
     def inverse_passive_dynamics(self) -> InversePassiveDynamics:
-        """Joint forces that, together with springs, damping and dry friction, cause given accelerations.
+        """Joint forces that, together with springs, damping, drag and dry friction, cause given accelerations.
 
         Parameters
         ----------
@@ -7924,7 +7934,7 @@ class RobotMethods:
         """
     @property
     def damping_power(self) -> DampingPower:
-        """Power taken by viscous damping in the joints.
+        """Power taken by viscous damping in the joints, and by drag and currents.
 
         Parameters
         ----------
@@ -7940,7 +7950,8 @@ class RobotMethods:
         Returns
         -------
         power : float or ndarray, shape (...)
-            Σ damping v² over all joints (W), never negative.
+            Σ damping v² over all joints (W), never negative; and of bodies in a `Fluid` the power that drag takes, and that
+            a current takes or gives.
 
         See Also
         --------
@@ -8397,10 +8408,11 @@ class RobotMethods:
             Velocity (rad/s, m/s).
         a : array_like, shape (..., nv)
             Acceleration (rad/s², m/s²).
-        columns : str or sequence of str, default ('inertia', 'armature')
+        columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
             Kinds of parameters. 'inertia': mass m, first moment m c and rotational inertia J about the origin of each body.
             For each velocity of each joint: 'armature' (multiplies its acceleration), 'viscous' (its velocity), 'coulomb'
-            (the sign of its velocity), 'stiffness' (the displacement of its spring from neutral), 'preload' (one).
+            (the sign of its velocity), 'stiffness' (the displacement of its spring from neutral), 'preload' (one). 'fluid':
+            of each body in a fluid the factor of its added mass and buoyancy, one as they are.
         packed : bool, default False
             Return only the entries that are not zero at every state, shape (..., n), at the places that `regressor_pattern`
             lists.
@@ -8438,7 +8450,7 @@ class RobotMethods:
             Configuration, with its loops closed.
         v : array_like, shape (..., nv)
             Velocity (rad/s, m/s).
-        columns : str or sequence of str, default ('inertia', 'armature')
+        columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
             Kinds of parameters, see `System.regressor`.
         out : ndarray, optional
             Array that receives the result.
@@ -8473,7 +8485,7 @@ class RobotMethods:
             Configuration, with its loops closed.
         v : array_like, shape (..., nv)
             Velocity (rad/s, m/s).
-        columns : str or sequence of str, default ('inertia', 'armature')
+        columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
             Kinds of parameters, see `System.regressor`.
         out : ndarray, optional
             Array that receives the result.

@@ -103,7 +103,7 @@ def rollout(
     every : int, default 1
         Record every so many steps: row k is the state after (k + 1) `every` steps.
     passive : bool, default True
-        Let springs and damping of the joints act.
+        Let springs and damping of the joints, drag and currents act.
     numbers : dict, optional
         Parameters of the robot by name, arrays (..., *shape), as in `fourbar.rollout`.
 

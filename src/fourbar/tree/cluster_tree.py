@@ -7,7 +7,7 @@ Bodies and frames keep their names: each has a location, a link and a constant p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -15,6 +15,8 @@ from ..expr import Expr
 from ..joints.base import Joint
 from ..mechanism.mechanism import WORLD, Mechanism, NamedLoop, PlacedJoint, Placement
 from ..once import cached_property, once_per_object
+from ..spatial.fluid_inertia import AnyInertia, dry, with_dry
+from ..spatial.hydrodynamics import Hydrodynamics
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Mat, Vec
 from ..spatial.symmetric import Sym
@@ -22,6 +24,7 @@ from ..spatial.transform import IDENTITY, Transform
 from .armatures import link_armatures
 from .clusters import Cluster, ClusterFinder, carriers_of
 from .embedding import LoopEmbedding
+from .immersion import hydrodynamics, inertia_of
 from .links import Link
 from .reframe import reframed
 from .regroup import regrouped, unturned
@@ -55,6 +58,7 @@ class ClusterTree:
     moving: tuple[PlacedJoint, ...]
     clusters: tuple[Cluster, ...]
     cheapest: SpanningTree | None = None  # `reframed`, where it is known already
+    fluids: dict[str, Hydrodynamics] = field(default_factory=dict)  # of the bodies that move in one
 
     @cached_property
     def nq(self) -> int:
@@ -112,9 +116,10 @@ def merged(T: Transform) -> Transform:
     return Transform.of((R[:3], R[3:6], R[6:]), Vec(_clean(T.p)))
 
 
-def _cleaned_inertia(I: Inertia) -> Inertia:
-    (m,) = _clean([I.m])
-    return Inertia.of(m, Vec(_clean(I.h)), Sym(*_clean(I.J)))
+def _cleaned_inertia(I: AnyInertia) -> AnyInertia:
+    own = dry(I)
+    (m,) = _clean([own.m])
+    return with_dry(I, Inertia.of(m, Vec(_clean(own.h)), Sym(*_clean(own.J))))
 
 
 def _transform(placement: Placement) -> Transform:
@@ -138,7 +143,7 @@ def arrange(mechanism: Mechanism) -> Arranged:
     parents: list[int] = []
     moving: list[PlacedJoint] = []
     aligned: list[tuple[Joint, Transform]] = []
-    inertias: list[Inertia] = []
+    inertias: list[AnyInertia] = []
     for body, c in zip(mechanism.bodies, mechanism.joints, strict=True):
         link, pose = homes[c.parent]
         joint_frame = merged(pose.then(_transform(c.placement)))
@@ -154,8 +159,7 @@ def arrange(mechanism: Mechanism) -> Arranged:
             home = Location(len(parents) - 1, merged(turned.inverse()))
         homes[body.name] = home
         if home.link != GROUND:
-            inertia = Inertia.about_com(body.mass, body.com, body.inertia)
-            inertias[home.link] = inertias[home.link] + inertia.to_parent(home.pose)
+            inertias[home.link] = inertias[home.link] + inertia_of(body).to_parent(home.pose)
     armatures = link_armatures(moving, mechanism.armatures, {c.name: i for i, c in enumerate(moving)})
     links = tuple(
         Link(joint, placement, _cleaned_inertia(I), *armature)
@@ -219,7 +223,15 @@ def _lower(mechanism: Mechanism) -> ClusterTree:
     near = dict(mechanism.configurations[0].coordinates) if mechanism.configurations else {}
     clusters = _Tying(tree, moving, homes.__getitem__, mechanism.loops, near).clusters()
     equivalent = regrouped(tree)
-    return ClusterTree(tree, equivalent, unturned(equivalent), homes, frames, moving, clusters)
+    return ClusterTree(
+        tree, equivalent, unturned(equivalent), homes, frames, moving, clusters, fluids=fluids(mechanism, homes)
+    )
+
+
+def fluids(mechanism: Mechanism, homes: dict[str, Location]) -> dict[str, Hydrodynamics]:
+    """The fluids around bodies that move, by body; numbers may be symbols."""
+    bodies = [body for body in mechanism.bodies if homes[body.name].link != GROUND]
+    return {body.name: hydrodynamics(body.fluid) for body in bodies if body.fluid is not None}
 
 
 def every_body(mechanism: Mechanism) -> tuple[SpanningTree, tuple[Transform, ...]]:
@@ -235,7 +247,7 @@ def every_body(mechanism: Mechanism) -> tuple[SpanningTree, tuple[Transform, ...
         turned = Transform(() if A is None else (A,))
         poses[body.name] = merged(turned.inverse())
         place = merged(poses[c.parent].then(_transform(c.placement)).then(turned))
-        I = Inertia.about_com(body.mass, body.com, body.inertia).to_parent(poses[body.name])
+        I = inertia_of(body).to_parent(poses[body.name])
         links.append(Link(joint, place, _cleaned_inertia(I), *armature))
         parents.append(number.get(c.parent, GROUND))
     return SpanningTree(tuple(parents), tuple(links)), tuple(poses[b.name] for b in mechanism.bodies)
@@ -248,8 +260,9 @@ def is_compensated(mechanism: Mechanism) -> bool:
 
 def compensated_inertias(mechanism: Mechanism) -> tuple[Inertia, ...]:
     """Of each link the mass and its centre whose weight is compensated, as an inertia without moments of its own."""
-    bodies = tuple(replace(b, mass=b.mass * b.gravity_compensation, inertia=_NOTHING) for b in mechanism.bodies)
-    return tuple(link.I for link in arrange(replace(mechanism, bodies=bodies)).spanning_tree.links)
+    lifted = [(b, b.mass * b.gravity_compensation) for b in mechanism.bodies]
+    bodies = tuple(replace(b, mass=mass, inertia=_NOTHING, fluid=None) for b, mass in lifted)
+    return tuple(dry(link.I) for link in arrange(replace(mechanism, bodies=bodies)).spanning_tree.links)
 
 
 def pose_matrix(T: Transform) -> Mat:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..spatial.inertia import Inertia
+from ..spatial.fluid_inertia import AnyInertia
 from ..spatial.linear import Scalar, Vec
 from ..spatial.subspace import Subspace
 from ..spatial.transform import Transform
@@ -24,7 +24,7 @@ class Link(NamedTuple):
 
     joint: Joint
     placement: Transform
-    I: Inertia
+    I: AnyInertia
     armature: Vec
     coupled: Coupled = ()
 
@@ -41,5 +41,5 @@ class Kinematics(NamedTuple):
     X: Transform
     S: Subspace
     c_J: Twist
-    I: Inertia
+    I: AnyInertia
     armature: Vec

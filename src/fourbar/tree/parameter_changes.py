@@ -14,12 +14,13 @@ from ..expr import Graph, jvp, prepare
 from ..expr.autodiff import reachable
 from ..mechanism.actuators import law_of
 from ..mechanism.mechanism import Mechanism
+from ..spatial.hydrodynamics import Hydrodynamics
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 from ..tolerances import RANK
 from .bound_embedding import Bound, WithGivenNumbers
-from .cluster_tree import ClusterTree, arrange, compensated_inertias, every_body
+from .cluster_tree import ClusterTree, arrange, compensated_inertias, every_body, fluids
 from .clusters import Cluster, loop_residual
 from .embedding import LoopEmbedding
 from .links import Link
@@ -32,12 +33,13 @@ Which = tuple[Parameter, ...]
 
 
 class Changed(NamedTuple):
-    """The parameters of a cluster tree: of its links, of the placements of bodies and frames, and gravity."""
+    """The parameters of a cluster tree: of its links, of the placements of bodies and frames, gravity, and fluids."""
 
     links: tuple[Link, ...]
     bodies: tuple[Transform, ...]
     frames: tuple[Transform, ...]
     gravity: Vec
+    fluids: tuple[Hydrodynamics, ...]
 
 
 class VariedTree(NamedTuple):
@@ -58,7 +60,7 @@ def changed_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> 
     other = changed(mechanism, which, p)
     tree, bodies, frames, _ = arrange(other)
     poses = tuple(home.pose for home in bodies.values()), tuple(home.pose for home in frames.values())
-    return Changed(tree.links, *poses, Vec(other.gravity))
+    return Changed(tree.links, *poses, Vec(other.gravity), tuple(fluids(other, bodies).values()))
 
 
 def varied_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> VariedTree:
@@ -71,7 +73,8 @@ def varied_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> V
     laws = tuple((Vec(law[0]), Vec(law[1])) for law in found if law is not None)
     equivalent = regrouped(tree)
     cheapest = reframed(unturned(equivalent))
-    return VariedTree(Changed(tree.links, *poses, Vec(other.gravity)), equivalent.links, cheapest.links, passive, laws)
+    numbers = Changed(tree.links, *poses, Vec(other.gravity), tuple(fluids(other, bodies).values()))
+    return VariedTree(numbers, equivalent.links, cheapest.links, passive, laws)
 
 
 def with_laws(which: Which) -> list[int]:
@@ -125,6 +128,7 @@ def with_numbers(
         bodies=bodies,
         frames=frames,
         clusters=clusters,
+        fluids=dict(zip(cluster_tree.fluids, found.fluids, strict=True)),
     )
 
 

@@ -1,6 +1,7 @@
 """The parameters of a mechanism by name, and the mechanism after a change.
 
-"gravity"; "body.mass", "body.com", "body.inertia" (about the centre of mass); "joint.placement", "joint.armature";
+"gravity"; "body.mass", "body.com", "body.inertia" (about the centre of mass), and those of the fluid around a body,
+"body.added_mass", "body.volume", "body.linear_drag", ...; "joint.placement", "joint.armature";
 "frame.placement"; "belts.matrix" of armature that couples joints; and every number of a loop by the name of its field:
 "gear.ratio", "rod.length", "loop.at_successor".
 A user's function has parameters too if it is a (frozen) dataclass. Constraints on top of a mechanism follow the same
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 from ..constraints.loop import Loop
 from ..errors import ArgumentError, UnknownNameError, unknown
 from ..mechanism.actuators import law_form, law_numbers, with_law_number
+from ..mechanism.fluid import FIELDS as FLUID
 from ..mechanism.mechanism import Body, Frame, Mechanism, NamedLoop, PlacedJoint, Placement
 from ..once import once_per_object
 from ..spatial.linear import Scalar, Vec
@@ -56,12 +58,13 @@ class Parameter(NamedTuple):
     @property
     def is_symmetric(self) -> bool:
         """Whether it is a matrix that has to stay symmetric."""
-        return (self.owners, self.field) in (("bodies", "inertia"), ("armatures", "matrix"))
+        symmetric = (("bodies", "inertia"), ("bodies", "added_mass"), ("armatures", "matrix"))
+        return (self.owners, self.field) in symmetric
 
     def _value(self, mechanism: Mechanism) -> Any:
         if self.owners == _ACTUATORS:
             return law_numbers(mechanism.actuators[self.place])[self.field]
-        return getattr(_inner(getattr(mechanism, self.owners)[self.place]), self.field)
+        return getattr(_inner(getattr(mechanism, self.owners)[self.place], self.field), self.field)
 
     def is_place(self, mechanism: Mechanism) -> bool:
         """Whether it is a placement, which changes by a twist."""
@@ -110,10 +113,12 @@ def _changed(value: Any, by: Iterator[Scalar], given: bool = False) -> Any:
     return value if isinstance(value, str) else next(by) if given else value + next(by)
 
 
-def _deeper(thing: Any) -> str | None:
-    """The field that holds the object with the parameters: a loop may wrap another one, or a function that is a
-    dataclass.
+def _deeper(thing: Any, parameter: str = "") -> str | None:
+    """The field that holds the object with the parameters, or with one of these: a loop may wrap another one, or a
+    function that is a dataclass; a body has a fluid around it.
     """
+    if isinstance(thing, Body):
+        return "fluid" if parameter in FLUID else None
     if isinstance(thing, NamedLoop):
         return "loop"
     for f in fields(thing) if is_dataclass(thing) else ():
@@ -125,26 +130,27 @@ def _deeper(thing: Any) -> str | None:
     return None
 
 
-def _inner(thing: Any) -> Any:
-    """The object whose fields are the parameters."""
-    field = _deeper(thing)
-    return thing if field is None else _inner(getattr(thing, field))
+def _inner(thing: Any, parameter: str = "") -> Any:
+    """The object whose fields are the parameters, or one of these."""
+    field = _deeper(thing, parameter)
+    return thing if field is None else _inner(getattr(thing, field), parameter)
 
 
-def _with(thing: Any, inner: Any) -> Any:
-    """A thing with the object that has its parameters replaced by another, `inner`."""
-    field = _deeper(thing)
+def _with(thing: Any, inner: Any, parameter: str) -> Any:
+    """A thing with the object that has a parameter replaced by another, `inner`."""
+    field = _deeper(thing, parameter)
     if field is None:
         return inner
     other = copy(thing)
-    object.__setattr__(other, field, _with(getattr(thing, field), inner))
+    object.__setattr__(other, field, _with(getattr(thing, field), inner, parameter))
     return other
 
 
 def _fields(thing: Any) -> dict[str, tuple[int, ...]]:
     """The parameters of a thing, and their shapes. One number per velocity is a scalar if there is one velocity."""
     if isinstance(thing, Body):
-        return {"mass": (), "com": (3,), "inertia": (3, 3)}
+        around = {name: _shape(getattr(thing.fluid, name)) or () for name in FLUID} if thing.fluid is not None else {}
+        return {"mass": (), "com": (3,), "inertia": (3, 3), **around}
     if isinstance(thing, PlacedJoint):
         nv = thing.joint.nv
         return {"placement": (6,), **({"armature": (nv,) if nv > 1 else ()} if nv else {})}
@@ -248,6 +254,6 @@ def changed(mechanism: Mechanism, which: Sequence[Parameter], by: Sequence[Scala
 
 def with_changed(thing: Any, field: str, left: Iterator[Scalar], given: bool = False) -> Any:
     """A thing with the next of the changes added to one of its parameters, or with that replaced by them."""
-    inner = copy(_inner(thing))
+    inner = copy(_inner(thing, field))
     object.__setattr__(inner, field, _changed(getattr(inner, field), left, given))  # its own checks expect floats
-    return _with(thing, inner)
+    return _with(thing, inner, field)

@@ -14,6 +14,7 @@ from math import hypot
 from typing import Any
 
 from ..joints.one_axis import Revolute
+from ..spatial.fluid_inertia import dry, with_dry
 from ..spatial.inertia import Inertia, rotational
 from ..spatial.linear import Vec
 from ..spatial.rotation import RotationZ
@@ -68,14 +69,15 @@ def _best(link: Link, children: list[Link]) -> Transform | None:
     turned = Transform(() if turn == _NO_TURN else (RotationZ(*turn),))
     placement = _cleaned(link.placement.then(turned))
     places = [turned.unrotate(c.placement.p) for c in children]
-    I = _cleaned_inertia(link.I.to_parent(turned.inverse()))
+    I = _cleaned_inertia(dry(link.I).to_parent(turned.inverse()))
     shift = _best_shift(placement, places, I)
     return None if turn == _NO_TURN and shift == 0.0 else Transform(turned.factors, Vec((0.0, 0.0, shift)))
 
 
 def _framed(link: Link, frame: Transform) -> Link:
     """A link in another frame of its body."""
-    I = _cleaned_inertia(link.I.to_parent(frame.inverse()))
+    moved = link.I.to_parent(frame.inverse())
+    I = with_dry(moved, _cleaned_inertia(dry(moved)))
     return link._replace(placement=_cleaned(link.placement.then(frame)), I=I)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..joints.one_axis import Revolute
+from ..spatial.fluid_inertia import dry, with_dry
 from ..spatial.inertia import Inertia, rotational
 from ..spatial.linear import Scalar, Vec
 from ..spatial.symmetric import Sym
@@ -27,7 +28,7 @@ def _inertia(m: float, h: Vec, Sigma: Sym) -> Inertia:
 
 def _movable(link: Link) -> Inertia | None:
     """The part of a link's inertia that the joint does not move."""
-    m, h, _, Sigma = link.I
+    m, h, _, Sigma = dry(link.I)
     if link.joint.pivot == "line":
         return _inertia(m, Vec((0.0, 0.0, h[2])), Sym(0.0, 0.0, 0.0, 0.0, 0.0, Sigma.zz))
     if link.joint.pivot == "point":
@@ -46,7 +47,7 @@ def regrouped(tree: SpanningTree) -> SpanningTree:
         part = _movable(links[i])
         if part is None:
             continue
-        links[i] = links[i]._replace(I=_without(links[i].I, part))
+        links[i] = links[i]._replace(I=with_dry(links[i].I, _without(dry(links[i].I), part)))
         parent = tree.parents[i]
         if parent >= 0:
             carried = part.to_parent(links[i].placement)
@@ -83,7 +84,9 @@ def unturned(tree: SpanningTree) -> SpanningTree:
     carrying = set(tree.parents)
     links = list(tree.links)
     for i, link in enumerate(links):
-        if i not in carrying and type(link.joint) is Revolute and _is_symmetric(link.I):
+        if i in carrying or type(link.joint) is not Revolute or not isinstance(link.I, Inertia):
+            continue
+        if _is_symmetric(link.I):
             S = link.I.Sigma
             even = _inertia(0.0, link.I.h, Sym(S.xx, 0.0, 0.0, S.xx, 0.0, 0.0))
             links[i] = link._replace(joint=Spinning(), I=even)

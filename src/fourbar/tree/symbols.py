@@ -2,7 +2,7 @@
 
 Zeros stay zeros, so that what the model leaves out stays out of the equations. Symbols stand for masses, centres of
 mass, inertias about them, positions of joints on their parents, armatures, the strength of gravity, and parameters of
-loops such as gear ratios and lengths of rods. Placements inside a loop stay numbers, as do all rotations.
+loops such as gear ratios and lengths of rods. Placements inside a loop stay numbers, as do all rotations and fluids.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from ..expr import Expr, Graph
 from ..mechanism.armature_blocks import ArmatureBlock
 from ..mechanism.mechanism import Body, Mechanism, PlacedJoint
+from ..spatial.fluid_inertia import AnyInertia
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
@@ -23,6 +24,7 @@ from .bound_embedding import WithOtherNumbers
 from .cluster_tree import GROUND, ClusterTree
 from .clusters import Cluster
 from .embedding import LoopEmbedding
+from .immersion import immersed
 from .links import Link
 from .parameter_changes import affects_loops, retraced
 from .parameters import Parameter, numbers
@@ -104,11 +106,11 @@ def _placement(p: Parameters, cluster_tree: ClusterTree, connection: PlacedJoint
 
 def with_symbols(mechanism: Mechanism, cluster_tree: ClusterTree, p: Parameters) -> tuple[Mechanism, ClusterTree]:
     """The mechanism and its tree with symbols for parameters."""
-    inertias = [Inertia.zero()] * len(cluster_tree.spanning_tree.links)
+    inertias: list[AnyInertia] = [Inertia.zero()] * len(cluster_tree.spanning_tree.links)
     for body in mechanism.bodies:
         home = cluster_tree.bodies[body.name]
         if home.link != GROUND:
-            inertias[home.link] = inertias[home.link] + p.inertia(body).to_parent(home.pose)
+            inertias[home.link] = inertias[home.link] + immersed(p.inertia(body), body.fluid).to_parent(home.pose)
     tied = {link for cluster in cluster_tree.clusters if not cluster.is_free for link in cluster.links}
     links, armatures = [], p.armatures(mechanism, cluster_tree.moving)
     for i, (c, link) in enumerate(zip(cluster_tree.moving, cluster_tree.spanning_tree.links, strict=True)):

@@ -136,7 +136,7 @@ class ForwardDynamics:
         self.s, self.states, self.bundles = s, states, bundles
         self.sweeps = over_clusters(s, clusters, states)
         self._ground = s.known(ground, Vec(gravity))
-        p, self.bias, left, _ = spin(s, clusters, states, state.v, tau, F_ext)
+        p, self.bias, left, _ = spin(s, clusters, states, state.v, tau, F_ext, gravity)
         self.freed: list[Freed] = self.sweeps.inward(free_inward, p, self.bias, left)
         reach = RowPropagation(self.sweeps, states, [freed.hinge for freed in self.freed])
         a = self._unconstrained(reach.needed(bundles))

@@ -7,6 +7,7 @@ from typing import Any
 from ...algorithms.articulated import Handle
 from ...algorithms.articulated_bodies import ArticulatedBody, articulated_bodies
 from ...spatial.articulated_inertia import Articulated
+from ...spatial.fluid_inertia import FluidInertia
 from ...spatial.linear import Vec
 from ...spatial.transform import Transform
 from ...spatial.vectors import Wrench
@@ -29,6 +30,11 @@ def _with_inertia(total: Articulated, I: Any, home: Transform, own: Transform) -
     return total + Articulated.of(I.to_parent(home.then(own.inverse())))
 
 
+def _with_buoyancy(total: Wrench, I: Any, home: Transform, own: Transform, gravity: Vec) -> Wrench:
+    """With what gravity does not do to the fluid around a body, as in `FluidInertia.correction`."""
+    return total + I.to_parent(home.then(own.inverse())).weightless(gravity)
+
+
 def _with_force(total: Wrench, pose: Transform, six: Vec) -> Wrench:
     return total - pose.force_to_parent(Wrench.of(six))
 
@@ -41,6 +47,8 @@ def _ground(c: Context) -> Handle:
         if home.link != GROUND:
             continue
         Ia = c.recorder.call(_with_inertia, Ia, tree.links[b].I, home.pose, poses[b])
+        if isinstance(tree.links[b].I, FluidInertia):
+            pa = c.recorder.call(_with_buoyancy, pa, tree.links[b].I, home.pose, poses[b], Vec(c.gravity))
         if "f_ext" in c.given:
             pa = c.recorder.call(_with_force, pa, home.pose, Vec(c.given["f_ext"][6 * b : 6 * b + 6]))
     return Handle(Ia, pa)
@@ -51,7 +59,7 @@ def _articulated(c: Context, frame: Location | None) -> tuple[tuple[int, ...], l
     every = [c.model.cluster_tree.bodies[b.name] for b in c.model.mechanism.bodies]
     homes = every if frame is None else [frame]
     v, tau = c.velocities(), c.by_cluster("tau")
-    found = articulated_bodies(c.sweeps(), c.clusters, c.expanded, v, tau, c.F_ext(), _ground(c), homes)
+    found = articulated_bodies(c.sweeps(), c.clusters, c.expanded, v, tau, c.F_ext(), c.gravity, _ground(c), homes)
     return ((len(homes),) if frame is None else ()), found
 
 

@@ -1,16 +1,18 @@
-"""Springs, dampers and dry friction in the joints, and compensated weights, beside the rigid bodies: their forces, and
-the motion.
+"""Springs, dampers and dry friction in the joints, compensated weights, drag and currents, beside the rigid bodies:
+their forces, and the motion.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...algorithms import passive, rnea
+from ...algorithms import fluid_wrenches, passive, rnea
 from ...algorithms.energy import add, potential_energy
+from ...algorithms.fluid_wrenches import FluidWrench
+from ...algorithms.sweep import Sweeps
 from ...spatial.linear import Scalar, Vec
 from ...spatial.vectors import Wrench
-from ...tree.cluster_tree import is_compensated
+from ...tree.cluster_tree import ClusterTree, is_compensated
 from .. import merging, projection
 from ..arguments import F_EXT, FRICTION_VELOCITY, TAU, A, Q, V
 from ..context import Context
@@ -34,8 +36,8 @@ def _springs(c: Context, of: Any) -> dict[int, Any]:
 
 
 def passive_by_link(c: Context) -> dict[int, Vec]:
-    """Forces of springs, dampers and gravity compensation, and of dry friction where `friction_velocity` is given, by
-    the links whose joints have some.
+    """Forces of springs, dampers and gravity compensation, of drag and currents, and of dry friction where
+    `friction_velocity` is given, by the links whose joints have some.
     """
     v, call = c.velocities(), c.recorder.call
     forces = {
@@ -43,7 +45,8 @@ def passive_by_link(c: Context) -> dict[int, Vec]:
         for i, joint in enumerate(c.model.cluster_tree.moving)
         if acts(joint.damping)
     }
-    for i, force in (*_springs(c, passive.spring_force).items(), *_rubbing(c).items(), *_lifting(c).items()):
+    more = (_springs(c, passive.spring_force), _rubbing(c), _lifting(c), _fluid_forces(c))
+    for i, force in (pair for part in more for pair in part.items()):
         forces[i] = call(add, forces[i], force) if i in forces else force
     return forces
 
@@ -57,10 +60,30 @@ def _lifting(c: Context) -> dict[int, Vec]:
     return dict(enumerate(rnea.inverse_dynamics(s, c.still(), c.still(), none, c.gravity)))
 
 
+def _fluid_wrenches(c: Context, s: Sweeps) -> list[tuple[int, FluidWrench]]:
+    """The wrenches of drag and currents, by link."""
+    tree = c.model.cluster_tree
+    return fluid_wrenches.fluid_wrenches(s, c.velocities(), [(tree.bodies[body], x) for body, x in tree.fluids.items()])
+
+
+def _fluid_forces(c: Context) -> dict[int, Vec]:
+    """The forces of drag and currents by link."""
+    if not c.model.cluster_tree.fluids:
+        return {}
+    s = c.sweeps()
+    return fluid_wrenches.joint_forces(s, _fluid_wrenches(c, s))
+
+
+def has_fluid_forces(cluster_tree: ClusterTree) -> bool:
+    """Whether drag or currents act, as far as that is known while recording."""
+    return any(x.has_forces for x in cluster_tree.fluids.values())
+
+
 def is_passive(c: Context) -> bool:
-    """Whether there are springs, dampers or compensated weights."""
-    joints = c.model.cluster_tree.moving
-    return any(acts(x.damping) or acts(x.stiffness) for x in joints) or is_compensated(c.model.mechanism)
+    """Whether there are springs, dampers, compensated weights, drag or currents."""
+    tree = c.model.cluster_tree
+    sprung = any(acts(x.damping) or acts(x.stiffness) for x in tree.moving)
+    return sprung or is_compensated(c.model.mechanism) or has_fluid_forces(tree)
 
 
 def _rubbing(c: Context) -> dict[int, Vec]:
@@ -85,7 +108,7 @@ def passive_parts(c: Context) -> list[Vec]:
 
 @method(Q, V, results="tau")
 def passive_forces(c: Context) -> Outputs:
-    """Forces of springs and viscous damping in the joints, and of gravity compensation.
+    """Forces of springs and viscous damping in the joints, of gravity compensation, drag and currents.
 
     Parameters
     ----------
@@ -102,7 +125,8 @@ def passive_forces(c: Context) -> Outputs:
     -------
     tau : ndarray, shape (..., nv)
         -stiffness (q - rest) - damping v (N m, N), summed over all joints, also those that are not independent; and
-        the joint forces that hold the compensated fraction of the weight of each body.
+        the joint forces that hold the compensated fraction of the weight of each body, and Σ Jᵀ F of the wrenches F of
+        drag and current on bodies in a `Fluid`.
 
     See Also
     --------
@@ -151,7 +175,7 @@ def _by_merging(c: Context) -> Outputs:
     rivals=[Rival(_by_projection, projection.may_win_for_vectors), Rival(_by_merging, merging.may_win)],
 )
 def passive_dynamics(c: Context) -> Outputs:
-    """Accelerations caused by joint forces together with springs, damping and gravity compensation.
+    """Accelerations caused by joint forces with springs, damping, gravity compensation, drag and currents.
 
     Parameters
     ----------
@@ -197,7 +221,7 @@ NO_FRICTION_VELOCITY = (
 
 @method(Q, V, A, results="tau", optional=[F_EXT, FRICTION_VELOCITY], nan=NO_FRICTION_VELOCITY)
 def inverse_passive_dynamics(c: Context) -> Outputs:
-    """Joint forces that, together with springs, damping and dry friction, cause given accelerations.
+    """Joint forces that, together with springs, damping, drag and dry friction, cause given accelerations.
 
     Parameters
     ----------
@@ -301,7 +325,7 @@ def spring_energy(c: Context) -> Outputs:
 
 @method(Q, V, results="power")
 def damping_power(c: Context) -> Outputs:
-    """Power taken by viscous damping in the joints.
+    """Power taken by viscous damping in the joints, and by drag and currents.
 
     Parameters
     ----------
@@ -317,7 +341,8 @@ def damping_power(c: Context) -> Outputs:
     Returns
     -------
     power : float or ndarray, shape (...)
-        Σ damping v² over all joints (W), never negative.
+        Σ damping v² over all joints (W), never negative; and of bodies in a `Fluid` the power that drag takes, and that
+        a current takes or gives.
 
     See Also
     --------
@@ -335,10 +360,12 @@ def damping_power(c: Context) -> Outputs:
 
 
 def power_lost(c: Context) -> Any:
-    """The power that damping takes."""
+    """The power that damping, drag and currents take."""
     v = c.velocities()
     total: Any = 0.0
     for i, joint in enumerate(c.model.cluster_tree.moving):
         if acts(joint.damping):
             total = c.recorder.call(add, total, c.recorder.call(passive.damping_power, v[i], Vec(joint.damping)))
+    for _, (_, power) in _fluid_wrenches(c, c.sweeps()) if c.model.cluster_tree.fluids else ():
+        total = c.recorder.call(add, total, power)
     return total

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import regressor as regressors
-from ...algorithms.regressor import Blocks
+from ...algorithms.regressor import Blocks, Immersed
 from ...errors import ArgumentError
 from ...joints.base import Joint
 from ...joints.euclidean import is_flat
 from ...mechanism.inertial_parameters import RIGID, block_places, read_columns, upper_triangle
 from ...spatial.linear import Mat, Vec, is_zero
 from ...tree.cluster_tree import Location
+from ...tree.immersion import hydrodynamics
 from ..arguments import A, Q, V
 from ..context import Context, Model, record
 from ..registry import METHODS, Option, Outputs, flat, method
@@ -34,6 +35,16 @@ def _read_packed(_: Any, columns: Any, packed: Any) -> dict[str, Any]:
 
 def _homes(c: Context) -> list[Location]:
     return [c.model.cluster_tree.bodies[body.name] for body in c.model.mechanism.bodies]
+
+
+def _fluids(c: Context) -> list[Immersed]:
+    """The fluids around bodies, also those that do not move."""
+    tree, found = c.model.cluster_tree, []
+    for body in c.model.mechanism.bodies:
+        if body.fluid is not None:
+            fluid = tree.fluids.get(body.name) or hydrodynamics(body.fluid)
+            found.append(Immersed(*tree.bodies[body.name], fluid.inertia))
+    return found
 
 
 def _stretch(joint: Joint, q: Vec) -> Vec:
@@ -99,8 +110,8 @@ class _Rows:
         for row in self.rows:
             row.extend([0.0] * (at + width - len(row)))
 
-    def add_bodies(self, blocks: Sequence[Blocks], momenta: Sequence[Blocks] | None = None) -> None:
-        """Ten columns of each body, given by link: Gᵀ of `blocks`, and Ġᵀ of `momenta` if given."""
+    def add_bodies(self, blocks: Sequence[Blocks], momenta: Sequence[Blocks] | None = None, width: int = 10) -> None:
+        """Columns of each body, ten if not said otherwise, by link: Gᵀ of `blocks`, and Ġᵀ of `momenta` if given."""
         for body, own in enumerate(blocks):
             parts: list[tuple[int, Mat]] = []
             for n, (cluster, e) in enumerate(zip(self.c.clusters, self.c.expanded, strict=True)):
@@ -114,7 +125,7 @@ class _Rows:
                         G += tuple(rates[b] for b in carrying)
                     projected = mine[0] if e.is_identity else self.c.recorder.call(regressors.project_rows, G, mine)
                     parts.append((self.first[n], projected))
-            self._append(parts, 10)
+            self._append(parts, width)
 
     def add_joints(self, values: Sequence[Vec], along: Sequence[tuple[Mat, ...] | None] | None = None) -> None:
         """A column of each velocity of each link: Gᵀ of what its parameter multiplies, or of other maps `along` (None:
@@ -177,6 +188,10 @@ def _torque_rows(c: Context, columns: Sequence[str]) -> list[list[Any]]:
         if kind == "inertia":
             v, a = c.velocities(), c.accelerations("a")
             found.add_bodies(regressors.force_blocks(c.sweeps(), _homes(c), v, a, c.gravity))
+        elif kind == "fluid":
+            if fluids := _fluids(c):
+                state = c.velocities(), c.accelerations("a")
+                found.add_bodies(regressors.fluid_force_blocks(c.sweeps(), fluids, *state, c.gravity), width=1)
         elif kind == "armature":
             found.add_armatures(c.accelerations("a"))
             found.add_armature_blocks(c.accelerations("a"))
@@ -197,10 +212,11 @@ def regressor(c: Context, columns: tuple[str, ...], packed: bool) -> Outputs:
         Velocity (rad/s, m/s).
     a : array_like, shape (..., nv)
         Acceleration (rad/s², m/s²).
-    columns : str or sequence of str, default ('inertia', 'armature')
+    columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
         Kinds of parameters. 'inertia': mass m, first moment m c and rotational inertia J about the origin of each body.
         For each velocity of each joint: 'armature' (multiplies its acceleration), 'viscous' (its velocity), 'coulomb'
-        (the sign of its velocity), 'stiffness' (the displacement of its spring from neutral), 'preload' (one).
+        (the sign of its velocity), 'stiffness' (the displacement of its spring from neutral), 'preload' (one). 'fluid':
+        of each body in a fluid the factor of its added mass and buoyancy, one as they are.
     packed : bool, default False
         Return only the entries that are not zero at every state, shape (..., n), at the places that `regressor_pattern`
         lists.
@@ -259,7 +275,7 @@ def momentum_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
         Configuration, with its loops closed.
     v : array_like, shape (..., nv)
         Velocity (rad/s, m/s).
-    columns : str or sequence of str, default ('inertia', 'armature')
+    columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
         Kinds of parameters, see `System.regressor`.
     out : ndarray, optional
         Array that receives the result.
@@ -288,6 +304,9 @@ def momentum_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
     for kind in columns:
         if kind == "inertia":
             found.add_bodies(regressors.momentum_blocks(c.sweeps(), _homes(c), c.velocities()))
+        elif kind == "fluid":
+            if fluids := _fluids(c):
+                found.add_bodies(regressors.fluid_momentum_blocks(c.sweeps(), fluids, c.velocities()), width=1)
         else:
             found.add_joints(c.velocities() if kind == "armature" else c.still())
         if kind == "armature":
@@ -309,7 +328,7 @@ def momentum_rate_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
         Configuration, with its loops closed.
     v : array_like, shape (..., nv)
         Velocity (rad/s, m/s).
-    columns : str or sequence of str, default ('inertia', 'armature')
+    columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
         Kinds of parameters, see `System.regressor`.
     out : ndarray, optional
         Array that receives the result.
@@ -343,6 +362,12 @@ def momentum_rate_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
             s, v = c.sweeps(), c.velocities()
             pushes = regressors.push_blocks(s, _homes(c), c.coordinates(), v, c.gravity)
             found.add_bodies(pushes, regressors.momentum_blocks(s, _homes(c), v) if c.is_looped else None)
+        elif kind == "fluid":
+            if fluids := _fluids(c):
+                s, v = c.sweeps(), c.velocities()
+                pushes = regressors.push_blocks(s, fluids, c.coordinates(), v, c.gravity)
+                momenta = regressors.fluid_momentum_blocks(s, fluids, v) if c.is_looped else None
+                found.add_bodies(pushes, momenta, width=1)
         elif kind == "armature":
             found.add_armatures(c.velocities(), c.map_rates, -1.0)
             found.add_armature_blocks(c.velocities(), c.map_rates, -1.0)
@@ -397,7 +422,8 @@ def kinetic_energy_regressor(c: Context) -> Outputs:
     """
     rows = regressors.kinetic_energy_rows(c.sweeps(), _homes(c), c.velocities())
     spun = [c.recorder.call(_halved_squares, v) for v in c.velocities()]
-    y = flat([*rows, *spun, *_block_energies(c)])
+    moved = regressors.fluid_kinetic_energies(c.sweeps(), _fluids(c), c.velocities())
+    y = flat([*rows, *spun, *_block_energies(c), moved])
     return [("y", (len(y),), y)]
 
 
@@ -434,5 +460,6 @@ def potential_energy_regressor(c: Context) -> Outputs:
     """
     coupled = block_places(c.model.mechanism, ("armature",))
     rows = regressors.potential_energy_rows(c.sweeps(), _homes(c), c.gravity)
-    y = flat([*rows, *c.still(), [0.0] * len(coupled)])
+    lifted = regressors.fluid_potential_energies(c.sweeps(), _fluids(c), c.gravity)
+    y = flat([*rows, *c.still(), [0.0] * len(coupled), lifted])
     return [("y", (len(y),), y)]

@@ -13,6 +13,7 @@ can be expressed exactly where the dynamics does not depend on all of it:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
@@ -21,6 +22,7 @@ import numpy as np
 from ...joints import Fixed, Revolute
 from ...joints.axis import unit_axis
 from ...joints.base import Joint
+from ...mechanism.fluid import Fluid
 from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
 from ...spatial.inertia import is_usable
 from ..rotations import quaternion
@@ -47,6 +49,19 @@ def leave_compensation(mechanism: Mechanism, unsaid: Unsaid) -> None:
     named = [body.name for body in mechanism.bodies if body.gravity_compensation]
     if named:
         unsaid.leave(f"{listed(named)}: gravity compensation is left out, the whole weight acts where the file is read")
+
+
+def refuse_fluids(mechanism: Mechanism, unsaid: Unsaid, added_mass: bool = False) -> None:
+    """Refuse fluids around bodies. `added_mass`: the format has that, so that only the rest is lost."""
+    lost: list[str] = []
+    for body in mechanism.bodies:
+        if body.fluid is not None:
+            rest = replace(body.fluid, added_mass=(0.0,) * 6) if added_mass else body.fluid
+            if rest not in (Fluid(), Fluid(density=rest.density)):
+                lost.append(body.name)
+    if lost:
+        what = "buoyancy, drag and current" if added_mass else "the fluid"
+        unsaid.refuse(f"{what} around {'bodies' if len(lost) > 1 else 'body'} {listed(lost)}", "fluid")
 
 
 class Inertials:

@@ -24,7 +24,7 @@ from ..report import Report
 from ..rotations import quaternion
 from .actuators import ActuatorWriter
 from .equalities import EqualityWriter
-from .inertials import Inertials
+from .inertials import Inertials, refuse_fluids
 from .joint_armatures import without_blocks
 from .mjcf_contacts import GeomWriter, options
 from .series_joints import in_other_coordinates
@@ -71,6 +71,7 @@ class MjcfWriter:
         for body, c in zip(m.bodies, m.joints, strict=True):
             self._body(body, c)
         self.inertials.report()
+        refuse_fluids(m, self.unsaid)
         self.shapes.report()
         self._sites()
         joints = {c.name: c for c in m.joints}

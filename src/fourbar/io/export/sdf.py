@@ -17,7 +17,7 @@ from ...joints.registry import tag_of
 from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
-from .inertials import leave_compensation, leave_refused
+from .inertials import leave_compensation, leave_refused, refuse_fluids
 from .joint_armatures import without_blocks
 from .sdf_loops import LoopWriter, planar, two_hinges
 from .sdf_model import SdfModel, said
@@ -99,6 +99,7 @@ class SdfWriter:
             self.unsaid.leave(f"actuators ({listed(x.name for x in m.actuators)}) are left out: SDF has none")
         leave_refused(m, self.unsaid)
         leave_compensation(m, self.unsaid)
+        refuse_fluids(m, self.unsaid, added_mass=True)
         leave_contacts(m, self.unsaid)
 
     # --- bodies -------------------------------------------------------------------------------------------------------
@@ -248,7 +249,7 @@ def _folded(mechanism: Mechanism) -> set[str]:
     found: set[str] = set()
     for body, c, after in zip(mechanism.bodies, mechanism.joints, mechanism.joints[1:], strict=False):
         alone = carried.get(body.name) == [after] and body.name == f"{after.child}/{c.name}" and body.name not in used
-        empty = not body.mass and not any(map(any, body.inertia)) and not body.geometry
+        empty = not body.mass and not any(map(any, body.inertia)) and not body.geometry and body.fluid is None
         still = isinstance(after.joint, Fixed) and not transform(after.placement).factors
         if alone and empty and still and type(c.joint) in (Revolute, Helical):
             found.add(body.name)

@@ -8,14 +8,17 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from ...edit.placements import transform
+from ...mechanism.fluid import SixBySix
 from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD, Body, Mechanism
 from ...spatial.linear import Vec
 from ...spatial.transform import IDENTITY, Transform
+from ..sdf.links import ADDED_MASS
 from .surfaces import Losses, write_surface
 from .written_numbers import Fresh, Unsaid, child, listed, rpy, words
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+_ADDED_MASS = 10  # the version 1.n from which on links have <fluid_added_mass>
 _OLDEST = 8  # the version 1.n that is written unless a later one is needed
 
 
@@ -96,10 +99,20 @@ class SdfModel:
         matrix = child(inertial, "inertia")
         for tag in _MOMENTS:
             said(matrix, tag, [I["xyz".index(tag[1])]["xyz".index(tag[2])]])
+        if body is not None and body.fluid is not None and any(map(any, body.fluid.added_mass)):
+            self._added_mass(inertial, body.fluid.added_mass)
         taken = Fresh(())
         for shape in () if body is None else body.geometry:
             self._shape(element, shape, taken)
         return element
+
+    def _added_mass(self, inertial: ET.Element, added: SixBySix) -> None:
+        """The added mass in the frame of the link, without zeros."""
+        self.version = max(self.version, _ADDED_MASS)
+        matrix = child(inertial, "fluid_added_mass")
+        for tag, (i, j) in ADDED_MASS.items():
+            if added[i][j]:
+                said(matrix, tag, [added[i][j]])
 
     def joint(self, name: str, kind: str, parent: str, link: str, tag: str = "joint") -> ET.Element:
         """A joint between two links; Drake's have their own tag."""

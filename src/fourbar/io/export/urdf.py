@@ -32,7 +32,7 @@ from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD, Body, Mechanism, NamedLoop, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
-from .inertials import leave_compensation, leave_refused
+from .inertials import leave_compensation, leave_refused, refuse_fluids
 from .joint_armatures import without_blocks
 from .linear_conditions import conditions
 from .series_joints import in_other_coordinates, placed
@@ -97,6 +97,7 @@ class UrdfWriter:
         self.losses.report()
         leave_refused(m, self.unsaid)
         leave_compensation(m, self.unsaid)
+        refuse_fluids(m, self.unsaid)
         leave_contacts(m, self.unsaid)
 
     def _link(self, body: Body) -> None:

@@ -13,6 +13,8 @@ from ...joints.serialize import Plain, choose, held_types, matrix, number, numbe
 from ...joints.serialize import from_plain as joint_from_plain
 from ...mechanism.actuators import Drive
 from ...mechanism.builder import MechanismBuilder
+from ...mechanism.fluid import FIELDS as FLUID
+from ...mechanism.fluid import Fluid
 from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD, Mechanism
 from ...mechanism.validate import read_placement
@@ -28,7 +30,10 @@ _TOP = (
     "world", "contacts", "armatures",
 )  # fmt: skip
 _PLACE = ("position", "rotation", "rpy")
-_BODY = ("name", "parent", "joint", "mass", "com", "inertia", "gravity_compensation", "allow_unphysical", "geometry")
+_BODY = (
+    "name", "parent", "joint", "mass", "com", "inertia", "gravity_compensation", "allow_unphysical", "geometry",
+    "fluid",
+)  # fmt: skip
 _SHAPE = ("kind", "size", *_PLACE, "role", "mesh", "scale", "colour", "name", "surface", "heights")
 _PER_VELOCITY = ("armature", "damping", "friction", "stiffness")
 _BOUNDS = ("lower", "upper", "max_force", "max_velocity", "min_force")
@@ -190,7 +195,25 @@ def _add_body(b: MechanismBuilder, item: Any, reading: Reading) -> None:
     shapes = [
         _read_shape(reading, f"geometry[{i}]", x) for i, x in enumerate(_items("geometry", given.get("geometry", [])))
     ]
+    if "fluid" in given:
+        arguments["fluid"] = _read_fluid(reading, given["fluid"])
     b.body(name, **arguments, geometry=shapes, allow_unphysical=allow)
+
+
+def _read_fluid(reading: Reading, value: Any) -> Fluid:
+    given = dict(_checked(reading, "fluid", value, FLUID, ()))
+    for key, x in given.items():
+        nested = isinstance(x, list) and any(isinstance(row, list) for row in x)
+        size = 3 if key in ("center_of_buoyancy", "current") else 6
+        what = f"fluid.{key}"
+        if key in ("volume", "density"):
+            given[key] = number(what, x)
+        else:
+            given[key] = matrix(what, x, 6, 6) if nested and size == 6 else numbers(what, x, size)
+    try:
+        return Fluid(**given)
+    except ModelError as error:
+        raise ModelError(f"fluid.{error}") from None
 
 
 def _read_inertia(value: Any) -> Any:

@@ -17,6 +17,8 @@ from ...mechanism.actuators import Actuator
 from ...mechanism.armature_blocks import ArmatureBlock
 from ...mechanism.contact import ContactPair, Surface
 from ...mechanism.contact_rules import ContactRules
+from ...mechanism.fluid import FIELDS as FLUID
+from ...mechanism.fluid import Fluid
 from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD, Body, Frame, Mechanism, NamedLoop, PlacedJoint, Placement
 from ...spatial.inertia import unphysical
@@ -81,7 +83,27 @@ def _body(body: Body, c: PlacedJoint, problems: _Problems) -> Plain:
     found |= _given({"gravity_compensation": body.gravity_compensation}, (0.0,))
     if unphysical(body.mass, np.array(body.inertia)) is not None:
         found["allow_unphysical"] = True
+    if body.fluid is not None:
+        found["fluid"] = _fluid(body.fluid)
     return found | _given({"geometry": [_shape(shape) for shape in body.geometry]}, ([],))
+
+
+def _fluid(fluid: Fluid) -> Plain:
+    """The numbers that are not those of `Fluid()`; diagonal matrices by their diagonals."""
+    found, none = {}, Fluid()
+    for name in FLUID:
+        value = getattr(fluid, name)
+        if repr(value) == repr(getattr(none, name)):
+            continue
+        if isinstance(value, float):
+            found[name] = value
+        elif len(value) == 3:
+            found[name] = list(value)
+        else:
+            diagonal = [row[i] for i, row in enumerate(value)]
+            is_diagonal = not any(x for i, row in enumerate(value) for j, x in enumerate(row) if i != j)
+            found[name] = diagonal if is_diagonal else [list(row) for row in value]
+    return found
 
 
 def _joint(c: PlacedJoint) -> Plain:

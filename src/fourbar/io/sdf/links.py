@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import ModelError
 from ...joints.axis import rotation_from_z
 from ...mechanism.contact import PLAIN
+from ...mechanism.fluid import Fluid
 from ...mechanism.geometry import Geometry, Role
 from ...mechanism.placement import Placement
 from ...spatial.inertia import is_usable, unphysical
@@ -18,6 +20,10 @@ from ..meshes import Meshes
 from ..surfaces import sdf_surface
 from .poses import Pose, read_pose
 
+_LETTERS = "pqrxyz"  # of the velocities [angular; linear] of a link
+ADDED_MASS = {  # the places of the elements of <fluid_added_mass>, which lists linear velocities first
+    a + b: (_LETTERS.index(a), _LETTERS.index(b)) for n, a in enumerate("xyzpqr") for b in "xyzpqr"[n:]
+}
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _SHAPES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh", "drake:capsule", "drake:ellipsoid")
 _UNUSED = ("enable_wind", "self_collide", "must_be_base_link", "light", "sensor", "projector", "particle_emitter")
@@ -63,7 +69,27 @@ def read_inertial(link: Element, moves: bool = True) -> dict[str, Any]:
         report = inertial.reading.warn if is_usable(mass, I) else inertial.reading.doubt
         report(place, problem, "correct the numbers", "inertia")
     tensor = frame.R @ I @ frame.R.T
-    return {"mass": mass, "com": frame.p, "inertia": 0.5 * (tensor + tensor.T), "allow_unphysical": True}
+    return {
+        "mass": mass,
+        "com": frame.p,
+        "inertia": 0.5 * (tensor + tensor.T),
+        "fluid": _read_added_mass(inertial),
+        "allow_unphysical": True,
+    }
+
+
+def _read_added_mass(inertial: Element) -> Fluid | None:
+    """The added mass at the origin of the link and in its axes, whatever the <pose> of the <inertial> is."""
+    matrix = inertial.child("fluid_added_mass")
+    if matrix is None:
+        return None
+    M = np.zeros((6, 6))
+    for tag, (i, j) in ADDED_MASS.items():
+        M[i, j] = M[j, i] = number(matrix, tag, 0.0)
+    try:
+        return Fluid(added_mass=M)
+    except ModelError as error:
+        matrix.fail(str(error))
 
 
 def number(element: Element, tag: str, default: float) -> float:

@@ -19,6 +19,7 @@ from fourbar.spatial.linear import Vec
 from fourbar.viewer import recorded_motion, triangles
 from fourbar.viewer.draw_robot import draw
 from fourbar.viewer.gltf import glb
+from fourbar.viewer.mesh_files import read_mesh
 from fourbar.viewer.overlays import half_axes
 from fourbar.viewer.quaternions import continuous, matrices, quaternions
 from fourbar.viewer.recorded_motion import RecordedMotion, held, still
@@ -356,3 +357,21 @@ def test_clusters_have_colours_of_their_own() -> None:
     assert len({of[name] for name in of if name in tree.bodies}) > 4
     with pytest.raises(fb.ArgumentError, match="clusters"):
         recorded_motion.coloured(recording_of(robot), "rainbow")
+
+
+def test_colours_of_meshes_with_texture_coordinates(tmp_path: Path) -> None:
+    """Without a material there is none; of a texture the part counts that the mesh uses: here its lower half."""
+    pytest.importorskip("trimesh", reason="trimesh is not installed: the extra 'view'")
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    plate = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0.1 0.1\nvt 0.9 0.1\nvt 0.1 0.4\nf 1/1 2/2 3/3\n"
+    (tmp_path / "bare.obj").write_text(plate)
+    assert [x.colour for x in read_mesh(str(tmp_path / "bare.obj"))] == [None]
+    pixels = np.zeros((8, 8, 3), np.uint8)
+    pixels[:4], pixels[4:] = (0, 0, 255), (255, 0, 0)  # blue above red
+    image.fromarray(pixels).save(tmp_path / "paint.png")
+    (tmp_path / "plate.mtl").write_text("newmtl paint\nmap_Kd paint.png\n")
+    (tmp_path / "plate.obj").write_text("mtllib plate.mtl\nusemtl paint\n" + plate)
+    assert [x.colour for x in read_mesh(str(tmp_path / "plate.obj"))] == [(1.0, 0.0, 0.0, 1.0)]
+    (tmp_path / "plate.mtl").write_text("newmtl paint\nKd 0.0 1.0 0.0\n")
+    (tmp_path / "other.obj").write_text("mtllib plate.mtl\nusemtl paint\n" + plate)
+    assert [x.colour for x in read_mesh(str(tmp_path / "other.obj"))] == [(0.0, 1.0, 0.0, 1.0)]

@@ -93,7 +93,10 @@ def _part(scene: Any, name: str, scale: float) -> list[tuple[np.ndarray, np.ndar
 
 
 def _colour(mesh: Any) -> Colour | None:
-    """The colour of a mesh's material; the mean of a texture or of the colours of vertices."""
+    """The colour of a mesh's material; the mean of a texture where the mesh uses it, or of the colours of vertices.
+
+    None if the file names none: trimesh gives such a mesh with texture coordinates a small dark image.
+    """
     visual = getattr(mesh, "visual", None)
     if visual is None or not getattr(visual, "defined", False):
         return None
@@ -101,9 +104,30 @@ def _colour(mesh: Any) -> Colour | None:
         material = visual.material
         image = getattr(material, "image", None) or getattr(material, "baseColorTexture", None)
         if image is not None:
-            return _colour_of(np.asarray(image.convert("RGBA"), float).reshape(-1, 4).mean(axis=0))
+            pixels = np.asarray(image.convert("RGBA"), float)
+            return None if _is_empty(pixels) else _colour_of(_texels(pixels, visual.uv).mean(axis=0))
         return _colour_of(np.asarray(material.main_color, float))
     return _colour_of(np.asarray(visual.main_color, float))
+
+
+def _is_empty(pixels: np.ndarray) -> bool:
+    """Whether an image (high, wide, 4) is that of trimesh for a mesh without a material."""
+    from trimesh.visual.material import empty_material
+
+    image = empty_material().image
+    return image is not None and np.array_equal(pixels, np.asarray(image.convert("RGBA"), float))
+
+
+def _texels(image: np.ndarray, uv: Any) -> np.ndarray:
+    """The colours (n, 4) of an image (high, wide, 4) at texture coordinates (n, 2), upwards from its lower left corner;
+    all of them if there are no coordinates."""
+    at = np.zeros((0, 2)) if uv is None else np.asarray(uv, float).reshape(-1, 2)
+    at = at[np.isfinite(at).all(axis=1)]
+    if not len(at):
+        return image.reshape(-1, 4)
+    high, wide = image.shape[:2]
+    column, row = (np.mod(at, 1.0) * (wide, high)).astype(int).T
+    return image[high - 1 - row.clip(0, high - 1), column.clip(0, wide - 1)]
 
 
 def _colour_of(rgba: np.ndarray) -> Colour:

@@ -14,7 +14,7 @@ from ..functions.followed import GROWN
 from ..functions.rollout import Rollout
 from ..once import cached_property
 from ..system.system import System
-from .charts import POOR, Charts, noted
+from .charts import FAIR, POOR, Charts, noted
 from .folds import RUNGE_KUTTA, Folds
 
 _AT_TOGGLE = 0.03  # the conditioning of independent velocities, at most 1, below which steps cannot be trusted
@@ -217,6 +217,6 @@ class ChartTable:
             s.chart[i] = self.number(charts.now)
             s.state["v"][i] = changed
             return True
-        if is_stuck:
+        if is_stuck and poor != FAIR:  # else the step may be made in parts
             s.stuck[i] = min(s.stuck[i], s.made[i])
         return False

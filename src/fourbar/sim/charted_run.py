@@ -274,7 +274,7 @@ class ChartedRun:
         made it, and their records (m, *shape) by name. Some may try the whole step again.
         """
         counts = self.table.parts(s, ids, self._numbers["dt"][ids])
-        s.status[ids[counts == 1]] = RUNNING
+        s.status[ids[abs(counts) == 1]] = RUNNING
         valid = np.zeros(len(ids), bool)
         reports = {name: np.empty((len(ids), *shape)) for name, shape in shapes.items()}
         for count in np.unique(counts[counts > 1]).tolist():

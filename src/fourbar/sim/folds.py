@@ -39,6 +39,7 @@ _NEAR = 0.02  # the smallest pivot of K_d, in its units, below which a branch is
 _LOST = 1e-5  # and below which a motion is marked where no branch was found: steps lose too many digits
 _SEARCHED = 0.2  # the smallest pivot of K_d below which branches are looked for
 _FASTEST = 8.0  # how fast pivots change with coordinates, in their units, at most
+_LEAP = -1  # for parts: loops with more degrees of freedom, of which no branch is known, leap over a fold as it goes
 _PARTS = (8, 64)  # how many parts a step is made in, at least and at most; parts may have parts again
 # Lengths along the independent coordinate, in its unit (rad):
 _RADII = (0.03, 0.015, 0.0075)  # of branches: the first that fits is taken
@@ -141,6 +142,8 @@ class LoopFolds:
         pivot, steps = self.pivot(q) ** 0.5, self.tie.units.steps
         if pivot < _LOST:
             return 1
+        if not self.folds and pivot < _NEAR:
+            return _LEAP
         independent, K = [j for j, _ in self.tie.independent], self._slopes(q)
         moved = np.zeros(len(steps))
         moved[independent] = way * [scale for _, scale in self.tie.independent]
@@ -371,9 +374,9 @@ class Folds:
         counts = [x[0].parts(numbers[x[3]], q[x[1]], way[x[2] : x[2] + x[0].tie.nv]) for x in self.loops]
         changed = numbers.copy()
         for (*_, place), count in zip(self.loops, counts, strict=True):
-            if count == 1:
+            if count in (1, _LEAP):
                 changed[place] = _anywhere(numbers[place])
-        return (1 if 1 in counts else max(counts, default=0)), changed
+        return (1 if 1 in counts else max(counts, key=abs, default=0)), changed
 
     def after_parts(self, numbers: np.ndarray, stride: float) -> np.ndarray:
         """The numbers after a step in parts."""

@@ -265,7 +265,7 @@ class Follower:
         for i in _indices(lost):
             count, numbers[i] = folds.parts(numbers[i], now.q[i], now.v[i] * dt)
             self.stuck_at = min(self.stuck_at, t) if count == 1 else self.stuck_at
-            most = max(most, count)
+            most = max(most, count, key=abs)
         return most
 
     def _stage(self) -> StageFunction | None:

@@ -42,7 +42,7 @@ friction = 0.3 * motion.v + [0.8, 0.6, 0.4] * np.sign(motion.v)
 tau = true.inverse_dynamics(motion.q, motion.v, motion.a) + friction
 data = {"q": motion.q, "v": motion.v, "a": motion.a, "tau": tau + 0.2 * rng.normal(size=tau.shape)}
 
-kinds = ("inertia", "viscous", "coulomb")
+kinds = ("inertia", "damping", "friction")
 result = fb.identify(guess, data, columns=kinds, progress=tqdm)
 print(result.report())
 
@@ -51,4 +51,4 @@ q = true.random(rng, 200)
 error = np.abs(arm.gravity_force(q) - true.gravity_force(q)).max() / np.abs(true.gravity_force(q)).max()
 print(f"\ngravity forces of the identified arm are right to {error:.2%}; of the guess to 30%")
 assert error < 0.03
-assert all(abs(result.value(f"{name}.coulomb")[0] - x) < 0.1 for name, x in zip(SHAPES, (0.8, 0.6, 0.4), strict=True))
+assert all(abs(result.value(f"{name}.friction")[0] - x) < 0.1 for name, x in zip(SHAPES, (0.8, 0.6, 0.4), strict=True))

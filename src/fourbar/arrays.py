@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from operator import index
 from typing import Any, NamedTuple
@@ -50,6 +50,13 @@ class Argument(NamedTuple):
     def width(self) -> int:
         """Directions in which it can move."""
         return prod(self.tangent)
+
+
+def as_signed(arguments: Iterable[Argument]) -> list[Argument]:
+    """Arguments as signatures may show them: without a default where one that has to be given follows."""
+    every = list(arguments)
+    last = max((k for k, a in enumerate(every) if not a.optional and a.default is None), default=-1)
+    return [a._replace(default=None) if k < last and not a.optional else a for k, a in enumerate(every)]
 
 
 def is_lazy(x: Any) -> bool:

@@ -16,7 +16,7 @@ _ARGUMENTS = {
     "floating": "fixed_base floating_base free_flyer freeflyer root_joint",
     "folders": "mesh_dir mesh_path package_dir package_dirs package_path search_path",
     "frame": "body body_name ee end_effector frame_id frame_name link link_name site",
-    "friction": "friction_coefficient mu",
+    "friction": "coulomb friction_coefficient mu",
     "gear": "gear_ratio ratio reduction",
     "gravity": "g",
     "gravity_compensation": "gravcomp",

@@ -13,7 +13,7 @@ import fourbar as fb
 from fourbar.compile import rollout_kernel as machine
 from fourbar.sim import given_numbers
 from fourbar.system.system import restored
-from fourbar.tree.parameters import changed, find, variable
+from fourbar.tree.parameters import changed, find, parameters
 
 from .walkers import hopper, standing, starts
 
@@ -28,9 +28,9 @@ def no_warnings():
 
 def rebuilt(robot: fb.System, values: dict[str, Any]) -> fb.System:
     """The robot built with other parameters."""
-    which = find(variable(robot.mechanism), values)
+    which = find(parameters(robot.mechanism), values)
     flat = [float(x) for v in values.values() for x in np.ravel(v)]
-    return restored(replace(changed(robot.mechanism, which, flat, given=True), configurations=()))
+    return restored(replace(changed(robot.mechanism, which, flat), configurations=()))
 
 
 def scattered(n: int) -> dict[str, np.ndarray]:
@@ -183,7 +183,8 @@ def test_names_of_numbers_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) ->
         ({"base.mass": -1.0}, "negative"),
         ({"base.mass": np.nan}, "NaN"),
         ({"gravity": 9.81}, r"shape \(..., 3\)"),
-        ({"thigh.placement": np.zeros(6)}, "placement"),
+        ({"thigh.placement": np.zeros(3)}, r"'thigh.placement' must have shape \(..., 6\)"),
+        ({"thigh.axis": np.zeros(3)}, "'thigh.axis' cannot vary: an axis .* is a direction"),
         ([1.0], "by name"),
     ],
 )

@@ -12,30 +12,35 @@ from fourbar import System
 from fourbar.constraints import Contact, Rows
 from fourbar.functions.context import Model
 from fourbar.functions.incompatible_changes import incompatible_changes
+from fourbar.joints import Composite, CustomJoint, Joint, Universal
 from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance, Gear, Polynomial
+from fourbar.mechanism.actuators import Actuator, law_form, law_numbers, law_of, servo, velocity_servo
 from fourbar.mechanism.mechanism import Mechanism, NamedLoop, Placement
 from fourbar.system.constrained.robot import Constrained
 from fourbar.tree.clusters import Cluster
 from fourbar.tree.embedding import LoopEmbedding
-from fourbar.tree.parameters import numbers
+from fourbar.tree.parameters import parameters
 
 Rates = Mapping[str, np.ndarray]
+_PASSIVE = ("armature", "damping", "stiffness", "rest", "friction")
 _LEVELS, _LARGEST = 3, 0.002
 
 
-def _turn(w: np.ndarray) -> np.ndarray:
-    """Rodrigues' formula."""
-    angle = float(np.linalg.norm(w))
-    if angle == 0.0:
-        return np.eye(3)
-    x, y, z = w / angle
-    k = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * k @ k
+def _exp(twist: np.ndarray) -> np.ndarray:
+    """exp of a twist as a homogeneous matrix, by its series."""
+    x, y, z = twist[:3]
+    A = np.zeros((4, 4))
+    A[:3, :3], A[:3, 3] = [[0, -z, y], [z, 0, -x], [-y, x, 0]], twist[3:]
+    found = term = np.eye(4)
+    for k in range(1, 25):
+        term = term @ A / k
+        found = found + term
+    return found
 
 
 def _place(R: Any, p: Any, twist: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    R = np.array(R, float)
-    return R @ _turn(twist[:3]), np.array(p, float) + R @ twist[3:]
+    R, moved = np.array(R, float), _exp(twist)
+    return R @ moved[:3, :3], np.array(p, float) + R @ moved[:3, 3]
 
 
 def _tuples(x: np.ndarray) -> Any:
@@ -64,6 +69,61 @@ def _contact(contact: Contact, by: Rates) -> Contact:
     (R, p), (S, _) = (_place((x := getattr(contact, k)).R, x.p, by.get(k, np.zeros(6))) for k in ("at_frame", "at_to"))
     names = contact.frame, contact.kind, contact.to, contact.axes
     return Contact(*names, at_frame=p, frame_rotation=R, to_rotation=S)
+
+
+def _joint(joint: Any, by: Rates) -> Any:
+    """A joint whose numbers have moved; those of a composite joint are called after their place among its joints."""
+    if not by:
+        return joint
+    if isinstance(joint, CustomJoint):
+        return CustomJoint(_function(joint.function, by), joint.nq, joint.name, joint.home)
+    if not isinstance(joint, Composite):
+        return replace(joint, **{k: getattr(joint, k) + float(x) for k, x in by.items()})
+    parts, at = [], 0
+    for part in joint.parts:
+        count = len(_flattened(part))
+        own = {(int(number) - at, name): x for number, _, name, x in ((*k.partition("_"), x) for k, x in by.items())}
+        mine = {k: x for k, x in own.items() if 1 <= k[0] <= count}
+        names = {f"{i}_{name}" if isinstance(part, Composite) else name: x for (i, name), x in mine.items()}
+        parts.append(_joint(part, names) if isinstance(part, Joint) else part)
+        at += count
+    return Composite(*parts)
+
+
+def _function(function: Any, by: Rates) -> Any:
+    """A function that is a dataclass with other numbers; it may be that of another, mirrored."""
+    if hasattr(function, "function"):
+        return replace(function, function=_function(function.function, by))
+    moved = {k: np.array(getattr(function, k)) + x for k, x in by.items()}
+    return replace(function, **{k: _tuples(x) if x.ndim else float(x) for k, x in moved.items()})
+
+
+def _flattened(part: Any) -> list[Any]:
+    """The joints in series of a part of a composite joint."""
+    if isinstance(part, Composite):
+        return [x for inner in part.parts for x in _flattened(inner)]
+    if isinstance(part, Universal):
+        return [part, part]
+    return [part] if isinstance(part, Joint) else []
+
+
+def _actuator(actuator: Actuator, by: Rates) -> Actuator:
+    """An actuator with other gains, written down again as `Builder.actuator` does."""
+    gain, bias = law_of(actuator)
+    form = law_form(actuator)
+    if not by:
+        return actuator
+    if form == "motor":
+        return replace(actuator, parameters=(("gain", (gain[0] + float(by["gain"]),)),))
+    if form == "affine":
+        law = (
+            ("gain", _tuples(np.array(gain) + by.get("gain", 0.0))),
+            ("bias", _tuples(np.array(bias) + by.get("bias", 0.0))),
+        )
+        return replace(actuator, parameters=law)
+    numbers = {k: x + float(by.get(k, 0.0)) for k, x in law_numbers(actuator).items()}
+    made = servo(**numbers) if form == "position" else velocity_servo(**numbers)
+    return replace(actuator, parameters=tuple(made.items()))
 
 
 def _loop(loop: Any, by: Rates) -> Any:
@@ -124,16 +184,20 @@ def rebuilt(robot: System, rates: Rates, h: float) -> System:
     for body in m.bodies:
         by = of(body.name)
         mass, com, inertia = (np.array(getattr(body, k)) + by.get(k, 0.0) for k in ("mass", "com", "inertia"))
-        bodies.append(replace(body, mass=float(mass), com=_tuples(com), inertia=_tuples(inertia)))
+        taken_off = body.gravity_compensation + float(by.get("gravity_compensation", 0.0))
+        made = replace(body, mass=float(mass), com=_tuples(com), inertia=_tuples(inertia))
+        bodies.append(replace(made, gravity_compensation=taken_off))
     for c in m.joints:
         by = of(c.name)
-        armature = _tuples(np.array(c.armature) + by.get("armature", 0.0))
-        connections.append(replace(c, placement=_placement(c.placement, by.get("placement")), armature=armature))
+        own = {k: _tuples(np.array(getattr(c, k)) + by[k]) for k in _PASSIVE if k in by}
+        joint = _joint(c.joint, {k: x for k, x in by.items() if k in c.joint.variable})
+        connections.append(replace(c, joint=joint, placement=_placement(c.placement, by.get("placement")), **own))
     frames = [replace(f, placement=_placement(f.placement, of(f.name).get("placement"))) for f in m.frames]
     own = [of(x.name) for x in m.loops]
     fields = [{k: x for k, x in by.items() if hasattr(loop.loop, k)} for loop, by in zip(m.loops, own, strict=True)]
     loops = [_named(loop, by) for loop, by in zip(m.loops, fields, strict=True)]
-    moved = {"bodies": bodies, "joints": connections, "frames": frames, "loops": loops}
+    actuators = [_actuator(x, of(x.name)) for x in m.actuators]
+    moved = {"actuators": actuators, "bodies": bodies, "joints": connections, "frames": frames, "loops": loops}
     gravity = _tuples(np.array(m.gravity) + h * rates.get("gravity", np.zeros(3)))
     other = System(replace(m, gravity=gravity, **{name: tuple(x) for name, x in moved.items()}))
     cluster_tree = other.model.cluster_tree
@@ -178,7 +242,7 @@ def _follow(tie: Any, new: Any, q: np.ndarray) -> np.ndarray:
 def random_rates(robot: System, seed: int = 3, size: float = 0.03) -> dict[str, np.ndarray]:
     """Rates of all numbers at once, except those entries that loops cannot follow (out of the plane of a linkage)."""
     rng = np.random.default_rng(seed)
-    which = tuple(numbers(robot.mechanism))
+    which = tuple(parameters(robot.mechanism))
     rates = {x.name: size * rng.normal(size=x.shape) for x in which}
     for x in which:
         if x.field == "inertia":

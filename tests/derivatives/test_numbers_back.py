@@ -13,7 +13,7 @@ import fourbar as fb
 from fourbar import Builder
 from fourbar.errors import ArgumentError, UnknownNameError
 from fourbar.functions.methods import METHODS
-from fourbar.functions.parameter_derivatives import changing
+from fourbar.functions.parameter_derivatives import as_built, changing
 from fourbar.joints import Revolute
 from fourbar.loops import Coupling
 from fourbar.tree.parameters import find
@@ -27,12 +27,14 @@ _DYNAMICS = {"inverse_dynamics": "a", "forward_dynamics": "tau"}
 
 
 def _complex_step(function: Any, given: dict[str, np.ndarray], rates: dict[str, np.ndarray]) -> list[np.ndarray]:
-    """The rates of the results along rates of numbers, from the program that has their changes as inputs."""
+    """The rates of the results along rates of numbers, from the program that has them as inputs."""
     recording = function.jvp.recording.of
     which = find(recording.model.numbers, rates)
     program = changing(recording, which).program(tuple(given))
     n = len(given["q"])
-    moving = {k: 1j * STEP * np.broadcast_to(x, (n, *np.shape(x))) for k, x in rates.items()}
+    built = as_built(recording.model, find(recording.model.numbers, rates))
+    moving = {k: np.reshape(built[k], np.shape(x)) + 1j * STEP * np.asarray(x) for k, x in rates.items()}
+    moving = {k: np.broadcast_to(x, (n, *np.shape(x))) for k, x in moving.items()}
     return [y.imag / STEP for y in run(program, {**given, **moving})]
 
 

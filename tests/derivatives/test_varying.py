@@ -12,14 +12,14 @@ import pytest
 import fourbar as fb
 from fourbar.mechanism.mechanism import Mechanism
 from fourbar.system.system import restored
-from fourbar.tree.parameters import Parameter, changed, find, variable
+from fourbar.tree.parameters import Parameter, changed, find, parameters
 
 
 def rebuilt(robot: fb.System, values: dict[str, Any]) -> fb.System:
     """The robot built with other parameters."""
-    which = find(variable(robot.mechanism), values)
+    which = find(parameters(robot.mechanism), values)
     flat = [float(x) for v in values.values() for x in np.ravel(v)]
-    return restored(_plain(changed(robot.mechanism, which, flat, given=True)))
+    return restored(_plain(changed(robot.mechanism, which, flat)))
 
 
 def _plain(mechanism: Mechanism) -> Mechanism:
@@ -53,7 +53,7 @@ def scattered(robot: fb.System, which: list[Parameter], n: int) -> dict[str, np.
 @pytest.mark.parametrize("name", ["double_pendulum", "mini_cheetah", "tello", "differential_wrist"])
 def test_functions_are_those_of_robots_with_these_parameters(name: str) -> None:
     robot, n = getattr(fb.robots, name)(), 3
-    every = [x for x in variable(robot.mechanism) if x.owners != "loops"]
+    every = [x for x in parameters(robot.mechanism) if x.owners != "loops"]
     which = [every[0], *every[1 :: max(1, len(every) // 12)]]
     values = scattered(robot, which, n)
     varied = robot.varying(*values)
@@ -78,7 +78,7 @@ def test_the_ratio_of_a_gear() -> None:
     b.body("rotor", joint=fb.joints.Revolute("y"), mass=0.3, inertia=(1e-3, 1e-3, 1e-3))
     robot = b.loop(fb.loops.Gear("arm", "rotor", 6.0), name="gear").build()
     ratios = np.array([3.0, 6.0, 9.0])
-    name = next(x.name for x in variable(robot.mechanism) if x.owners == "loops" and x.field == "ratio")
+    name = next(x.name for x in parameters(robot.mechanism) if x.owners == "loops" and x.field == "ratio")
     M = robot.varying(name).mass_matrix(robot.neutral(), ratios)
     for ratio, own in zip(ratios, M, strict=True):
         close(own, rebuilt(robot, {name: ratio}).mass_matrix(robot.neutral()))
@@ -121,7 +121,11 @@ def test_it_travels() -> None:
     [
         ((), "at least one"),
         (("lower.mass", "lower.mass"), "twice"),
-        (("elbow.placement",), "is a placement"),
+        (("elbow.axis",), "'elbow.axis' cannot vary: an axis of Revolute is a direction.*'elbow.placement'"),
+        (("elbow.rest",), "'elbow.rest' cannot vary: .*'elbow', it has no spring"),
+        (("elbow.friction",), "no dry friction"),
+        (("elbow.lower",), "equations of motion do not depend on lower"),
+        (("elbow.parent",), "is not made of numbers"),
         (("lower.mas",), "lower.mass"),
         ((["lower.mass"],), "separate arguments"),
         (({"lower.mass": 1.0},), "separate arguments"),

@@ -17,13 +17,13 @@ from fourbar.compile.ufunc import MOST_OPERANDS
 from fourbar.expr import Program
 from fourbar.expr.program import MEMORY
 from fourbar.functions.function import backend
-from fourbar.tree.parameters import variable
+from fourbar.tree.parameters import parameters
 
 from .test_varying import close, rebuilt, scattered, states
 
 
 def some(robot: fb.System, count: int) -> list[Any]:
-    every = [x for x in variable(robot.mechanism) if x.owners != "loops"]
+    every = [x for x in parameters(robot.mechanism) if x.owners != "loops"]
     return [every[0], *every[1 :: max(1, len(every) // count)]]
 
 
@@ -83,7 +83,7 @@ def _is_in_place(function: Any, *args: Any) -> bool:
 
 
 def _batches(robot: fb.System, n: int) -> tuple[Any, dict[str, np.ndarray], list[Any]]:
-    values = scattered(robot, [x for x in variable(robot.mechanism) if x.field in ("mass", "com", "inertia")], n)
+    values = scattered(robot, [x for x in parameters(robot.mechanism) if x.field in ("mass", "com", "inertia")], n)
     return robot.varying(*values), values, list(states(robot, n))
 
 
@@ -164,7 +164,7 @@ def test_vectors_of_any_width(width: str) -> None:
 
 def test_derivatives_are_by_the_state() -> None:
     robot, n = fb.robots.double_pendulum(), 3
-    values = scattered(robot, [x for x in variable(robot.mechanism) if x.field in ("mass", "com")], n)
+    values = scattered(robot, [x for x in parameters(robot.mechanism) if x.field in ("mass", "com")], n)
     at = robot.varying(*values).at(values)
     q, v, tau = states(robot, n)
     J = at.forward_dynamics.jacobian(q, v, tau)
@@ -209,7 +209,7 @@ def test_it_travels_with_its_values() -> None:
 
 def test_more_parameters_than_numpy_has_operands() -> None:
     robot = fb.robots.mini_cheetah()
-    every = [x for x in variable(robot.mechanism) if x.field in ("mass", "com", "inertia")]
+    every = [x for x in parameters(robot.mechanism) if x.field in ("mass", "com", "inertia")]
     assert len(every) > MOST_OPERANDS
     values = scattered(robot, every, 3)
     varied = robot.varying(*values)

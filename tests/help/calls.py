@@ -23,7 +23,7 @@ shape = robot.forward_dynamics.vjp((q, v, v), v).q.shape
 shape = robot.pose.jvp(q, v, frame="tip").shape
 energy: float = robot.kinetic_energy(q, v)
 robot.momentum(q, v, about="world")
-robot.regressor(q, v, v, columns=["inertia", "viscous"], packed=True)
+robot.regressor(q, v, v, columns=["inertia", "damping"], packed=True)
 robot.osim_inverse(q, points=["tip"])
 robot.inverse_dynamics.jacobian.jvp((q, v, v), (v, None, None))
 shape = robot.lock(["elbow"]).expand(np.zeros(1)).shape

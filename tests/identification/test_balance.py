@@ -16,7 +16,7 @@ from physics.mechanisms import near
 from .arms import arm, base_values, changed, geared, measured, swing, without
 from .robots import EACH, FEW, robot_and_state
 
-FRICTION = ("viscous", "coulomb", "stiffness", "preload")
+FRICTION = ("damping", "friction", "stiffness", "preload")
 
 
 # --- the regressor of the rate of momentum ----------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def test_a_gap_in_the_samples_is_bridged_by_a_line() -> None:
 @pytest.mark.parametrize("robot", [arm(), geared()], ids=lambda r: r.name)
 def test_momentum_recovers_what_accelerations_would(robot: System) -> None:
     """From exact q, v, τ at 500 Hz: base parameters of bodies, friction and springs, without any acceleration."""
-    kinds = ("inertia", "viscous", "stiffness")
+    kinds = ("inertia", "damping", "stiffness")
     values = np.linspace(0.5, 0.2, len(robot.parameter_names(kinds[1:])))
     true = robot.with_inertial_parameters(values, kinds[1:])
     data = swing(robot, extra=lambda q, v: robot.regressor(q, v, 0 * v, columns=kinds[1:]) @ values)
@@ -140,10 +140,10 @@ def test_energy() -> None:
     """One equation for all joints; friction takes its share."""
     robot = arm()
     data = without(swing(robot, extra=lambda q, v: [0.5, 0.3, 0.2] * v), "a")
-    options: dict[str, Any] = {"columns": ("inertia", "viscous"), "window": 20, "consistent": None, "form": "energy"}
+    options: dict[str, Any] = {"columns": ("inertia", "damping"), "window": 20, "consistent": None, "form": "energy"}
     result = identify(changed(robot, 0.02), data, **options)
     assert result.kinds == ("energy",)
-    true = base_values(result, robot.with_inertial_parameters([0.5, 0.3, 0.2], "viscous"))
+    true = base_values(result, robot.with_inertial_parameters([0.5, 0.3, 0.2], "damping"))
     assert np.abs(result.base_values - true).max() < 1e-4 * np.abs(true).max()
 
 

@@ -34,7 +34,7 @@ EACH = pytest.mark.parametrize(
 def _problem(name: str) -> tuple[LeastSquares, EstimatedCoordinates]:
     """Least squares with so much noise that the best fit is no matter: noise by noise until it is none."""
     robot: System = ROBOTS[name]()
-    kinds = ("inertia", "viscous")
+    kinds = ("inertia", "damping")
     known = changed(robot)
     c = make_coordinates(known, kinds, np.ones(len(robot.parameter_names(kinds))))
     R = random_triangle(robot, kinds)[:, c.estimated] @ c.T

@@ -99,19 +99,19 @@ def test_two_solvers_find_the_same() -> None:
 
 
 def test_friction_and_springs() -> None:
-    robot, truth = arm(), {"viscous": [0.5, 0.3, 0.1], "coulomb": [0.2, 0.1, 0.05], "stiffness": [3, 2, 1]}
+    robot, truth = arm(), {"damping": [0.5, 0.3, 0.1], "friction": [0.2, 0.1, 0.05], "stiffness": [3, 2, 1]}
 
     def extra(q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return v * truth["viscous"] + np.sign(v) * truth["coulomb"] + q * truth["stiffness"] + [0.3, -0.2, 0.1]
+        return v * truth["damping"] + np.sign(v) * truth["friction"] + q * truth["stiffness"] + [0.3, -0.2, 0.1]
 
-    kinds = ("inertia", "viscous", "coulomb", "stiffness", "preload")
+    kinds = ("inertia", "damping", "friction", "stiffness", "preload")
     result = identify(changed(robot), measured(robot, 300, 1e-3, extra=extra), columns=kinds)
     for kind, values in {**truth, "preload": [0.3, -0.2, 0.1]}.items():
         for joint, expected in zip(("column", "upper", "fore"), values, strict=True):
             value, deviation = result.value(f"{joint}.{kind}")
             assert abs(value - expected) < 5 * deviation < 0.01
     moved = [c for c in result.robot.mechanism.joints if c.joint.nv]
-    for field, kind in (("damping", "viscous"), ("friction", "coulomb"), ("stiffness", "stiffness")):
+    for field, kind in (("damping", "damping"), ("friction", "friction"), ("stiffness", "stiffness")):
         assert np.allclose([getattr(c, field) for c in moved], np.array(truth[kind])[:, None], atol=2e-3)
     assert np.allclose([c.rest for c in moved], [[-0.1], [0.1], [-0.1]], atol=2e-3) and result.left_out == ()
     assert np.allclose(result.robot.inertial_parameters(kinds), result.values, rtol=1e-9, atol=1e-12)
@@ -130,7 +130,7 @@ def test_a_constant_force_needs_a_spring() -> None:
 
 def test_armature_and_friction_are_in_the_robot_of_a_geared_mechanism() -> None:
     """Of tied joints too: their friction shows through the gears, only together with that of what they drive."""
-    robot, kinds = geared(), ("inertia", "armature", "viscous", "coulomb", "stiffness")
+    robot, kinds = geared(), ("inertia", "armature", "damping", "friction", "stiffness")
     joints = kinds[1:]
     values = np.random.default_rng(3).uniform(0.1, 1.0, len(robot.parameter_names(joints)))
     true = robot.with_inertial_parameters(values, joints)
@@ -142,9 +142,9 @@ def test_armature_and_friction_are_in_the_robot_of_a_geared_mechanism() -> None:
     Y = robot.regressor(state["q"], state["v"], state["a"], columns=kinds)
     expected = Y @ true.inertial_parameters(kinds)
     assert np.abs(Y @ result.robot.inertial_parameters(kinds) - expected).max() < 1e-8 * np.abs(expected).max()
-    assert "elbow.viscous + 2500 rotor.viscous" in result.base.combinations
-    with pytest.raises(IdentificationError, match=r"rotor.viscous is only in combination"):
-        result.value("rotor.viscous")
+    assert "elbow.damping + 2500 rotor.damping" in result.base.combinations
+    with pytest.raises(IdentificationError, match=r"rotor.damping is only in combination"):
+        result.value("rotor.damping")
 
 
 def test_armature_that_is_not_asked_for_is_known() -> None:

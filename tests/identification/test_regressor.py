@@ -70,7 +70,7 @@ def test_columns_are_forces_of_unit_parameters() -> None:
 def test_columns_of_joints(name: str) -> None:
     """Friction, springs and armatures act on the joints of the spanning tree: Gᵀ of the force of a unit of each."""
     robot, s = robot_and_state(name)
-    columns = ("viscous", "coulomb", "preload", "armature")
+    columns = ("damping", "friction", "preload", "armature")
     Y = robot.regressor(s.q, s.v, s.a, columns=columns)
     G = robot.loop_map(s.q)
     v, a = robot.expand_velocity(s.q, s.v), robot.expand_acceleration(s.q, s.v, s.a)
@@ -135,7 +135,7 @@ def test_bodies_that_do_not_move_have_no_columns() -> None:
 
 def test_a_joint_at_rest_has_no_coulomb_friction() -> None:
     robot = fb.robots.double_pendulum()
-    Y = robot.regressor([0.1, 0.2], [0.0, -2.0], [1.0, 1.0], columns="coulomb")
+    Y = robot.regressor([0.1, 0.2], [0.0, -2.0], [1.0, 1.0], columns="friction")
     assert np.array_equal(Y, np.diag([0.0, -1.0]))
 
 

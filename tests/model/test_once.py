@@ -17,7 +17,7 @@ from fourbar.mechanism.mechanism import Configuration, Mechanism
 from fourbar.tree import cluster_tree as lowering
 from fourbar.tree.cluster_tree import lower
 from fourbar.tree.clusters import ClusterFinder
-from fourbar.tree.parameters import variable
+from fourbar.tree.parameters import parameters
 from loops import looped
 
 MODEL = """<mujoco><compiler angle="radian"/><worldbody>
@@ -117,12 +117,12 @@ def test_an_edited_robot_is_lowered_once(robot: str, edit: str, lowered: list[st
 def test_what_was_found_goes_with_its_mechanism() -> None:
     mechanism = replace(looped.mechanism("four_bar").mechanism)
     lower(mechanism)
-    variable(mechanism)
+    parameters(mechanism)
     key = id(mechanism)
-    assert key in lower.kept and key in variable.kept
+    assert key in lower.kept and key in parameters.kept
     del mechanism
     gc.collect()
-    assert key not in lower.kept and key not in variable.kept
+    assert key not in lower.kept and key not in parameters.kept
 
 
 def test_other_masses_leave_loops_as_they_are(ties: list[tuple[str, ...]]) -> None:

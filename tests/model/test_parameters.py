@@ -17,7 +17,7 @@ from fourbar.mechanism.inertial_parameters import (
     read_columns,
 )
 
-SETTABLE = ("inertia", "armature", "viscous", "coulomb")
+SETTABLE = ("inertia", "armature", "damping", "friction")
 
 
 def _robot() -> fb.System:
@@ -32,8 +32,8 @@ def _robot() -> fb.System:
 def test_names() -> None:
     m = _robot().mechanism
     assert parameter_names(m, "inertia") == tuple(f"{b}.{x}" for b in ("base", "plate", "arm") for x in INERTIAL)
-    joints = parameter_names(m, ("viscous", "armature"))
-    assert joints[6] == "hinge.armature" and joints[-1] == "hinge.viscous" and len(joints) == 14
+    joints = parameter_names(m, ("damping", "armature"))
+    assert joints[6] == "hinge.armature" and joints[-1] == "hinge.damping" and len(joints) == 14
     assert joints[0].startswith("base.") and joints[0].endswith(".armature")
 
 
@@ -61,9 +61,9 @@ def test_round_trip() -> None:
     rng = np.random.default_rng(0)
     other = robot.with_inertial_parameters(1.5 * phi, SETTABLE)
     assert np.allclose(other.inertial_parameters(SETTABLE), 1.5 * phi, rtol=1e-14, atol=1e-15)
-    only = robot.with_inertial_parameters(rng.uniform(0, 1, 7), "coulomb")
+    only = robot.with_inertial_parameters(rng.uniform(0, 1, 7), "friction")
     assert only.mechanism.bodies == robot.mechanism.bodies
-    assert robot.with_inertial_parameters(only.inertial_parameters("coulomb"), ["coulomb"]) == only
+    assert robot.with_inertial_parameters(only.inertial_parameters("friction"), ["friction"]) == only
 
 
 def test_springs() -> None:
@@ -96,13 +96,13 @@ def test_massless_bodies_stay() -> None:
 
 def test_columns_are_ordered() -> None:
     assert read_columns(reversed(KINDS)) == KINDS
-    assert read_columns("coulomb") == ("coulomb",)
+    assert read_columns("friction") == ("friction",)
 
 
 def test_errors() -> None:
     robot = _robot()
     phi = robot.inertial_parameters()
-    with pytest.raises(ModelError, match=r"inertia, armature: expected 37 numbers \(base.m, .*\), got shape \(36,\)"):
+    with pytest.raises(ModelError, match=r"inertia, armature, fluid: expected 37 numbers \(base.m, .*\), got shape \(36,\)"):
         robot.with_inertial_parameters(phi[:-1])
     broken = phi.copy()
     broken[20] = np.nan

@@ -10,7 +10,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.sim.constrained import VaryingFollower
-from fourbar.tree.parameters import changed, find, variable
+from fourbar.tree.parameters import changed, find, parameters
 
 
 def opened(robot: fb.System) -> Any:
@@ -136,9 +136,9 @@ def test_rows_that_depend_on_each_other_for_a_moment() -> None:
 def with_numbers(held: Any, values: dict[str, Any]) -> Any:
     """The constrained robot built with other parameters."""
     robot = held.system
-    which = find(variable(robot.mechanism), values)
+    which = find(parameters(robot.mechanism), values)
     flat = [float(x) for v in values.values() for x in np.ravel(v)]
-    other = fb.System(replace(changed(robot.mechanism, which, flat, given=True), configurations=()))
+    other = fb.System(replace(changed(robot.mechanism, which, flat), configurations=()))
     return other.constrained(*held._model.conditions)
 
 

@@ -17,7 +17,7 @@ from ..functions.function import make
 from ..functions.model import Changes, Model
 from ..functions.recording import BLOCK, MethodRecording
 from ..functions.registry import Method, Option
-from ..functions.varying import VariedContext, argument_names
+from ..functions.varied_context import VariedContext, argument_names
 from ..mechanism.mechanism import Mechanism
 from ..once import cached_property
 from ..tree.cluster_tree import ClusterTree, lower

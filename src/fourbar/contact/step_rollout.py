@@ -18,7 +18,7 @@ from ..functions.followed import FollowedTree
 from ..functions.registry import flat
 from ..functions.rollout import GIVEN, NONE, Rollout, Step
 from ..functions.step_end import OBSERVED, Observation, StepEnd
-from ..functions.varying import VariedContext, argument_names
+from ..functions.varied_context import VariedContext, argument_names
 from ..mechanism.mechanism import Mechanism
 from ..once import cached_property
 from ..spatial.linear import Vec

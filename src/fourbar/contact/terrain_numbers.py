@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..expr import maximum
-from ..functions.varying import argument_names
+from ..functions.varied_context import argument_names
 from ..spatial.linear import Scalar, Vec
 from ..tree.parameters import Parameter
 from .candidates import Candidate, Spec

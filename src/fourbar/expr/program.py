@@ -11,7 +11,7 @@ Calls run one after the other. A *repeat* runs some of them again and again whil
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
@@ -132,9 +132,9 @@ class Program:
         counted = [sum(op not in MEMORY for op, *_ in b.code) for b in self.blocks]
         return sum(counted[call.block] * often for call, often in zip(self.calls, self.passes(), strict=True))
 
-    def at_zero(self, names: Collection[str]) -> Program:
-        """The program with the named arguments set to zero: they are no longer arguments."""
-        hidden = [x for x in self.inputs if x.name in names]
-        zeros = tuple((x.first + k, 0.0) for x in hidden for k in range(x.size))
-        inputs = tuple(x for x in self.inputs if x.name not in names)
-        return replace(self, inputs=inputs, preset=self.preset + zeros)
+    def at(self, values: Mapping[str, Sequence[float]]) -> Program:
+        """The program with the named arguments set to values: they are no longer arguments."""
+        known = [(x, values[x.name]) for x in self.inputs if x.name in values]
+        preset = tuple((x.first + k, value) for x, own in known for k, value in enumerate(own))
+        inputs = tuple(x for x in self.inputs if x.name not in values)
+        return replace(self, inputs=inputs, preset=self.preset + preset)

@@ -11,7 +11,7 @@ from ..constraints.trace import VariedCondition, trace_rows
 from ..errors import ModelError, unknown
 from ..spatial.linear import Vec
 from ..tree.cluster_tree import GROUND, ClusterTree, Location
-from ..tree.parameters import with_changed
+from ..tree.parameters import with_parameter
 from .model import Changes
 from .options import read_frame
 
@@ -86,20 +86,20 @@ def _held(condition: object) -> Given:
 
 
 def _varied(given: Given, changes: Changes) -> VariedCondition:
-    """A constraint as a function of changes of its parameters."""
+    """A constraint as a function of some of its parameters."""
 
-    def at(by: Vec) -> Given:
-        left, found = iter(by), given
+    def at(p: Vec) -> Given:
+        left, found = iter(p), given
         for number, _ in changes:
-            found = with_changed(found, number.field, left)
+            found = with_parameter(found, number.field, left)
         return _held(found)
 
     return VariedCondition(at, sum(number.size for number, _ in changes))
 
 
 def bundle(cluster_tree: ClusterTree, given: Given, changing: bool = False, changes: Changes = ()) -> ConstraintRows:
-    """The rows of one condition, on places that may be `changing`, with `changes` of its own parameters: entries of a
-    recording.
+    """The rows of one condition, on places that may be `changing`; `changes` are other values of its own parameters,
+    entries of a recording.
     """
     condition = _held(given)
     homes, joints = _homes(cluster_tree, condition), _joint_links(cluster_tree, condition)

@@ -281,7 +281,8 @@ class _Numbers:
         """The derivative for the numbers with these names."""
         names = read_names(self._recording.name, parameters)
         if names not in self._made:
-            recording = self._change(self._recording.of, find(self._recording.model.numbers, names))
+            model = self._recording.model
+            recording = self._change(self._recording.of, find(model.numbers, names, model.mechanism))
             self._made[names] = self._wrapper(recording, make(recording))
         return self._made[names]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Argument, batch_shape, bind, check_target, is_lazy, quick_array, to_array
+from ..arrays import Argument, as_signed, batch_shape, bind, check_target, is_lazy, quick_array, to_array
 from ..compile import callables
 from ..compile.kernel import Watch
 from ..compile.llvm import batch_lanes, single_lane
@@ -365,7 +365,7 @@ def true_signature(
 
 def signature_of(arguments: Sequence[Argument]) -> Signature:
     """The signature of a function without options."""
-    required = {a.name: a.default for a in arguments if not a.optional}
+    required = {a.name: a.default for a in as_signed(arguments) if not a.optional}
     return true_signature(required, [a.name for a in arguments if a.optional])
 
 

@@ -14,7 +14,7 @@ from ..tree.cluster_tree import ClusterTree, lower
 if TYPE_CHECKING:
     from ..tree.parameters import Parameter
 
-Changes = tuple[tuple["Parameter", tuple[Any, ...]], ...]  # numbers, and the entries of their changes
+Changes = tuple[tuple["Parameter", tuple[Any, ...]], ...]  # numbers and their entries
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,15 @@ class Model:
         return np.concatenate(parts) if parts else np.zeros(0)
 
     @property
-    def numbers(self) -> list[Parameter]:
-        """All numbers along which functions of the model can be differentiated."""
-        from ..tree.parameters import numbers  # when first needed: building a robot does without
+    def numbers(self) -> tuple[Parameter, ...]:
+        """All numbers by which functions of the model can be differentiated."""
+        from ..tree.parameters import parameters  # when first needed: building a robot does without
 
-        return numbers(self.mechanism)
+        return parameters(self.mechanism)
+
+    def values(self, x: Parameter) -> list[float]:
+        """The entries of one of them."""
+        return x.values(self.mechanism)
 
     def changed(self, cluster_tree: ClusterTree, more: Changes) -> Model:
         """The model with other numbers: of the mechanism (`cluster_tree`, which is another one then), and `more`."""

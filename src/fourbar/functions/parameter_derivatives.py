@@ -1,6 +1,6 @@
 """Derivatives along the numbers of a robot (masses, places, ratios, ...): along rates of them, backwards, by each.
 
-The changes of the numbers are inputs of the program that is differentiated (`Changing`); they are zero.
+The numbers are inputs of the program that is differentiated (`Changing`), at the values that the robot has.
 """
 
 from __future__ import annotations
@@ -14,58 +14,31 @@ from ..errors import ArgumentError
 from ..expr import Program, Replay
 from ..expr.program_derivatives import MANY, Entries
 from ..once import cached_property
-from ..spatial.inertia import Inertia
-from ..spatial.linear import Vec
-from ..spatial.transform import Transform
-from ..tree.cluster_tree import every_body, is_compensated
-from ..tree.parameter_changes import changed_bodies, changed_compensation, changed_numbers, with_numbers
 from ..tree.parameters import Parameter
-from ..tree.spanning_tree import SpanningTree
-from .context import Context, inputs, recorded
+from .context import inputs, recorded
 from .derivative_recordings import DerivativeRecording, Jvp, Vjp
 from .incompatible_changes import Sparse, allowed
 from .methods import dynamics
 from .model import Model
 from .recording import BLOCK, MethodRecording, ParameterRecording, Recording
-
-
-class ChangedContext(Context):
-    """A recording in which some numbers of the model are what they were plus an input, called as the number is."""
-
-    def __init__(self, model: Model, recorder: Any, present: Sequence[Argument], which: tuple[Parameter, ...]) -> None:
-        given = inputs(recorder, present)
-        entries = {x: recorder.input(x.name, x.shape) for x in which}
-        self._origin, self._which = model.mechanism, tuple(x for x in which if x.is_mechanisms)
-        self._changes = Vec([entry for x in self._which for entry in entries[x]])
-        cluster_tree, gravity = model.cluster_tree, model.mechanism.gravity
-        if self._which:
-            found = recorder.call(changed_numbers, self._origin, self._which, self._changes)
-            cluster_tree = with_numbers(self._origin, cluster_tree, self._which, self._changes, found)
-            gravity = found.gravity
-        more = tuple((x, own) for x, own in entries.items() if not x.is_mechanisms)
-        super().__init__(model.changed(cluster_tree, more), recorder, present, given)
-        self.gravity = gravity
-
-    def every_body(self) -> tuple[SpanningTree, tuple[Transform, ...]]:
-        if not self._which:
-            return super().every_body()
-        links, poses = self.recorder.call(changed_bodies, self._origin, self._which, self._changes)
-        return SpanningTree(every_body(self._origin)[0].parents, links), poses
-
-    def compensated(self) -> Sequence[Inertia]:
-        if not self._which or not is_compensated(self._origin):
-            return super().compensated()
-        return self.recorder.call(changed_compensation, self._origin, self._which, self._changes)
+from .varied_context import VariedContext
 
 
 class Changing(ParameterRecording):
-    """A method that depends on changes of the model's numbers too: inputs of the program after the arguments."""
-
-    context = ChangedContext
+    """A method with parameters of the model as inputs of its program after the arguments, called by their names."""
 
     def __init__(self, of: MethodRecording, which: tuple[Parameter, ...]) -> None:
         super().__init__(of.model, of.name, of.method, of.read, of.pickled())
         self.which = which
+
+    def context(self, recorder: Any, present: Sequence[Argument]) -> VariedContext:
+        return varied(self.model, recorder, present, self.which)
+
+
+def varied(model: Model, recorder: Any, present: Sequence[Argument], which: tuple[Parameter, ...]) -> VariedContext:
+    """A recording with parameters as inputs that are called by their names."""
+    given = inputs(recorder, [*present, *(Argument(x.name, x.shape) for x in which)])
+    return VariedContext(model, recorder, present, which, given, [x.name for x in which])
 
 
 def changing(of: Recording, which: tuple[Parameter, ...]) -> Recording:
@@ -88,7 +61,7 @@ class ChangeJvp(Jvp):
         self.arguments = (*self.arguments, *self.changes)
 
     def _inputs(self, source: Program, recorder: Any, known: Entries) -> Entries:
-        return super()._inputs(source, recorder, {**known, **_no_changes(self.which)})
+        return super()._inputs(source, recorder, {**known, **as_built(self.model, self.which)})
 
     def _direction(self, replay: Replay, present: tuple[str, ...]) -> dict[str, Sequence[Any]]:
         direction = super()._direction(replay, present)
@@ -125,11 +98,11 @@ class ChangeVjp(_Along, Vjp):
         self.results = (*self.results, *(x.name for x in which))
 
     def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
-        return super().write(present, block).at_zero([x.name for x in self.which])
+        return super().write(present, block).at(as_built(self.model, self.which))
 
     def _inverse_dynamics(self, given: Sequence[Argument], largest: int) -> Program:
         def run(recorder: Any) -> Any:
-            return dynamics.inverse_dynamics(ChangedContext(self.model, recorder, given, self.which))
+            return dynamics.inverse_dynamics(varied(self.model, recorder, given, self.which))
 
         return recorded("inverse_dynamics", run, largest=largest)
 
@@ -160,7 +133,7 @@ class ChangeJacobian(_Along):
         self.results = ("blocks",)
 
     def _inputs(self, source: Program, recorder: Any, known: Entries) -> Entries:
-        return super()._inputs(source, recorder, {**known, **_no_changes(self.which)})
+        return super()._inputs(source, recorder, {**known, **as_built(self.model, self.which)})
 
     def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         forwards = self._forwards(present, block, MANY)
@@ -200,9 +173,9 @@ class ChangeJacobian(_Along):
         return [y.shape for y in self.of.program(self.required).outputs]
 
 
-def _no_changes(which: tuple[Parameter, ...]) -> Entries:
-    """The numbers as they are."""
-    return {x.name: (0.0,) * x.size for x in which}
+def as_built(model: Model, which: tuple[Parameter, ...]) -> Entries:
+    """The parameters as they are."""
+    return {x.name: tuple(model.values(x)) for x in which}
 
 
 def unpickle_parameter_derivative(of: tuple[Any, ...], kind: str, names: tuple[str, ...]) -> Any:

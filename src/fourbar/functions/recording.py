@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from ..arrays import Argument
 from ..compile.program_cache import cached_program
 from ..once import Turn, cached_property
-from .context import Record, record, recorded
+from .context import Context, Record, record, recorded
 from .fingerprint import fingerprint
 from .model import Model
 from .nan_reasons import implicit_loops
@@ -159,19 +159,22 @@ class MethodRecording(Recording):
 
 
 class ParameterRecording(MethodRecording):
-    """A method in whose program parameters of the model are inputs too: those of its `context`, which takes them."""
+    """A method in whose program parameters of the model are inputs too."""
 
     is_plain = False  # what is written for a method as registered knows nothing of parameters
-    context: ClassVar[type[Any]]
     which: tuple[Parameter, ...]
 
     @property
     def parts(self) -> tuple[Any, ...]:
         return *super().parts, tuple(x.name for x in self.which)
 
+    @abstractmethod
+    def context(self, recorder: Any, present: Sequence[Argument]) -> Context:
+        """The recording with the parameters."""
+
     def recorded(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
         def run(recorder: Any) -> Any:
-            context = self.context(self.model, recorder, present, self.which)
+            context = self.context(recorder, present)
             return algorithm(context, **self.read(context.model.cluster_tree))
 
         return recorded(self.name, run, block)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,115 +10,32 @@ import numpy as np
 
 from ..arrays import Argument
 from ..errors import ArgumentError, unknown
-from ..mechanism.actuators import Actuator
 from ..mechanism.mechanism import Mechanism
-from ..spatial.inertia import Inertia
-from ..spatial.linear import Vec
-from ..spatial.transform import Transform
-from ..tree.cluster_tree import every_body, is_compensated
-from ..tree.parameter_changes import (
-    VariedTree,
-    changed_bodies,
-    changed_compensation,
-    varied_numbers,
-    with_laws,
-    with_varied,
-)
-from ..tree.parameters import GRAVITY, Parameter, find, numbers, variable
-from ..tree.spanning_tree import SpanningTree
+from ..tree.parameters import Parameter, find
+from ..tree.parameters import parameters as every_parameter
 from .attributes import OptionedMethod
-from .context import Context, inputs
 from .function import make
 from .method_table import SUBJECTS
 from .model import Model
 from .recording import ParameterRecording
 from .registry import METHODS
+from .varied_context import VariedContext, argument_names, as_arguments
 
 if TYPE_CHECKING:
     from .varying_at import VaryingAt
 
 
-def argument_names(which: Sequence[Parameter]) -> tuple[str, ...]:
-    """Parameters as names of arguments: "hand.mass" is hand_mass."""
-    found: list[str] = []
-    for x in which:
-        name = base = re.sub(r"\W", "_", x.name) if x != GRAVITY else x.name
-        name = base = f"_{base}" if base[:1].isdigit() else base
-        k = 1
-        while name in found:
-            k += 1
-            name = f"{base}_{k}"
-        found.append(name)
-    return tuple(found)
-
-
-def as_arguments(which: Sequence[Parameter]) -> tuple[Argument, ...]:
-    """Parameters as arguments."""
-    return tuple(Argument(called, x.shape) for called, x in zip(argument_names(which), which, strict=True))
-
-
-class VariedContext(Context):
-    """A recording in which some parameters of the model are inputs, called as `argument_names` says."""
-
-    def __init__(
-        self,
-        model: Model,
-        recorder: Any,
-        present: Sequence[Argument],
-        which: tuple[Parameter, ...],
-        given: dict[str, tuple[Any, ...]] | None = None,
-    ) -> None:
-        given = inputs(recorder, present) if given is None else given
-        self._origin, self._which = model.mechanism, which
-        self._values = Vec([entry for name in argument_names(which) for entry in given[name]])
-        found = recorder.call(varied_numbers, self._origin, which, self._values)
-        recorder.begin_block()  # what parameters alone decide is computed apart, or elsewhere (`expr/separate`)
-        tree = with_varied(self._origin, model.cluster_tree, which, self._values, found)
-        super().__init__(model.changed(tree, ()), recorder, present, given)
-        self.gravity = found.changed.gravity
-        self.actuators = self._driven(found)
-
-    @classmethod
-    def varied(
-        cls, model: Model, recorder: Any, given: Mapping[str, tuple[Any, ...]], which: tuple[Parameter, ...]
-    ) -> Context:
-        """A recording at values that a larger recording has, as `Context.at`; parameters are called as
-        `argument_names` says.
-        """
-        if not which:
-            return Context.at(model, recorder, given)
-        made = cls(model, recorder, (), which, dict(given))
-        made._configurations = frozenset({"q"})
-        return made
-
-    def _driven(self, found: VariedTree) -> tuple[Actuator, ...]:
-        """The actuators, with the laws that are given."""
-        every = list(self._origin.actuators)
-        for place, (gain, bias) in zip(with_laws(self._which), found.laws, strict=True):
-            numbers = (("gain", tuple(gain)), ("bias", tuple(bias)))
-            every[place] = replace(every[place], kind="affine", parameters=numbers)
-        return tuple(every)
-
-    def every_body(self) -> tuple[SpanningTree, tuple[Transform, ...]]:
-        links, poses = self.recorder.call(changed_bodies, self._origin, self._which, self._values, True)
-        return SpanningTree(every_body(self._origin)[0].parents, links), poses
-
-    def compensated(self) -> Sequence[Inertia]:
-        if not is_compensated(self._origin):
-            return ()
-        return self.recorder.call(changed_compensation, self._origin, self._which, self._values, True)
-
-
 class VariedRecording(ParameterRecording):
     """A method with parameters of the model as arguments, after those that it needs."""
-
-    context = VariedContext
 
     def __init__(self, model: Model, name: str, options: dict[str, Any], which: tuple[Parameter, ...]) -> None:
         method = METHODS[name]
         again = (unpickle_varied, model.mechanism, tuple(x.name for x in which), name, tuple(options.items()))
         super().__init__(model, name, method, partial(method.read_options, **options), again, as_arguments(which))
         self.which = which
+
+    def context(self, recorder: Any, present: Sequence[Argument]) -> VariedContext:
+        return VariedContext(self.model, recorder, present, self.which)
 
 
 class Varying:
@@ -148,9 +63,7 @@ class Varying:
     @property
     def nominal(self) -> dict[str, np.ndarray]:
         """The values that the robot itself has."""
-        mechanism = self._model.mechanism
-        values = {x: mechanism.gravity if x == GRAVITY else x.values(mechanism) for x in self._which}
-        return {x.name: np.reshape(np.array(own, float), x.shape) for x, own in values.items()}
+        return {x.name: np.reshape(x.values(self._model.mechanism), x.shape) for x in self._which}
 
     def at(self, *values: Any, **named: Any) -> VaryingAt:
         """The functions with values of the parameters, which are given once instead of in every call.
@@ -223,19 +136,7 @@ def parameters(mechanism: Mechanism, names: tuple[str, ...]) -> tuple[Parameter,
             )
     if len(set(names)) < len(names):
         raise ArgumentError(f"varying: a parameter is named twice: {', '.join(names)}")
-    every = variable(mechanism)
-    for name in {*names} - {x.name for x in every}:
-        _refuse_placement(mechanism, name)
-    return find(every, names)
-
-
-def _refuse_placement(mechanism: Mechanism, name: str) -> None:
-    """Refuse the name of a placement."""
-    if any(x.name == name and x != GRAVITY and x.is_place(mechanism) for x in numbers(mechanism)):
-        raise ArgumentError(
-            f"varying: {name!r} is a placement, which cannot be an argument; make robots with other placements by "
-            "robot.with_parameters"
-        )
+    return find(every_parameter(mechanism), names, mechanism)
 
 
 def varying(mechanism: Mechanism, names: tuple[str, ...]) -> Varying:

@@ -40,6 +40,9 @@ class AxisJoint(Joint):
         inner = T if A is None else Transform((A.T, *T.factors, A), A.transpose_times(T.p))
         return self._coordinates_about_z(inner.R, inner.p)
 
+    def held_in(self) -> Mat | None:
+        return rotation_from_z(self.axis)
+
     def _about_z(self) -> Joint:
         return type(self)()
 

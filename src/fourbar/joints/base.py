@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..spatial.subspace import Subspace
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
 from .rates import derived_coadjoint, derived_subspace_rate
+from .variable import float_fields, with_entries, with_field
 
 if TYPE_CHECKING:
     from .mirror import Mirror
@@ -121,6 +122,18 @@ class Joint(ABC):
             f"how a joint of type {type(self).__name__} is mirrored is not known; give its class a method "
             "mirrored(mirror) that returns a fourbar.joints.mirror_image.Mirrored"
         )
+
+    @property
+    def variable(self) -> dict[str, Any]:
+        """The numbers that may vary (`System.varying`), by name: the fields that are made of floats, but for axes."""
+        return {name: x for name, x in float_fields(self).items() if not name.startswith("axis")}
+
+    def with_numbers(self, numbers: Mapping[str, Sequence[Scalar]]) -> Joint:
+        """The joint with other values of some of the `variable` numbers: flat entries by name, which may be symbols."""
+        other = self
+        for name, entries in numbers.items():
+            other = with_field(other, name, with_entries(getattr(other, name), iter(entries)))
+        return other
 
     def in_series(self) -> Sequence[Joint | Transform] | None:
         """The hinges, slides, screws and placements that it consists of, with the same coordinates and velocities; None

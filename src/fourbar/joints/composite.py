@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +18,7 @@ from ..spatial.vectors import Twist
 from .base import Joint
 from .independence import require_independent
 from .mirror_image import Mirrored, blocks
+from .variable import with_field
 
 if TYPE_CHECKING:
     from .mirror import Mirror
@@ -207,6 +208,32 @@ class Composite(SeriesJoint):
             raise ModelError(f"a composite joint needs at least one joint, got {parts!r}; use Fixed() for none")
         unlimited = np.full(self.nq, np.inf)
         require_independent(self, self.random(np.random.default_rng(0), -unlimited, unlimited).tolist(), repr(self))
+
+    @property
+    def variable(self) -> dict[str, Any]:
+        """The numbers of the joints in series, called as their velocities are: "2_pitch" is that of the second one."""
+        return {
+            _numbered(i, name): x for i, link in enumerate(self._links, 1) for name, x in link.joint.variable.items()
+        }
+
+    def with_numbers(self, numbers: Mapping[str, Sequence[Scalar]]) -> Composite:
+        links, after = self._chain
+        of: list[dict[str, Sequence[Scalar]]] = [{} for _ in links]
+        for called, entries in numbers.items():
+            number, _, name = called.partition("_")
+            of[int(number) - 1][name] = entries
+        changed = tuple(
+            link._replace(joint=link.joint.with_numbers(own)) if own else link
+            for link, own in zip(links, of, strict=True)
+        )
+        parts = [part for link in changed for part in (link.before, link.joint)] + [after]
+        if all(isinstance(x, float) for entries in numbers.values() for x in entries):
+            return Composite(*(part for part in parts if part != IDENTITY))
+        other = with_field(
+            self, "parts", tuple(parts)
+        )  # symbols of a recording are in no other trace: nothing is tried
+        other.__dict__.update(_chain=(changed, after), pivot="", _selection=None)  # which traces of its own would find
+        return other
 
     @property
     def nq(self) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..spatial.vectors import Twist
 from .euclidean import FlatJoint, uniform
 from .independence import require_independent
 from .mirror_image import Mirrored, diagonal
+from .variable import float_fields, innermost, with_entries, with_field, with_innermost
 
 if TYPE_CHECKING:
     from .mirror import Mirror
@@ -28,7 +30,9 @@ _REACH = 0.5  # range around home in which a joint is checked and, without limit
 
 
 class _Trace(NamedTuple):
-    """The function, traced once on symbols: entries of R and p, of S, of S° v, in the inputs q and v."""
+    """The function, traced once on symbols: entries of R and p, of S, of S° v, in the inputs q and v, and in those of
+    the function's own `numbers` that vary.
+    """
 
     q: tuple[Expr, ...]
     v: tuple[Expr, ...]
@@ -36,6 +40,7 @@ class _Trace(NamedTuple):
     p: Vec
     S: tuple[Vec, ...]
     bias: Vec
+    numbers: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,6 +76,7 @@ class CustomJoint(FlatJoint):
     name: str = field(default="", compare=False)
     home: Sequence[float] | None = None
     _trace: _Trace = field(init=False, compare=False)
+    _numbers: tuple[Scalar, ...] = field(init=False, compare=False, default=())  # values of `_trace.numbers`
 
     def __post_init__(self) -> None:
         if not (callable(self.function) and isinstance(self.function, Hashable)):
@@ -133,14 +139,32 @@ class CustomJoint(FlatJoint):
         return uniform(rng, lower, upper, np.full(self.nq, _REACH), size, np.array(self.home))
 
     def _values(self, q: Sequence[Scalar]) -> dict[Expr, Scalar]:
-        return dict(zip(self._trace.q, q, strict=True))
+        return dict(zip((*self._trace.q, *self._trace.numbers), (*q, *self._numbers), strict=True))
 
-    def _traced(self) -> _Trace:
-        """Body twists of the columns: ω from Rᵀ ∂R (skew), linear Rᵀ ∂p; S° v is the rate of S v along q̇ = v."""
+    @property
+    def variable(self) -> dict[str, Any]:
+        """The float fields of a function that is a dataclass, but for those of this joint itself."""
+        inner = innermost(self)
+        return {} if inner is self else float_fields(inner)
+
+    def with_numbers(self, numbers: Mapping[str, Sequence[Scalar]]) -> CustomJoint:
+        flat = tuple(x for entries in numbers.values() for x in entries)
+        if all(isinstance(x, float) for x in flat):
+            function = _with_numbers(self.function, numbers)
+            return CustomJoint(function, self.nq, self.name, self.home)
+        sizes = tuple((name, len(entries)) for name, entries in numbers.items())
+        return with_field(with_field(self, "_trace", _traced_with(self, sizes)), "_numbers", flat)
+
+    def _traced(self, sizes: Sequence[tuple[str, int]] = ()) -> _Trace:
+        """Body twists of the columns: ω from Rᵀ ∂R (skew), linear Rᵀ ∂p; S° v is the rate of S v along q̇ = v.
+
+        Fields of the function, by name with so many entries each, are inputs too.
+        """
         graph = Graph()
         q, v = graph.inputs("q", self.nq), graph.inputs("v", self.nq)
+        numbers = {name: graph.inputs(name, size) for name, size in sizes}
         try:
-            R, p = read_pose(self.function(np.array(q, object)))
+            R, p = read_pose(_with_numbers(self.function, numbers)(np.array(q, object)))
         except Exception as error:
             error.add_note(f"while tracing the function of {self._title}, called with {self.nq} symbols")
             raise
@@ -152,7 +176,7 @@ class CustomJoint(FlatJoint):
             spin = [dot(R.T[i], dR.T[j]) for i, j in ((2, 1), (0, 2), (1, 0))]
             S.append(Vec((*spin, *R.transpose_times(d[:3]))))
         bias = jvp(Columns(tuple(S)).twist(v).six(), dict(zip(q, v, strict=True)))
-        return _Trace(q, v, R, p, tuple(S), Vec(bias))
+        return _Trace(q, v, R, p, tuple(S), Vec(bias), tuple(x for own in numbers.values() for x in own))
 
     def _check_pose(self, q: list[float]) -> None:
         at = Vec(np.array(q))  # NumPy's numbers give NaN where floats raise
@@ -178,6 +202,19 @@ class CustomJoint(FlatJoint):
         image = function.function if twice else _MirroredFunction(function, mirror)  # type: ignore[union-attr]
         same = diagonal(*(1.0,) * self.nq)
         return Mirrored(CustomJoint(image, self.nq, self.name, self.home), same, same)
+
+
+@lru_cache(maxsize=64)
+def _traced_with(joint: CustomJoint, sizes: tuple[tuple[str, int], ...]) -> _Trace:
+    return joint._traced(sizes)
+
+
+def _with_numbers(function: Any, numbers: Mapping[str, Sequence[Scalar]]) -> Any:
+    """A function that is a dataclass with other values of some fields: flat entries by name."""
+    inner = innermost(function)
+    for name, entries in numbers.items():
+        inner = with_field(inner, name, with_entries(getattr(inner, name), iter(entries)))
+    return with_innermost(function, inner) if numbers else function
 
 
 @dataclass(frozen=True)

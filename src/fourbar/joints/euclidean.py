@@ -9,6 +9,7 @@ import numpy as np
 
 from ..spatial.linear import Scalar, Vec, zeros
 from .base import Joint
+from .variable import BoundJoint
 
 _ENDLESS = 1e8  # largest meaningful angle: sines of larger ones have lost their digits
 
@@ -48,11 +49,14 @@ class FlatJoint(Joint):
         return self.v_names
 
 
-@lru_cache(maxsize=1024)
 def is_flat(joint: Joint) -> bool:
     """Whether integrating a joint is adding, be it a `FlatJoint` or composed of such: tried on some numbers."""
-    if isinstance(joint, FlatJoint):
-        return True
+    joint = joint.joint if isinstance(joint, BoundJoint) else joint
+    return isinstance(joint, FlatJoint) or _adds(joint)
+
+
+@lru_cache(maxsize=1024)
+def _adds(joint: Joint) -> bool:
     if joint.nq != joint.nv:
         return False
     q, v = [0.3 + 0.1 * i for i in range(joint.nq)], [0.7 - 0.2 * i for i in range(joint.nv)]

@@ -23,10 +23,10 @@ from .validate import as_matrix
 
 INERTIAL = ("m", "mx", "my", "mz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
 # The factor of each kind of joint parameter in τ: acceleration, velocity, its sign, displacement from neutral, one.
-OF_JOINTS = ("armature", "viscous", "coulomb", "stiffness", "preload")
+OF_JOINTS = ("armature", "damping", "friction", "stiffness", "preload")
 RIGID = ("inertia", "armature", "fluid")  # all that inverse dynamics depends on
 KINDS = (*RIGID, *(kind for kind in OF_JOINTS if kind not in RIGID))
-_FIELDS = {"armature": "armature", "viscous": "damping", "coulomb": "friction"}  # of a Connection
+_FIELDS = ("armature", "damping", "friction")  # of a PlacedJoint
 _SPRING = ("stiffness", "preload")
 
 
@@ -48,7 +48,7 @@ def _immersed(mechanism: Mechanism) -> list[Body]:
 
 
 def parameter_names(mechanism: Mechanism, columns: Sequence[str] = RIGID) -> tuple[str, ...]:
-    """Names of the entries of φ: "link.m", "link.Jxx", "joint.armature", and "joint.x.viscous" of one of several."""
+    """Names of the entries of φ: "link.m", "link.Jxx", "joint.armature", and "joint.x.damping" of one of several."""
     names: list[str] = []
     labels = [f"{c.name}.{v}" if v else c.name for c in _moving(mechanism) for v in c.joint.v_names]
     for kind in read_columns(columns):
@@ -92,7 +92,7 @@ def _of_body(body: Body) -> list[float]:
 
 
 def _of_joint(c: PlacedJoint, kind: str) -> tuple[float, ...]:
-    return getattr(c, _FIELDS[kind]) if kind in _FIELDS else spring_parameters(c)[_SPRING.index(kind)]
+    return getattr(c, kind) if kind in _FIELDS else spring_parameters(c)[_SPRING.index(kind)]
 
 
 def parameter_values(mechanism: Mechanism, columns: Sequence[str] = RIGID) -> np.ndarray:
@@ -199,7 +199,7 @@ def _joint_of(c: PlacedJoint, given: Mapping[str, tuple[float, ...]]) -> PlacedJ
     for kind in (k for k in given if k in _FIELDS):
         if min(given[kind]) < 0.0:
             raise ModelError(f"joint {c.name!r}: {kind} must be non-negative, got {list(given[kind])}")
-    c = replace(c, **{_FIELDS[kind]: own for kind, own in given.items() if kind in _FIELDS})
+    c = replace(c, **{kind: own for kind, own in given.items() if kind in _FIELDS})
     if not any(kind in given for kind in _SPRING):
         return c
     stiffness, preload = spring_parameters(c)

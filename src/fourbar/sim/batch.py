@@ -18,12 +18,13 @@ from ..functions.step_end import OBSERVED
 from ..hints import Hinted
 from ..system.system import System
 from .control_sizes import control_sizes
-from .given_numbers import nominal, read_numbers, read_values
+from .given_numbers import nominal, read_values
 from .in_place_worlds import STATE, InPlaceWorlds
 from .looped_worlds import GivenToParts, LoopedWorlds
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators, is_positive, unit_quaternions
 from .too_fast import too_fast
+from .varied_loops import close
 from .wrenches import read_constant
 
 if TYPE_CHECKING:
@@ -86,14 +87,15 @@ class Batch(Hinted):
             wrenches = self._wrenches("batch", f_ext, n)
             self.f_ext = np.broadcast_to(wrenches, (n, wrenches.shape[-1])).reshape(n, -1, 6).copy()
         self._looped: LoopedWorlds | None = None
-        given = read_numbers(robot.mechanism, numbers, scene.grounds)
+        given = scene.read_numbers(numbers, None)
         self._parameters, self._terrain, self._called = given.which, given.terrain, tuple(given.of_robot)
         both = zip(given.every, given.values.values(), strict=True)
         self.numbers = {x.name: self._spread(x.name, y, x.shape) for x, y in both}
         self._number_shapes = {name: x.shape for name, x in self.numbers.items()}
         self._observed = read_observations(observe, scene.model)
         self._watch = scene.observer(self._parameters, self._observed)
-        looped = LoopedWorlds(scene, self._taken(()), self.q, self.v)
+        self.q = self._closed("batch", slice(None), self.q)
+        looped = LoopedWorlds(scene, self._taken(()), self.q, self.v, lambda: self.numbers)
         self._looped = looped if looped.loops else None
         self.observations = self._watch.observe(self.q, self.v, self._numbers(slice(None)))
 
@@ -104,6 +106,11 @@ class Batch(Hinted):
             raise ArgumentError(
                 f"batch: {name!r} must have shape {shape} or {(self.n, *shape)}, got {x.shape}"
             ) from None
+
+    def _closed(self, verb: str, which: Any, q: np.ndarray, **others: np.ndarray) -> np.ndarray:
+        """Configurations of some worlds with loops closed that depend on numbers, some of which may be `others`."""
+        values = {x.name: self.numbers[x.name][which] for x in self._parameters} | others
+        return close(verb, self.scene.robot, self._parameters, values, q, np.zeros(self.scene.robot.nv))[0]
 
     def _numbers(self, which: Any) -> dict[str, np.ndarray]:
         """The numbers of the robot of some worlds, by the names of arguments."""
@@ -367,7 +374,8 @@ class Batch(Hinted):
         new_q = unit_quaternions("reset", self.scene.robot, new_q)
         if v is not None:
             new_v[...] = self._finite("v", v, new_v)
-        self.scene.kept.check(new_q, new_v)
+        new_q = self._closed("reset", which, new_q)
+        self.scene.kept.check(new_q, new_v, self._parameters)
         self.q[which], self.v[which] = new_q, new_v
         if self._looped is not None:
             self._looped.begin(np.arange(self.n)[which], self.q, self.v)
@@ -399,7 +407,8 @@ class Batch(Hinted):
                 raise ArgumentError(f"change: {name}={values!r}: expected coefficients, finite and not negative")
         else:
             read_values(next(x for x in (*self._parameters, *self._terrain) if x.name == name), given)
-        known[name][which] = given
+        q = self._closed("change", which, self.q[which], **{name: given})
+        known[name][which], self.q[which] = given, q
 
     def _which(self, verb: str, ids: Any) -> Any:
         """Worlds as an index: all, or those of numbers or of a mask."""

@@ -16,6 +16,7 @@ from ..once import cached_property
 from ..system.system import System
 from .charts import FAIR, POOR, Charts, noted
 from .folds import RUNGE_KUTTA, Folds
+from .varied_loops import Which, loop_parameters
 
 _AT_TOGGLE = 0.03  # the conditioning of independent velocities, at most 1, below which steps cannot be trusted
 
@@ -51,7 +52,7 @@ class ChartedSamples(NamedTuple):
     """All samples: their `state` (n, ...) by name, v in the velocities of the chart of number `chart` (n); what is
     `usual` of loops (n, watched), with the branches that are followed near folds; after how many steps a loop came so
     near to a toggle position that no other velocities helped, infinite if never (`stuck`); what became of each, and how
-    many steps it has made; the steps since the start.
+    many steps it has made; the steps since the start; parameters of loops (n, *shape) that differ (`ChartTable.which`).
     """
 
     state: dict[str, np.ndarray]
@@ -61,26 +62,32 @@ class ChartedSamples(NamedTuple):
     status: np.ndarray
     made: np.ndarray
     steps: int
+    numbers: tuple[np.ndarray, ...] = ()
 
     @staticmethod
-    def at_start(state: dict[str, np.ndarray], status: np.ndarray, watched: int) -> ChartedSamples:
+    def at_start(
+        state: dict[str, np.ndarray], status: np.ndarray, watched: int, numbers: Sequence[np.ndarray] = ()
+    ) -> ChartedSamples:
         """Samples that have made no step yet, in the robot's own velocities."""
         n = len(status)
         return ChartedSamples(
-            state, np.ones((n, watched)), np.zeros(n, int), np.full(n, np.inf), status, np.zeros(n), 0
-        )  # fmt: skip
+            state, np.ones((n, watched)), np.zeros(n, int), np.full(n, np.inf), status, np.zeros(n), 0, tuple(numbers)
+        )
 
     def copied(self) -> ChartedSamples:
         """Copies of the samples."""
         state = {name: x.copy() for name, x in self.state.items()}
         usual, chart, stuck, status, made = (x.copy() for x in self[1:6])
-        return ChartedSamples(state, usual, chart, stuck, status, made, self.steps)
+        return ChartedSamples(state, usual, chart, stuck, status, made, self.steps, self.numbers)
 
     def begin_parts(self, ids: np.ndarray, state: dict[str, np.ndarray]) -> ChartedSamples:
         """Some samples in a state, before the parts of a step."""
         usual, chart = (x[ids].copy() for x in (self.usual, self.chart))
         n = len(ids)
-        return ChartedSamples(state, usual, chart, np.full(n, np.inf), np.full(n, float(RUNNING)), np.zeros(n), 0)
+        numbers = tuple(x[ids] for x in self.numbers)
+        return ChartedSamples(
+            state, usual, chart, np.full(n, np.inf), np.full(n, float(RUNNING)), np.zeros(n), 0, numbers
+        )
 
     def take(self, ids: np.ndarray, part: ChartedSamples, made: np.ndarray) -> None:
         """Take over those of some samples that have made a step in parts."""
@@ -94,11 +101,12 @@ class ChartedSamples(NamedTuple):
 
 class ChartTable:
     """The charts that samples of a robot have come to, the robot's own first. `chart_of` makes the chart of a robot
-    with some independent velocities.
+    with some independent velocities; `which` are parameters that differ from sample to sample, of which those of loops
+    that are solved matter here.
     """
 
-    def __init__(self, robot: System, chart_of: Callable[[System], Chart]) -> None:
-        self.robot, self._chart_of = robot, chart_of
+    def __init__(self, robot: System, chart_of: Callable[[System], Chart], which: Which = ()) -> None:
+        self.robot, self._chart_of, self.which = robot, chart_of, loop_parameters(robot, which)
         self.charts = [chart_of(robot)]
         self._known: dict[Any, System] = vars(robot).setdefault("_charts", {})
 
@@ -107,11 +115,16 @@ class ChartTable:
         """The chart of the robot's own velocities."""
         return self.charts[0]
 
-    def at(self, k: int) -> Charts:
-        """The robot in the velocities of chart number k."""
-        charts = Charts(self.robot, known=self._known)
+    def at(self, k: int, s: ChartedSamples | None = None, ids: Any = ()) -> Charts:
+        """The robot in the velocities of chart number k, with the parameters of some of the samples s."""
+        values = [x[ids] for x in s.numbers] if s is not None else ()
+        charts = Charts(self.robot, known=self._known, which=self.which if values else (), values=values)
         charts.now = self.charts[k].now
         return charts
+
+    def _far_from_folds(self, chart: Chart) -> np.ndarray:
+        """The numbers of folds where none is near; none is looked for where loops have other parameters."""
+        return chart.folds.none if self.which and len(chart.far_from_folds) else chart.far_from_folds
 
     def number(self, now: System) -> int:
         """The number of the chart of a robot."""
@@ -128,13 +141,17 @@ class ChartTable:
         found = found.copy() if away else found
         for k in away:
             own = s.chart == k
-            found[own] = self.at(k).to_robot_velocities(s.state["q"][own], found[own])
+            found[own] = self.at(k, s, own).to_robot_velocities(s.state["q"][own], found[own])
         return found
 
     def begin(self, s: ChartedSamples, ids: np.ndarray) -> None:
         """Some samples begin in the robot's own velocities: those in which joints move much faster per unit velocity
         than in the neutral configuration are examined.
         """
+        if self.which:
+            s.usual[ids, len(self.home.loops) :] = self._far_from_folds(self.home)
+            self.examine(s, ids)
+            return
         usual, is_good = self._neutral
         sizes = self.at(0).sizes(s.state["q"][ids])[:, self.home.loops]
         calm = (sizes <= GROWN * usual).all(axis=-1) & is_good
@@ -156,14 +173,14 @@ class ChartTable:
         switched, before = np.zeros(len(s.chart), bool), s.chart[ids].copy()
         for k in np.unique(before):
             own = ids[before == k]
-            hold = self.at(k).holds(s.state["q"][own])
+            hold = self.at(k, s, own).holds(s.state["q"][own])
             for i in own[hold < poor]:
                 switched[i] = self._switch(s, int(i), poor)
         for k in np.unique(s.chart[ids]):
             own = ids[s.chart[ids] == k]
             loops = self.charts[k].loops
-            s.usual[own, : len(loops)] = noted(self.at(k).sizes(s.state["q"][own]), None)[:, loops]
-            s.usual[own[switched[own]], len(loops) :] = self.charts[k].far_from_folds
+            s.usual[own, : len(loops)] = noted(self.at(k, s, own).sizes(s.state["q"][own]), None)[:, loops]
+            s.usual[own[switched[own]], len(loops) :] = self._far_from_folds(self.charts[k])
         return switched[ids]
 
     def meet_folds(self, s: ChartedSamples, ids: np.ndarray) -> np.ndarray:
@@ -171,7 +188,7 @@ class ChartTable:
         followed there.
         """
         found = np.zeros(len(ids), bool)
-        for n, i in enumerate(ids if self.home.watched > len(self.home.loops) else ()):
+        for n, i in enumerate(ids if self.home.watched > len(self.home.loops) and not self.which else ()):
             chart = self.charts[s.chart[i]]
             first = len(chart.loops)
             changed = chart.folds.meet(s.usual[i, first:], s.state["q"][i], s.state["v"][i])
@@ -209,13 +226,13 @@ class ChartTable:
 
     def _switch(self, s: ChartedSamples, i: int, poor: float) -> bool:
         """Switch a sample to other velocities, if they are better."""
-        charts = self.at(s.chart[i])
-        q = s.state["q"][i]
-        is_stuck = charts.holds(q[None])[0] < _AT_TOGGLE
-        changed = charts.better(q, s.state["v"][i], poor)
+        charts = self.at(s.chart[i], s, [i])
+        q = s.state["q"][i][None]
+        is_stuck = charts.holds(q)[0] < _AT_TOGGLE
+        changed = charts.better(q, s.state["v"][i][None], poor)
         if changed is not None and np.isfinite(changed).all():  # not so exactly at a toggle position
             s.chart[i] = self.number(charts.now)
-            s.state["v"][i] = changed
+            s.state["v"][i] = changed[0]
             return True
         if is_stuck and poor != FAIR:  # else the step may be made in parts
             s.stuck[i] = min(s.stuck[i], s.made[i])

@@ -15,10 +15,12 @@ import numpy as np
 from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
 from ..functions.repeated_steps import RepeatedSteps
 from ..functions.rollout import ALWAYS, Rolled, RolloutRun, as_samples, outcome
+from ..functions.varied_context import argument_names
 from ..system.system import System
 from . import step_parts
 from .chart_table import Chart, ChartedSamples, ChartTable
 from .charts import ANY, FAIR
+from .varied_loops import Which
 
 
 class AskedSteps(NamedTuple):
@@ -37,6 +39,7 @@ class ChartedRun:
     done: what interrupts it leaves `now` as it was before.
 
     `chart_of` makes the chart of a robot with some independent velocities, and may refuse one with an error of its own.
+    `which` are the parameters among the numbers, which have the names of arguments.
     """
 
     def __init__(
@@ -47,8 +50,9 @@ class ChartedRun:
         numbers: Mapping[str, Any],
         batch: tuple[int, ...] = (),
         caller: str = "",
+        which: Which = (),
     ) -> None:
-        table = ChartTable(robot, chart_of)
+        table = ChartTable(robot, chart_of, which)
         home = table.home
         step, loops = home.rollout.step, home.loops
         shapes = {**step.state, **{name: x for name, x in step.numbers.items() if name != "usual"}}
@@ -57,7 +61,8 @@ class ChartedRun:
         n = len(own["q"])
         is_lost = ~(np.isfinite(own["q"]).all(axis=-1) & np.isfinite(own["v"]).all(axis=-1))
         status = np.where(is_lost, float(DIVERGED), float(RUNNING))
-        s = ChartedSamples.at_start(own, status, home.watched)
+        called = dict(zip(which, argument_names(which), strict=True))
+        s = ChartedSamples.at_start(own, status, home.watched, [flat[called[x]] for x in table.which])
         if loops:
             s = s.copied()
             table.begin(s, np.flatnonzero(~is_lost))
@@ -207,7 +212,7 @@ class ChartedRun:
         which, row = fresh_records(before, after, asked.every)
         if "v" in asked.records and len(which):
             q, v = asked.records["q"], asked.records["v"]
-            v[which, row] = self.table.at(k).to_robot_velocities(q[which, row], v[which, row])
+            v[which, row] = self.table.at(k, self.now, which).to_robot_velocities(q[which, row], v[which, row])
 
     def catch_up(self, s: ChartedSamples, k: int, ids: np.ndarray, asked: AskedSteps) -> None:
         """Some samples in one chart, which may have come to different steps, reach the end of the steps asked for."""
@@ -225,7 +230,7 @@ class ChartedRun:
         which, row = fresh_records(behind, motion.now.made, asked.every)
         fresh = {name: x[which, row - first] for name, x in into.items()}
         if k and len(which) and "v" in fresh:
-            fresh["v"] = self.table.at(k).to_robot_velocities(fresh["q"], fresh["v"])
+            fresh["v"] = self.table.at(k, s, ids[which]).to_robot_velocities(fresh["q"], fresh["v"])
         for name, x in asked.records.items():
             x[ids[which], row] = fresh[name]
 

@@ -26,6 +26,7 @@ from ..mechanism.mechanism import Configuration, velocity_names
 from ..system.system import System
 from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
+from .varied_loops import Which, expand_velocity, loops_at
 
 POOR = 0.3  # the conditioning σ_min(K_d) / σ_min(K), at most 1, below which other joints are considered
 FAIR = 0.9  # the same where a step gave no state
@@ -45,11 +46,15 @@ def _implicit(robot: System) -> Iterator[tuple[Cluster, LoopEmbedding, slice]]:
             yield cluster, tie, slice(start, at)
 
 
-def _loops(robot: System, q: np.ndarray) -> Iterator[tuple[Cluster, LoopEmbedding, np.ndarray]]:
-    """These clusters with K (n, rows, columns) at all samples."""
+def _loops(
+    robot: System, q: np.ndarray, which: Which = (), values: Sequence[np.ndarray] = ()
+) -> Iterator[tuple[Cluster, LoopEmbedding, np.ndarray]]:
+    """These clusters with K (n, rows, columns) at all samples, where parameters of loops have values (n, *shape)."""
     samples = q.reshape(-1, q.shape[-1])
     for cluster, tie, own in _implicit(robot):
-        yield cluster, tie, tie.units.of(tie.numbers(samples[:, own])[1])[:, list(tie.rows)]
+        varied = loops_at(robot, cluster, which, values)
+        K = tie.slopes(samples[:, own]) if varied is None else varied[0].slopes_at(samples[:, own], varied[1])
+        yield cluster, tie, tie.units.of(K)[:, list(tie.rows)]
 
 
 def _hold(K: np.ndarray, dependent: tuple[int, ...]) -> np.ndarray:
@@ -130,6 +135,8 @@ class Charts:
         None  # velocities of all joints (..., n) per unit velocity, when loops were last examined
     )
     known: dict[tuple[str, ...], System] = field(default_factory=dict)  # by the velocities that are independent in it
+    which: Which = ()  # parameters of loops that differ from sample to sample, and their values (n, *shape)
+    values: Sequence[np.ndarray] = ()
 
     def __post_init__(self) -> None:
         self.now = self.robot
@@ -137,7 +144,7 @@ class Charts:
 
     def to_robot_velocities(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Velocities w in the current coordinates as those of the robot."""
-        return w if self.now is self.robot else _converted(self.now, self.robot, q, w)
+        return w if self.now is self.robot else self._converted(self.now, self.robot, q, w)
 
     def checked(
         self, q: np.ndarray, tau: Any, name: str = "torque", size: int | None = None, caller: str = "simulate"
@@ -171,12 +178,13 @@ class Charts:
 
     def sizes(self, q: np.ndarray) -> np.ndarray:
         """The velocities of all joints (..., n) per unit velocity."""
-        return np.abs(self.now.expand_velocity(q[..., None, :], np.eye(self.now.nv))).max(axis=-2)
+        every = expand_velocity(self.now, self.which, self.values, q[..., None, :], np.eye(self.now.nv))
+        return np.abs(every).max(axis=-2)
 
     def holds(self, q: np.ndarray) -> np.ndarray:
         """How well the velocities in use determine loops (n) at configurations (n, nq): of the worst one, at most 1."""
         found = np.ones(len(q))
-        for _, tie, K in self._loops(q):
+        for _, tie, K in self._loops(q, self.values):
             found = np.fmin(found, _hold(K, tie.dependent))
         return found
 
@@ -185,22 +193,25 @@ class Charts:
         changes.
         """
         samples = q.reshape(-1, q.shape[-1])
-        samples = samples[np.isfinite(samples).all(axis=-1)]
+        finite = np.isfinite(samples).all(axis=-1)
+        samples, values = samples[finite], [x[finite] for x in self.values]
         wanted: list[str] = []
         every: list[str] = []  # those of the loops that do not change too
         here = 0
-        for cluster, tie, K in self._loops(samples) if len(samples) else ():
+        for cluster, tie, K in self._loops(samples, values) if len(samples) else ():
             names = _others(self.now, cluster, tie, K, poor)
             every += names or _independent(self.now, cluster, tie)
             wanted, here = wanted + names, int(np.argmin(_hold(K, tie.dependent))) if names else here
         return self._changed(wanted, every, samples[here], q, w) if wanted else None
 
-    def _loops(self, samples: np.ndarray) -> Iterator[tuple[Cluster, LoopEmbedding, np.ndarray]]:
+    def _loops(
+        self, samples: np.ndarray, values: Sequence[np.ndarray]
+    ) -> Iterator[tuple[Cluster, LoopEmbedding, np.ndarray]]:
         """The loops in the velocities in use, with K (n, rows, columns) in the units of the robot: those of a robot
         that was built on the way depend on where that was.
         """
-        own = [(cluster.links, K) for cluster, _, K in _loops(self.robot, samples)]
-        now = list(_loops(self.now, samples))
+        own = [(cluster.links, K) for cluster, _, K in _loops(self.robot, samples, self.which, values)]
+        now = list(_loops(self.now, samples, self.which, values))
         for (links, K), (cluster, tie, other) in zip(own, now, strict=True):
             yield cluster, tie, K if links == cluster.links else other
 
@@ -211,7 +222,7 @@ class Charts:
             other = self._other(wanted, every, here)
             if other.nq != self.now.nq:  # the loop is explicit in these, and q would change its meaning
                 return None
-            w = _converted(self.now, other, q, w)
+            w = self._converted(self.now, other, q, w)
         except FourbarError:
             return None
         self.now, self.usual = other, None
@@ -229,6 +240,11 @@ class Charts:
             except FourbarError:
                 self.known[key] = _built_at(self.now, here).with_independent(wanted)
         return self.known[key]
+
+    def _converted(self, robot: System, other: System, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Velocities of a robot converted to those of the same robot with other independent joints."""
+        every = expand_velocity(robot, self.which, self.values, q, w)
+        return gathered_velocity(other.model.cluster_tree, every)
 
 
 def noted(sizes: np.ndarray, usual: np.ndarray | None) -> np.ndarray:
@@ -265,8 +281,3 @@ def _built_at(robot: System, q: np.ndarray) -> System:
     m = robot.mechanism
     here = Configuration("here", tuple(coordinates(robot.model.cluster_tree, q).items()))
     return System(replace(m, configurations=(here, *(x for x in m.configurations if x.name != here.name))))
-
-
-def _converted(robot: System, other: System, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Velocities of a robot converted to those of the same robot with other independent joints."""
-    return gathered_velocity(other.model.cluster_tree, robot.expand_velocity(q, w))

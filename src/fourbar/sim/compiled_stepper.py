@@ -50,7 +50,7 @@ class CompiledStepper:
         self.n = len(q)
         names = self._chart(robot).rollout.step.state
         state: dict[str, Any] = {name: np.zeros(shape) for name, shape in names.items()} | {"q": q, "v": v}
-        self.motion = ChartedRun(robot, self._chart, state, {"dt": dt, **self._numbers})
+        self.motion = ChartedRun(robot, self._chart, state, {"dt": dt, **self._numbers}, which=law.which)
         rows = 2 + steps // every  # the start, and the end if it is not one of the others
         recorded = ["q", "v", "lost", *(f"held_{name}" for name in law.asked)]
         self._rows = {name: np.empty((rows, self.n, *names[name])) for name in recorded}

@@ -25,6 +25,7 @@ from ..system.system import System
 from .constrained_step import CLOSED, NEWTON
 from .read_arguments import check_closed, on_copies
 from .runge_kutta import Follower, SimulatedState, Torque, step
+from .varied_loops import Which, loop_parameters
 
 _MET = 1e-6  # how far a start may be from the constraints
 _UNIT_TIME = np.array(1.0)
@@ -59,12 +60,17 @@ class Kept(NamedTuple):
             return Kept(_in_motors(robot))
         return Kept(robot.system, robot, robot._model.conditions) if isinstance(robot, Constrained) else Kept(robot)
 
-    def check(self, q: np.ndarray, v: np.ndarray) -> None:
+    def check(self, q: np.ndarray, v: np.ndarray, which: Which = ()) -> None:
         """Refuse states at which loops are open or constraints are not met, and one state in which a loop is at a
-        toggle position, where v does not determine how it moves: of a batch it is marked.
+        toggle position, where v does not determine how it moves: of a batch it is marked. Loops that depend on
+        parameters `which` were looked at where they were closed.
         """
-        check_closed(self.robot, q)
-        if q.ndim == 1 and (why := describe_toggles(self.robot.model.cluster_tree, q[None])):
+        check_closed(self.robot, q, which)
+        if (
+            q.ndim == 1
+            and not loop_parameters(self.robot, which)
+            and (why := describe_toggles(self.robot.model.cluster_tree, q[None]))
+        ):
             raise SingularError(why)
         if self.constrained is not None:
             check_met(self.constrained, q, v)

@@ -16,10 +16,13 @@ from ..contact.candidates import Spec
 from ..contact.terrain import Terrain
 from ..contact.terrain_numbers import FRICTION, TERRAINS, numbers_of
 from ..errors import ArgumentError, unknown
-from ..functions.varying import argument_names, parameters
+from ..functions.varied_context import argument_names
+from ..functions.varying import parameters
 from ..mechanism.mechanism import Mechanism
 from ..once import recently_made
-from ..tree.parameters import Parameter, variable
+from ..tree.cluster_tree import GROUND, lower
+from ..tree.parameters import Parameter
+from ..tree.parameters import parameters as every_parameter
 
 _NOT_NEGATIVE = ("mass", "armature", "damping", "friction", "kp", "kd", "kv", "volume", "density")
 
@@ -37,6 +40,11 @@ class GivenNumbers(NamedTuple):
     def every(self) -> tuple[Parameter, ...]:
         """The parameters of the robot, then the numbers of terrain, in the order of the values."""
         return (*self.which, *self.terrain)
+
+    @property
+    def by_name(self) -> dict[str, np.ndarray]:
+        """The values of the robot's, by the names of parameters."""
+        return dict(zip((x.name for x in self.which), self.values.values(), strict=False))
 
     @property
     def of_robot(self) -> dict[str, np.ndarray]:
@@ -75,13 +83,7 @@ def which_numbers(
         raise ArgumentError(f"give friction=, which is that of all contacts, or numbers={{{both[0]!r}: ...}}, not both")
     own = tuple(name for name in numbers if name not in mine)
     given = {x.name for x in parameters(mechanism, own)} if own else set()
-    which = tuple(x for x in variable(mechanism) if x.name in given)
-    for x in which:
-        if x.owners == "loops":
-            raise ArgumentError(
-                f"numbers: {x.name!r} belongs to a loop, which would have to be closed again; make a robot for "
-                "each value with robot.with_parameters"
-            )
+    which = tuple(x for x in every_parameter(mechanism) if x.name in given)
     return (*which, *terrain)
 
 
@@ -92,9 +94,44 @@ def refuse_dry_friction(which: Iterable[Parameter]) -> None:
             raise ArgumentError(f"numbers: {x.name!r}: dry friction acts in scenes only; simulate fb.Scene(robot)")
 
 
+def refuse_moved_rows(which: Iterable[Parameter]) -> None:
+    """Refuse parameters on which constraints may depend that forces keep."""
+    for x in which:
+        if x.moves_links:
+            raise ArgumentError(
+                f"numbers: {x.name!r} moves places of the constraints of robot.constrained(...), which are kept where "
+                "they were built; embed them with Builder.loop, or make a robot for each value"
+            )
+
+
+def refuse_moved(mechanism: Mechanism, spec: Spec, constrained: bool, given: GivenNumbers) -> GivenNumbers:
+    """The numbers of a scene; those that its contacts, and constraints if it has some, cannot follow are refused."""
+    moving = [x for x in given.which if x.moves_links]
+    if moving:
+        _refuse_moved_shapes(mechanism, spec, moving)
+    if constrained:
+        refuse_moved_rows(moving)
+    return given
+
+
+def _refuse_moved_shapes(mechanism: Mechanism, spec: Spec, which: Iterable[Parameter]) -> None:
+    """Refuse placements of bodies without joints of their own that carry shapes: contacts know these as built."""
+    tree = lower(mechanism)
+    for x in which:
+        if x.owners != "joints" or x.field != "placement" or mechanism.joints[x.place].joint.nv:
+            continue
+        link = tree.bodies[mechanism.joints[x.place].child].link
+        if any(link in y.links and (link != GROUND or y.footing is None) for y in spec.candidates):
+            raise ArgumentError(
+                f"numbers: {x.name!r} displaces a body that is fixed to others with shapes that may touch, and "
+                "contacts keep shapes where they were built; displace the moving joint that carries them, or make a "
+                "scene for each value"
+            )
+
+
 def are_passive(which: Iterable[Parameter]) -> bool:
     """Whether springs, dampers, drag or currents are among parameters: the robot itself may have none."""
-    return any(x.field in ("damping", "stiffness", "linear_drag", "quadratic_drag", "current") for x in which)
+    return any(x.is_passive or x.field in ("linear_drag", "quadratic_drag", "current") for x in which)
 
 
 class NamedNumbers(NamedTuple):
@@ -152,7 +189,7 @@ def check_friction(verb: str, friction: Any) -> None:
 def _of_terrain(mechanism: Mechanism, numbers: Mapping[str, Any], grounds: Grounds) -> tuple[Parameter, ...]:
     """The numbers of the terrain, in its order."""
     known = numbers_of(grounds.names, grounds.terrains)
-    own = {x.name for x in variable(mechanism)}
+    own = {x.name for x in every_parameter(mechanism)}
     for name in numbers:
         if name in known and name in own:
             raise ArgumentError(
@@ -205,8 +242,7 @@ def nominal(mechanism: Mechanism, x: Parameter, grounds: Grounds = NOWHERE) -> n
     """The value that a robot, or a terrain, itself has."""
     if x.owners == TERRAINS:
         return numbers_of(grounds.names, grounds.terrains)[x.name][1]
-    own = mechanism.gravity if x.name == "gravity" else x.values(mechanism)
-    return np.reshape(np.array(own, float), x.shape)
+    return np.reshape(np.array(x.values(mechanism), float), x.shape)
 
 
 def nominal_numbers(mechanism: Mechanism, names: tuple[str, ...], grounds: Grounds) -> dict[str, np.ndarray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,8 +34,12 @@ class LoopedWorlds:
     `away`, followed in other velocities, the latter are kept here, with the state that was shown for them.
     """
 
-    def __init__(self, scene: Scene, taken: Taken, q: np.ndarray, v: np.ndarray) -> None:
-        self._scene, self.table = scene, ChartTable(scene.robot, partial(scene.chart, taken))
+    def __init__(
+        self, scene: Scene, taken: Taken, q: np.ndarray, v: np.ndarray, numbers: Callable[[], dict[str, np.ndarray]]
+    ) -> None:
+        self._scene = scene
+        self.table = ChartTable(scene.robot, partial(scene.chart, taken), taken.which)
+        self._read = numbers  # those of all worlds by name, now
         self.loops, n = self.table.home.loops, len(q)
         state = {"q": q.copy(), "v": v.copy()}
         self.samples = ChartedSamples.at_start(state, np.full(n, float(RUNNING)), self.table.home.watched)
@@ -46,11 +50,18 @@ class LoopedWorlds:
 
     def begin(self, worlds: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
         """Some worlds begin anew."""
-        s = self.samples
+        s = self._looked_at()
         s.chart[worlds], s.stuck[worlds] = 0, np.inf
         s.state["q"][worlds], s.state["v"][worlds] = q[worlds], v[worlds]
         self.table.begin(s, worlds)
         self._note(worlds, q, v[worlds])
+
+    def _looked_at(self) -> ChartedSamples:
+        """The samples with the parameters that loops have now."""
+        if self.table.which:
+            known = self._read()
+            self.samples = self.samples._replace(numbers=tuple(known[x.name] for x in self.table.which))
+        return self.samples
 
     def _note(self, worlds: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
         """Note what is shown of some worlds, v (m, nv), and whether any is followed in other velocities."""
@@ -74,10 +85,11 @@ class LoopedWorlds:
         """The robot's own velocities (m, nv) of some worlds, of the velocities w that are followed, if these are
         given, else of those that are kept.
         """
-        s = self.samples
+        s = self._looked_at()
         if w is not None:
             s.state["v"][worlds] = w
         some = s._replace(state={"q": q[worlds], "v": s.state["v"][worlds]}, chart=s.chart[worlds])
+        some = some._replace(numbers=tuple(x[worlds] for x in s.numbers))
         v = self.table.robot_velocities(some)
         self._note(worlds, q, v)
         return v
@@ -88,13 +100,14 @@ class LoopedWorlds:
         """Make a step of some worlds (m), which gave no state, in parts. Which of them have made it, which may try the
         whole step again, and what is reported (m, *shape) by name; `state` (m, ...) becomes that after the step.
         """
-        s, table = self.samples, ChartTable(self.table.robot, partial(self._scene.chart, taken))
+        s, table = self._looked_at(), ChartTable(self.table.robot, partial(self._scene.chart, taken), taken.which)
         for chart in self.table.charts[1:]:
             table.number(chart.now)
         usual, chart, stuck = (x[worlds].copy() for x in (s.usual, s.chart, s.stuck))
         m = len(worlds)
         state["v"] = np.where(chart[:, None] > 0, s.state["v"][worlds], state["v"])
         some = ChartedSamples(state, usual, chart, stuck, np.full(m, float(DIVERGED)), np.zeros(m), 0)
+        some = some._replace(numbers=tuple(x[worlds] for x in s.numbers))
         run = ChartedRun.of(table, some, given.numbers)
         valid, reports = run.step_in_parts(some, np.arange(m), given.controls, given.shapes, given.threads)
         for other in table.charts[len(self.table.charts) :]:
@@ -105,7 +118,7 @@ class LoopedWorlds:
 
     def can_go_on(self, worlds: np.ndarray, status: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Which of some worlds (m) can go on after they stopped, or diverged, in other velocities or as before."""
-        s = self.samples
+        s = self._looked_at()
         home = worlds[s.chart[worlds] == 0]
         s.state["v"][home] = v[home]
         s.state["q"][worlds] = q[worlds]

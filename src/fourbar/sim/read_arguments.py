@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..system.system import System
 from ..tree.closed_positions import are_closed
 from .applied_forces import SimulationWarning
 from .runge_kutta_step import Traced
+from .varied_loops import Which, loop_parameters, varied_clusters, varied_functions
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 _LONGEST = 1 << 62  # steps that machine code can count
@@ -23,9 +25,12 @@ _NOT_UNIT = 1e-6  # a difference of a quaternion's length from 1 that is no roun
 _OPEN = 1e-6  # a loop gap too large to be rounding of written coordinates, in units of its rows
 
 
-def check_closed(robot: System, q: np.ndarray) -> None:
-    """Refuse configurations whose loops are open."""
-    closed = are_closed(robot.model.cluster_tree, q, _OPEN)
+def check_closed(robot: System, q: np.ndarray, which: Which = ()) -> None:
+    """Refuse configurations whose loops are open, but for loops that depend on parameters `which`: these are closed
+    for each sample (`varied_loops.close`).
+    """
+    varied = [loop for loops in varied_clusters(robot, which) for loop in loops] if which else []
+    closed = are_closed(robot.model.cluster_tree, q, _OPEN, varied)
     if not closed.all():
         gap = robot.loop_gap(q)[~closed].max()
         raise ArgumentError(
@@ -33,12 +38,16 @@ def check_closed(robot: System, q: np.ndarray) -> None:
         )
 
 
-def started(robot: System, q: np.ndarray, still: np.ndarray) -> np.ndarray:
+def started(
+    robot: System, q: np.ndarray, still: np.ndarray, which: Which = (), values: Mapping[str, np.ndarray] | None = None
+) -> np.ndarray:
     """q with quaternions of unit length; refuses coordinates that describe no placement. Loops stay as they are: where
-    they are ill-conditioned, closing them again would move them.
+    they are ill-conditioned, closing them again would move them. They may depend on values of parameters, by name.
     """
     q = without_wrong_coordinates(robot.model.cluster_tree, "simulate", q)
-    start = robot.integrate(q, still, _UNIT_TIME)
+    known = loop_parameters(robot, which)
+    integrate = varied_functions(robot, known).integrate if known else robot.integrate
+    start = integrate(q, still, _UNIT_TIME, *((values or {})[x.name] for x in known))
     at = 0
     for cluster in robot.model.cluster_tree.clusters:
         own = slice(at, at + cluster.embedding.nq)

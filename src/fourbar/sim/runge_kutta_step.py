@@ -24,7 +24,7 @@ from ..functions.methods.dynamics import accelerations
 from ..functions.methods.passive import passive_parts, power_lost
 from ..functions.registry import flat
 from ..functions.rollout import GIVEN, NONE, Rollout, Step
-from ..functions.varying import VariedContext, argument_names
+from ..functions.varied_context import VariedContext, argument_names
 from ..joints.euclidean import FlatJoint
 from ..spatial.linear import Vec
 from ..system.system import System

@@ -29,7 +29,7 @@ from .chart_table import Chart
 from .constrained import Kept
 from .contact_run import ContactRun, MotionRequest, Stepped
 from .folds import FIRST_ORDER
-from .given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, check_friction, read_numbers
+from .given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, check_friction, read_numbers, refuse_moved
 from .in_chunks import any_lazy
 from .keyframe import Keyframe, keyframes_of
 from .read_arguments import (
@@ -48,6 +48,7 @@ from .scene_start import added, check_parts, home, home_poses, lifted, read_poin
 from .scenes_in_chunks import rollout_lazily
 from .simulations import USE_ROLLOUT, Progress, Staged
 from .state_observer import Observer, kept_observer
+from .varied_loops import close
 from .wrenches import read_wrenches
 
 
@@ -236,11 +237,12 @@ class Scene(Staged, SceneRepresentation):
         all contacts, numbers for parameters of the robot and numbers of the terrain by name; both may differ in each
         sample.
         """
-        if impulse is None and self._closes and q is not self._stepped:
-            self.kept.check(*(np.asarray(x, float) for x in (q, v)))
         check_step(dt)
         check_friction("step", friction)
         given = NOTHING if numbers is None else self.read_numbers(numbers, friction)
+        if impulse is None and self._closes and q is not self._stepped:
+            q, v = close("step", self.robot, given.which, given.by_name, *(np.asarray(x, float) for x in (q, v)))
+            self.kept.check(q, v, given.which)
         tau = np.zeros(self.robot.nv) if tau is None else tau
         impulse = np.zeros(self.n_impulses) if impulse is None else impulse
         if u is not None:
@@ -257,7 +259,8 @@ class Scene(Staged, SceneRepresentation):
 
     def read_numbers(self, numbers: Any, friction: Any) -> GivenNumbers:
         """Numbers by name as the user gives them; `friction` is that of all contacts, if it is given."""
-        return read_numbers(self.robot.mechanism, numbers, self.grounds, friction, self._named)
+        found = read_numbers(self.robot.mechanism, numbers, self.grounds, friction, self._named)
+        return refuse_moved(self.robot.mechanism, self.spec, bool(self.kept.conditions), found)
 
     def start(self, q: Any = None) -> np.ndarray:
         """A configuration in which the robot stands: q with all that moves freely lifted, or lowered, until it touches.
@@ -289,8 +292,8 @@ class Scene(Staged, SceneRepresentation):
         chosen = home(self.robot) if q is None else to_array("start", Argument("q", (self.robot.nq,)), q)
         return lifted(self.robot, self.spec.candidates, chosen)
 
-    def read_state(self, caller: str, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-        """q (..., nq) and v (..., nv; zero if None) as arrays of their own, with the same leading axes."""
+    def read_state(self, caller: str, q: Any, v: Any, numbers: GivenNumbers = NOTHING) -> tuple[np.ndarray, np.ndarray]:
+        """q (..., nq) and v (..., nv; zero if None) with the same leading axes, loops closed with the numbers."""
         arguments = [Argument("q", (self.robot.nq,)), Argument("v", (self.robot.nv,))]
         q = to_array(caller, arguments[0], q)
         v = np.zeros(self.robot.nv) if v is None else to_array(caller, arguments[1], v)
@@ -302,7 +305,8 @@ class Scene(Staged, SceneRepresentation):
         batch = batch_shape(caller, arguments, [q, v])
         q, v = (np.broadcast_to(x, (*batch, x.shape[-1])).copy() for x in (q, v))
         q = unit_quaternions(caller, self.robot, q)
-        self.kept.check(q, v)
+        q, v = close(caller, self.robot, numbers.which, numbers.by_name, q, v)
+        self.kept.check(q, v, numbers.which)
         return q, v
 
     @cached_property
@@ -373,7 +377,7 @@ class Scene(Staged, SceneRepresentation):
             None.
         numbers : dict, optional
             Parameters of the robot, which may differ in each sample: arrays (..., *shape) by name, as `System.varying`
-            calls them ("hand.mass", "gravity", "knee.damping", "servo.kp"); and numbers of the terrain:
+            calls them ("hand.mass", "servo.kp"; loops are closed with theirs); and numbers of the terrain:
             "terrain.point", "terrain.normal" of a plane, "terrain.heights" of a height field, "terrain.friction", and
             those of a `SignedDistance`. Terrain that follows the first is called "terrain1", ..., or as in the file.
         observe : dict, optional

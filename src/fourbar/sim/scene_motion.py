@@ -40,7 +40,7 @@ def run_motion(caller: str, scene: Scene, q: Any, v: Any, wanted: MotionRequest)
     taken = Taken(**forces, which=numbers.which, observed=observed, terrain=numbers.terrain)
     shapes = [x.shape[:-2] for x in outside.values() if isinstance(x, np.ndarray)]
     batch = np.broadcast_shapes(*shapes) if shapes else ()
-    motion = _at_start(caller, scene, scene.read_state(caller, q, v), wanted, taken, numbers, batch)
+    motion = _at_start(caller, scene, scene.read_state(caller, q, v, numbers), wanted, taken, numbers, batch)
     first = scene.observer(numbers.which, observed).observe(motion.part("q"), motion.part("v"), numbers.of_robot)
     run = RunningContacts(caller, scene, motion, wanted, first)
     with states_attached(caller, lambda: run.t, lambda error: run.result()):
@@ -58,6 +58,6 @@ def _at_start(
     home = scene.chart(taken, scene.robot)
     friction = scene.friction if wanted.friction is None else wanted.friction
     given = {"dt": wanted.dt, "friction": friction, **numbers.values}
-    charted = partial(ChartedRun, scene.robot, partial(scene.chart, taken))
+    charted = partial(ChartedRun, scene.robot, partial(scene.chart, taken), which=taken.which)
     start = charted if home.loops else home.rollout.start
     return start(first_state(home.rollout.step.state, *state), given, batch, caller=caller)

@@ -18,7 +18,7 @@ from .compiled_stepper import CompiledStepper, ControlRows, PartlyIndependent
 from .constrained import ConstrainedFollower, check_met, follower_of, in_drives
 from .constrained_stepper import ConstrainedStepper
 from .control_sizes import argument_of, control_sizes
-from .given_numbers import GivenNumbers, are_passive, read_numbers, refuse_dry_friction
+from .given_numbers import GivenNumbers, are_passive, read_numbers, refuse_dry_friction, refuse_moved_rows
 from .observe import check_driven, read_observations
 from .read_arguments import check_closed, on_copies, read_control, read_period, read_state, started
 from .record_room import check_room
@@ -36,6 +36,7 @@ from .runge_kutta import (
 )
 from .runge_kutta_step import ForceLaw, Traced
 from .state_observer import InstantObserver, Observer, kept_observer
+from .varied_loops import close
 from .wrenches import read_wrenches
 
 
@@ -189,8 +190,10 @@ class Simulation:
         self.robot, self.threads = robot, wanted.threads
         self.dt, self.steps, self.every = dt, steps, wanted.every
         check_room(wanted.caller, steps, wanted.every, math.prod(self.given_q.shape[:-1]) * (robot.nq + robot.nv + 1))
-        check_closed(robot, self.given_q)
-        start = started(robot, self.given_q, np.zeros_like(self.given_v))
+        given = self.numbers.which, self.numbers.by_name
+        self.given_q, self.given_v = close(wanted.caller, robot, *given, self.given_q, self.given_v)
+        check_closed(robot, self.given_q, self.numbers.which)
+        start = started(robot, self.given_q, np.zeros_like(self.given_v), *given)
         if self.held is not None:
             check_met(self.held, self.given_q, self.given_v)
         self.start = SimulatedState(start, self.given_v.copy(), np.zeros(start.shape[:-1]))
@@ -202,6 +205,8 @@ class Simulation:
     def _read_numbers(self, robot: System, numbers: Any) -> GivenNumbers:
         found = read_numbers(robot.mechanism, numbers)
         refuse_dry_friction(found.which)
+        if self.held is not None:
+            refuse_moved_rows(found.which)
         return found
 
     def _spread(self, name: str, more: tuple[int, ...]) -> None:

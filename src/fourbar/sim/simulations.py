@@ -88,7 +88,7 @@ def simulate(
         Let springs, damping, gravity compensation, drag and currents act (`passive_forces`).
     numbers : dict, optional
         Parameters of the robot, which may differ in each sample: arrays (..., *shape) by name, as `System.varying`
-        calls them ("hand.mass", "gravity", "elbow.damping", "servo.kp").
+        calls them ("hand.mass", "screw.pitch", "servo.kp", "rod.length"). Loops are closed with theirs in each sample.
     observe : dict, optional
         Observations by name, each of `fb.observe` or an ``fb.traced(function)`` of (t, q, v); see
         `Trajectory.observations`.

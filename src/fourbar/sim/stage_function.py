@@ -13,7 +13,7 @@ from ..expr import Program, flatten, leaves, unflatten
 from ..functions.context import recorded
 from ..functions.function import make
 from ..functions.recording import BLOCK, Recording
-from ..functions.varying import argument_names
+from ..functions.varied_context import argument_names
 from ..spatial.linear import Vec
 from .control_sizes import control_sizes
 from .runge_kutta_step import Followed, ForceLaw, Pass, RungeKuttaStage

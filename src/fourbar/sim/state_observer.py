@@ -16,7 +16,7 @@ from ..functions.methods.passive import passive_parts
 from ..functions.registry import flat
 from ..functions.rollout import Rollout, Step
 from ..functions.step_end import OBSERVED, Observation, StepEnd
-from ..functions.varying import VariedContext, argument_names
+from ..functions.varied_context import VariedContext, argument_names
 from ..once import cached_property, recently_made
 from ..spatial.linear import Vec
 from ..tree.parameters import Parameter

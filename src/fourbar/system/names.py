@@ -50,7 +50,7 @@ class Names(NamedTuple):
     parameters : tuple of str
         Parameters, as in `System.inertial_parameters`.
     numbers : tuple of str
-        Numbers by which functions can be differentiated: `parameters=` of their derivatives.
+        Numbers that may vary: `parameters=` of derivatives, `System.varying`, `numbers=` of rollouts.
     actuators : tuple of str
         Actuators, as in u.
 

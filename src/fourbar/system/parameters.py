@@ -26,12 +26,14 @@ class Parametrised:
         Parameters
         ----------
         *names : str
-            Parameters: ``"gravity"``, ``"hand.mass"``, ``"hand.com"``, ``"hand.inertia"`` (about the centre of mass),
-            those of the fluid around a body (``"hull.added_mass"``, ``"hull.linear_drag"``, ``"hull.current"``, ...),
-            ``"elbow.armature"``, ``"elbow.damping"``, ``"elbow.stiffness"`` and ``"elbow.rest"`` where there is a
-            spring, ``"elbow.friction"`` where there is some (which acts in scenes), ``"hand.gravity_compensation"``
-            where there is some, gains of actuators (``"motor.gain"``, ``"servo.kp"``, ``"servo.kd"``, ``"wheel.kv"``;
-            ``gain`` and ``bias`` of others), and those of loops, such as ``"gear.ratio"``.
+            Parameters, some of `names.numbers`: ``"gravity"``, ``"hand.mass"``, ``"hand.com"``, ``"hand.inertia"``
+            (about the centre of mass), those of the fluid around a body (``"hull.linear_drag"``, ...),
+            ``"elbow.placement"`` (a twist that displaces it), ``"elbow.armature"``,
+            ``"elbow.damping"``, ``"elbow.stiffness"`` and ``"elbow.rest"`` where there is a spring,
+            ``"elbow.friction"`` where there is some (which acts in scenes), ``"hand.gravity_compensation"`` where there
+            is some, numbers of the type of a joint,
+            ``"screw.pitch"``, gains of actuators (``"motor.gain"``, ``"servo.kp"``, ``"servo.kd"``, ``"wheel.kv"``;
+            ``gain`` and ``bias`` of others), ``"tip.placement"`` of a frame, and those of loops, ``"gear.ratio"``.
 
         Returns
         -------
@@ -44,7 +46,7 @@ class Parametrised:
         UnknownNameError
             For a name that the robot does not have.
         ArgumentError
-            For a placement, which cannot be an argument.
+            For what the robot has that cannot vary, such as an axis, with the reason.
 
         Notes
         -----

@@ -4222,7 +4222,7 @@ class Regressor(Protocol):
             Acceleration (rad/s², m/s²).
         columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
             Kinds of parameters. 'inertia': mass m, first moment m c and rotational inertia J about the origin of each body.
-            For each velocity of each joint: 'armature' (multiplies its acceleration), 'viscous' (its velocity), 'coulomb'
+            For each velocity of each joint: 'armature' (multiplies its acceleration), 'damping' (its velocity), 'friction'
             (the sign of its velocity), 'stiffness' (the displacement of its spring from neutral), 'preload' (one). 'fluid':
             of each body in a fluid the factor of its added mass and buoyancy, one as they are.
         packed : bool, default False
@@ -8410,7 +8410,7 @@ class RobotMethods:
             Acceleration (rad/s², m/s²).
         columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
             Kinds of parameters. 'inertia': mass m, first moment m c and rotational inertia J about the origin of each body.
-            For each velocity of each joint: 'armature' (multiplies its acceleration), 'viscous' (its velocity), 'coulomb'
+            For each velocity of each joint: 'armature' (multiplies its acceleration), 'damping' (its velocity), 'friction'
             (the sign of its velocity), 'stiffness' (the displacement of its spring from neutral), 'preload' (one). 'fluid':
             of each body in a fluid the factor of its added mass and buoyancy, one as they are.
         packed : bool, default False

@@ -203,8 +203,9 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
         Returns
         -------
         Names
-            Names of bodies, joints, frames, coordinates, velocities, inertial parameters, numbers by which functions
-            can be differentiated (`parameters=` of their derivatives), and actuators, each in the order of the arrays.
+            Names of bodies, joints, frames, coordinates, velocities, inertial parameters, numbers that may vary
+            (`parameters=` of derivatives, `varying`, `numbers=` of rollouts), and actuators, each in the order of the
+            arrays.
         """
         m = self.mechanism
         return Names(

@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import Argument, batch_shape
 from ..errors import ArgumentError
 from ..functions.followed import GROWN, is_solved
-from ..functions.varying import argument_names
+from ..functions.varied_context import argument_names
 from ..sim.applied_forces import acting_on, warn_of_contacts, with_passive
 from ..sim.folds import Folds
 from ..sim.given_numbers import are_passive, read_numbers, refuse_dry_friction, which_numbers
@@ -21,6 +21,7 @@ from ..sim.in_chunks import control_core
 from ..sim.read_arguments import check_actuators, check_closed, read_counts, read_period, read_steps
 from ..sim.runge_kutta_step import GIVEN, NONE, Followed, ForceLaw, Traced
 from ..sim.stage_function import StageRecording
+from ..sim.varied_loops import close, loop_parameters, varied_clusters, varied_functions
 from ..system.system import System
 from ..tree.parameters import Parameter
 from .jax import array, call, check_precision, function, jax, whole
@@ -173,7 +174,11 @@ class _Stage:
         self.limits = _limits(robot)
         clusters = robot.model.cluster_tree.clusters
         self.is_free = np.array([c.is_free for c in clusters for _ in range(c.embedding.nq)], bool)
-        self.integrate, self.expand_velocity = function(robot.integrate), function(robot.expand_velocity)
+        self.of_loops = loop_parameters(robot, law.which)  # the numbers on which loops that are solved depend
+        functions: Any = varied_functions(robot, self.of_loops) if self.of_loops else robot
+        self.integrate, self.expand_velocity = function(functions.integrate), function(functions.expand_velocity)
+        varied = varied_clusters(robot, self.of_loops) if self.of_loops else ()
+        self.is_varied = np.array([c.loops in varied for c in clusters for _ in range(c.embedding.nq)], bool)
 
     @classmethod
     def of(cls, robot: System, driven: bool, passive: bool, which: tuple[Parameter, ...]) -> _Stage:
@@ -198,15 +203,24 @@ class _Stage:
             now = dict(zip(shapes, call(self.operation, [*now.values(), *more]), strict=True))
         return now
 
-    def started(self, q: Any) -> Any:
-        """q with quaternions of unit length, loops as they are; moved along the configuration space by its tangent."""
-        still = jax.lax.stop_gradient
-        near = self.integrate(q, np.zeros(self.robot.nv), 1.0)
-        return jax.numpy.where(self.is_free, near, still(q) + (near - still(near)))
+    def _of_loops(self, numbers: Mapping[str, Any]) -> list[Any]:
+        """The numbers on which loops depend, of all that are given by the names of arguments."""
+        called = dict(zip(self.law.which, argument_names(self.law.which), strict=True))
+        return [numbers[called[x]] for x in self.of_loops]
 
-    def usual(self, q: Any) -> Any:
+    def started(self, q: Any, numbers: Mapping[str, Any]) -> Any:
+        """q with quaternions of unit length, loops as they are; moved along the configuration space by its tangent.
+        Loops that depend on numbers are closed with these: NaN where that is impossible.
+        """
+        still = jax.lax.stop_gradient
+        near = self.integrate(q, np.zeros(self.robot.nv), 1.0, *self._of_loops(numbers))
+        return jax.numpy.where(self.is_free | self.is_varied, near, still(q) + (near - still(near)))
+
+    def usual(self, q: Any, numbers: Mapping[str, Any]) -> Any:
         """Reference velocities (..., loops) of joints of loops for samples that start at q."""
-        every = self.expand_velocity(jax.lax.stop_gradient(q)[..., None, :], np.eye(self.robot.nv))
+        still, given = jax.lax.stop_gradient, zip(self._of_loops(numbers), self.of_loops, strict=True)
+        spread = [jax.numpy.expand_dims(still(x), -1 - len(y.shape)) for x, y in given]
+        every = self.expand_velocity(still(q)[..., None, :], np.eye(self.robot.nv), *spread)
         sizes = abs(every).max(axis=-2)[..., np.array(self.loops)]
         usual = jax.numpy.maximum(self.limits, _GROWTH * sizes) / GROWN
         none = Folds.of(self.robot).none
@@ -255,17 +269,20 @@ class _Rolling:
         n = len(cores)
         self._given = dict(zip(cores, spread[:n], strict=True))
         self._numbers = dict(zip(argument_names(which), spread[n:], strict=True))
+        known = {x: np.asarray(y) for x, y in zip(which, arrays[n:], strict=True) if not isinstance(y, jax.core.Tracer)}
+        read_numbers(robot.mechanism, {x.name: y for x, y in known.items()})
         if not isinstance(arrays[0], jax.core.Tracer):
-            check_closed(robot, np.asarray(arrays[0]))
-        read = zip(which, arrays[len(cores) :], strict=True)
-        read_numbers(robot.mechanism, {x.name: np.asarray(y) for x, y in read if not isinstance(y, jax.core.Tracer)})
+            q = np.asarray(arrays[0])
+            check_closed(robot, q, which)
+            if all(x in known for x in stage.of_loops):
+                close("rollout", robot, which, {x.name: y for x, y in known.items()}, q, np.zeros(robot.nv))
 
     def run(self) -> JaxRollouts:
         """All of its steps."""
         jnp, plan, lax = jax.numpy, self._plan, jax.lax
         q, v = (jnp.broadcast_to(self._given[x], (*self._leading, self._given[x].shape[-1])) for x in ("q", "v"))
-        q = self._stage.started(q)
-        usual = {"usual": self._stage.usual(q)} if self._stage.loops else {}
+        q = self._stage.started(q, self._numbers)
+        usual = {"usual": self._stage.usual(q, self._numbers)} if self._stage.loops else {}
         fixed = {"dt": jnp.asarray(plan.dt), **usual, **self._numbers}
 
         def steps(now: _Now, inputs: Any) -> tuple[_Now, None]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from inspect import Parameter, Signature
 from typing import Any
 
-from ..arrays import Argument
+from ..arrays import Argument, as_signed
 from ..errors import ArgumentError
 from ..functions.attributes import OptionedMethod
 from ..functions.derivative_recordings import DerivativeRecording
@@ -42,7 +42,7 @@ def signature(arguments: Iterable[Argument]) -> Signature:
     """What a function takes, for help, for editors, and for libraries that name arguments in messages."""
     kind = Parameter.POSITIONAL_OR_KEYWORD
     empty = Parameter.empty
-    every = (Parameter(a.name, kind, default=a.default if "=" in a.written else empty) for a in arguments)
+    every = (Parameter(a.name, kind, default=a.default if "=" in a.written else empty) for a in as_signed(arguments))
     return Signature(list(every))
 
 

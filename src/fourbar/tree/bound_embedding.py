@@ -3,40 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, NamedTuple, Self
 
+import numpy as np
+
 from ..constraints.trace import LoopTrace
-from ..expr import Expr, evaluate
+from ..expr import evaluate
 from ..spatial.linear import Mat, Scalar, Vec
 from .embedding import LoopEmbedding, expand, map_rate
 from .states import Call, ClusterState
 
 
-class WithOtherNumbers(LoopEmbedding):
-    """Links connected by loops, with other parameters of any size, such as symbols."""
+class WithNumbers(LoopEmbedding):
+    """Links connected by loops whose trace depends on parameters p: values of a recording, symbols or numbers."""
+
+    built: LoopEmbedding
 
     @classmethod
-    def of(cls, tie: LoopEmbedding, traced: LoopTrace, p: Sequence[Scalar] | None = None) -> Self:
-        """The embedding of loops whose trace depends on parameters, at p, or before these are known."""
+    def of(cls, tie: LoopEmbedding, traced: LoopTrace, p: Sequence[Any] = ()) -> Self:
+        """The same choice of velocities and rows for loops with another trace, at p, or before these are known."""
         other = object.__new__(cls)
-        other.__dict__.update(tie.along(traced).__dict__)
-        other.p = other.p if p is None else tuple(p)
+        other.__dict__.update(tie.__dict__)
+        for name in ("_key", "K_rate", "_runs", "_varying", "constants"):
+            other.__dict__.pop(name, None)
+        other.traced = traced if tie.kept is None else traced.only(tie.kept)
+        other.p, other.built = tuple(p), tie
         return other
 
-    def _known(self, q: Sequence[Scalar], unchanged: bool = False) -> dict[Expr, Scalar]:
-        return super()._known(q)
+    @property
+    def as_built(self) -> LoopEmbedding:
+        return self.built
 
-    def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
-        return self._coordinates(q)
+    def at(self, p: Sequence[Any]) -> Self:
+        """The loops with parameters p; arrays (n) in computations of n samples."""
+        other = copy(self)
+        other.p = tuple(p)
+        return other
+
+    def slopes_at(self, q: np.ndarray, p: Sequence[np.ndarray]) -> np.ndarray:
+        """K (n, m, columns) at the coordinates (n, nq) of all joints and parameters (n)."""
+        _ = self._runs, self.constants  # which are those of all p
+        return self.at(p).slopes(q)
 
 
-class WithGivenNumbers(WithOtherNumbers):
-    """Links connected by loops whose parameters are arguments. Coordinates are closed where these are given; as they
-    change, the dependent ones follow: a Newton step, which is zero by itself, has the right derivative.
+class Following(WithNumbers):
+    """The same where stored coordinates are closed at p and p is what derivatives are taken by: the dependent
+    coordinates follow, by a Newton step, which is zero by itself and has the right derivative.
     """
 
     def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
-        full = self._coordinates(q)
+        full = super().coordinates(q)
         if self.explicit:
             return full
         known = self._known(full)
@@ -45,9 +62,9 @@ class WithGivenNumbers(WithOtherNumbers):
 
 
 class Bound(NamedTuple):
-    """Links connected by loops, some of whose parameters change by p: works as the `LoopEmbedding` at p does."""
+    """Links connected by loops with parameters p: works as the `LoopEmbedding` at p does."""
 
-    tie: LoopEmbedding
+    tie: WithNumbers
     p: Vec
 
     def state(self, call: Call, q: Vec, v: Vec | None) -> ClusterState:

@@ -6,7 +6,7 @@ robot's lengths. So a crane and a watch are judged alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -89,12 +89,14 @@ def gaps_in_units(cluster_tree: ClusterTree, tie: LoopEmbedding, q: np.ndarray, 
     return (np.abs(phi) / _units(K, longest_length(cluster_tree), tolerance)).max(axis=-1, initial=0.0)
 
 
-def are_closed(cluster_tree: ClusterTree, q: np.ndarray, tolerance: float) -> np.ndarray:
-    """Whether embedded loops are closed at q (..., nq): no gap exceeds `tolerance` in units of its row."""
+def are_closed(cluster_tree: ClusterTree, q: np.ndarray, tolerance: float, others: Collection[str] = ()) -> np.ndarray:
+    """Whether embedded loops are closed at q (..., nq), but for `others`: no gap exceeds `tolerance` in units of its
+    row.
+    """
     found, at = np.ones(q.shape[:-1], bool), 0
     for cluster in cluster_tree.clusters:
         tie, end = cluster.embedding, at + cluster.embedding.nq
-        if isinstance(tie, LoopEmbedding) and not tie.explicit:
+        if isinstance(tie, LoopEmbedding) and not tie.explicit and not set(cluster.loops) & set(others):
             found &= gaps_in_units(cluster_tree, tie, q[..., at:end], tolerance) <= tolerance
         at = end
     return found

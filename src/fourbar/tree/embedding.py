@@ -64,27 +64,16 @@ class LoopEmbedding:
         self.rows = tuple(rows) if self.steps is None else paired(self.steps, self.dependent)
         self.nv = len(self.independent)
         self.nq = self.nv if self.explicit else len(traced.q)
-        self.p: tuple[Scalar, ...] = ()
+        self.p: tuple[Any, ...] = ()  # parameters on which the trace depends (`WithNumbers`)
 
-    def along(self, traced: LoopTrace) -> LoopEmbedding:
-        """The same choice of velocities and rows for loops whose trace also depends on changes of parameters."""
-        other = copy(self)
-        for name in ("_key", "K_rate", "_runs", "_varying", "constants"):
-            other.__dict__.pop(name, None)
-        other.traced = traced if self.kept is None else traced.only(self.kept)
-        other.p = (0.0,) * len(traced.p)
-        return other
+    @property
+    def as_built(self) -> LoopEmbedding:
+        """The loops with the parameters of the mechanism."""
+        return self
 
-    def at(self, p: Sequence[Scalar]) -> LoopEmbedding:
-        """The embedding with parameters of the mechanism changed by p (exact to first order)."""
-        other = copy(self)
-        other.p = tuple(p)
-        return other
-
-    def _known(self, q: Sequence[Scalar], unchanged: bool = False) -> dict[Expr, Scalar]:
+    def _known(self, q: Sequence[Scalar]) -> dict[Expr, Scalar]:
         """The point at which the trace is evaluated, apart from velocities."""
-        p = (0.0,) * len(self.p) if unchanged else self.p
-        return dict(zip((*self.traced.q, *self.traced.p), (*q, *p), strict=True))
+        return dict(zip((*self.traced.q, *self.traced.p), (*q, *self.p), strict=True))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LoopEmbedding) and self._key == other._key
@@ -170,21 +159,13 @@ class LoopEmbedding:
         return [dict(zip(which, row, strict=True)) for which, row in zip(own, rows, strict=True)]
 
     def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
-        """All coordinates of all joints. Where parameters change, the dependent ones follow: δq_d = -K_d⁻¹ δφ."""
-        full = self._coordinates(q)
-        if not self.p:
-            return full
-        changed, before = (evaluate(self.traced.phi, self._known(full, unchanged)) for unchanged in (False, True))
-        gap = [changed[i] - before[i] for i in self.rows]
-        return list(self.move(full, self._correction(self._known(full, True), gap)))
-
-    def _coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """All coordinates of all joints."""
         if self.steps is None:
             return list(q)
         full: list[Scalar] = [0.0] * len(self.traced.q)
         for (j, scale), y in zip(self.independent, q, strict=True):
             full[j] = scale * y
-        known = self._known(full, unchanged=True)
+        known = self._known(full)
         for rows, columns in self.steps:
             gap = evaluate([self.traced.phi[i] for i in rows], known)
             K = [evaluate([self.traced.K[i][j] for j in columns], known) for i in rows]
@@ -426,7 +407,7 @@ class LoopEmbedding:
 
     def _stacked(self, run: Callable[[Any], list[Any]], q: np.ndarray, count: int) -> np.ndarray:
         """The results of a prepared function of q (..., nq) as an array (..., count), not finite where undefined."""
-        found, p = np.zeros((*q.shape[:-1], count)), (0.0,) * len(self.p)
+        found, p = np.zeros((*q.shape[:-1], count)), self.p
         if q.size == q.shape[-1]:  # one sample: Python's floats are faster, but raise where a result is undefined
             try:
                 found[...] = run((*q.ravel().tolist(), *p))

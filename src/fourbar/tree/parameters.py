@@ -1,18 +1,18 @@
-"""The parameters of a mechanism by name, and the mechanism after a change.
+"""The parameters of a mechanism: one list of names for derivatives, varying robots, rollouts and identification.
 
-"gravity"; "body.mass", "body.com", "body.inertia" (about the centre of mass), and those of the fluid around a body,
-"body.added_mass", "body.volume", "body.linear_drag", ...; "joint.placement", "joint.armature";
-"frame.placement"; "belts.matrix" of armature that couples joints; and every number of a loop by the name of its field:
-"gear.ratio", "rod.length", "loop.at_successor".
-A user's function has parameters too if it is a (frozen) dataclass. Constraints on top of a mechanism follow the same
-rule. Placements change by a twist [angular; linear] in their own axes. Changes may be symbols, and are meant to be
-small: only derivatives at zero are exact. Parameters that are not placements may also be given as such (`given=True`).
+"gravity"; "body.mass", "body.com", "body.inertia" (about the centre of mass), "body.gravity_compensation" where there
+is some; "joint.placement", "joint.armature", "joint.damping", "joint.stiffness" and "joint.rest" of a spring,
+"joint.friction" where there is some; "belts.matrix" of armature that couples joints; numbers of a joint's own type,
+"screw.pitch"; "frame.placement"; every number of a loop by the name of its field, "gear.ratio", "rod.length",
+"loop.at_successor"; gains of an actuator, "servo.kp". A user's function has parameters too if it is a (frozen)
+dataclass. Constraints on top of a mechanism follow the same rule. The parameter of a placement is the twist [angular;
+linear] in its own axes by which it is displaced, T exp(ξ), zero as built; all others are the values themselves. They
+may be symbols.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import fields, is_dataclass, replace
 from itertools import islice
 from math import prod
@@ -20,16 +20,36 @@ from typing import Any, NamedTuple
 
 from ..constraints.loop import Loop
 from ..errors import ArgumentError, UnknownNameError, unknown
-from ..mechanism.actuators import law_form, law_numbers, with_law_number
+from ..joints.base import Joint
+from ..joints.variable import (
+    bound,
+    entries_of,
+    innermost,
+    shape_of,
+    why_fixed,
+    with_entries,
+    with_field,
+    with_innermost,
+)
+from ..mechanism.actuators import Actuator, law_form, law_numbers, with_law_number
 from ..mechanism.fluid import FIELDS as FLUID
 from ..mechanism.mechanism import Body, Frame, Mechanism, NamedLoop, PlacedJoint, Placement
 from ..once import once_per_object
 from ..spatial.linear import Scalar, Vec
-from ..spatial.transform import Transform, nudge
-from ..spatial.vectors import Twist
+from ..spatial.transform import Transform
 
-_OWNERS = ("bodies", "joints", "frames", "loops", "armatures")  # fields of a Mechanism that hold named things
-_ACTUATORS = "actuators"  # another one, whose numbers are those of their laws
+_OWNERS = (
+    "bodies",
+    "joints",
+    "frames",
+    "loops",
+    "armatures",
+    "actuators",
+)  # fields of a Mechanism that hold named things
+_COMPENSATION = "gravity_compensation"
+_OF_BODIES = ("mass", "com", "inertia", _COMPENSATION)
+_OF_JOINTS = ("placement", "armature", "damping", "stiffness", "rest", "friction")  # besides those of their types
+_PASSIVE = ("damping", "stiffness", "rest", "friction")
 
 
 class Parameter(NamedTuple):
@@ -61,157 +81,127 @@ class Parameter(NamedTuple):
         symmetric = (("bodies", "inertia"), ("bodies", "added_mass"), ("armatures", "matrix"))
         return (self.owners, self.field) in symmetric
 
-    def _value(self, mechanism: Mechanism) -> Any:
-        if self.owners == _ACTUATORS:
-            return law_numbers(mechanism.actuators[self.place])[self.field]
-        return getattr(_inner(getattr(mechanism, self.owners)[self.place], self.field), self.field)
+    @property
+    def moves_links(self) -> bool:
+        """Whether poses at given coordinates depend on it, or the loops do, or rows of constraints."""
+        if self.owners == "joints":
+            return self.field == "placement" or self.is_joint_types
+        return self.owners not in ("", "bodies", "armatures", "actuators", "gains")
 
-    def is_place(self, mechanism: Mechanism) -> bool:
-        """Whether it is a placement, which changes by a twist."""
-        return isinstance(self._value(mechanism), Transform | Placement)
+    @property
+    def is_joint_types(self) -> bool:
+        """Whether it is a number of a joint's own type, such as the pitch of a screw."""
+        return self.owners == "joints" and self.field not in _OF_JOINTS
+
+    @property
+    def is_passive(self) -> bool:
+        """Whether it belongs to what a joint does by itself."""
+        return self.owners == "joints" and self.field in _PASSIVE
+
+    def is_placement(self, mechanism: Mechanism) -> bool:
+        """Whether it is the displacement of a placement."""
+        return self != GRAVITY and isinstance(
+            _value(getattr(mechanism, self.owners)[self.place], self.field), Transform | Placement
+        )
 
     def values(self, mechanism: Mechanism) -> list[float]:
-        """The entries, one after the other, of a parameter that is not a placement."""
-        return list(_entries(self._value(mechanism)))
+        """The entries as built, one after the other; of a placement the twist by which it is displaced, zero."""
+        if self == GRAVITY:
+            return list(mechanism.gravity)
+        return values_of(getattr(mechanism, self.owners)[self.place], self.field)
 
 
 GRAVITY = Parameter("gravity", (3,))
 
 
-def _shape(value: Any) -> tuple[int, ...] | None:
-    """The shape of the changes of a value; None if it is not made of numbers."""
-    if isinstance(value, Transform | Placement):
-        return (6,)
-    if isinstance(value, float | int):
-        return None if isinstance(value, bool) else ()
-    if not isinstance(value, tuple) or not value:
-        return None
-    if len(value) == 2 and isinstance(value[0], str):  # the number of a joint
-        return _shape(value[1])
-    shapes = {_shape(x) for x in value}
-    inner = shapes.pop()
-    return None if shapes or inner is None else (len(value), *inner)
+def _inner(thing: Any) -> Any:
+    """The object whose fields are the parameters: a loop may wrap another one, or a function."""
+    return innermost(thing.loop if isinstance(thing, NamedLoop) else thing, Loop)
 
 
-def _entries(value: Any) -> Iterator[float]:
-    if isinstance(value, tuple):
-        for x in value:
-            yield from _entries(x)
-    elif not isinstance(value, str):
-        yield float(value)
-
-
-def _changed(value: Any, by: Iterator[Scalar], given: bool = False) -> Any:
-    """A value with the next of the changes added, or replaced by the next ones if they are `given` as such."""
-    if isinstance(value, Transform):
-        return value.then(nudge(Twist.of(Vec(islice(by, 6)))))
-    if isinstance(value, Placement):
-        moved = _changed(Transform.of(value.rotation, Vec(value.position)), by)
-        return replace(value, rotation=moved.R, position=moved.p)
-    if isinstance(value, tuple):
-        return tuple(_changed(x, by, given) for x in value)
-    return value if isinstance(value, str) else next(by) if given else value + next(by)
-
-
-def _deeper(thing: Any, parameter: str = "") -> str | None:
-    """The field that holds the object with the parameters, or with one of these: a loop may wrap another one, or a
-    function that is a dataclass; a body has a fluid around it.
-    """
-    if isinstance(thing, Body):
-        return "fluid" if parameter in FLUID else None
-    if isinstance(thing, NamedLoop):
-        return "loop"
-    for f in fields(thing) if is_dataclass(thing) else ():
-        value = getattr(thing, f.name)
-        if isinstance(thing, Loop) and isinstance(value, Loop):
-            return f.name
-        if f.name == "function" and is_dataclass(value) and not isinstance(value, type):
-            return f.name
-    return None
-
-
-def _inner(thing: Any, parameter: str = "") -> Any:
-    """The object whose fields are the parameters, or one of these."""
-    field = _deeper(thing, parameter)
-    return thing if field is None else _inner(getattr(thing, field), parameter)
-
-
-def _with(thing: Any, inner: Any, parameter: str) -> Any:
-    """A thing with the object that has a parameter replaced by another, `inner`."""
-    field = _deeper(thing, parameter)
-    if field is None:
-        return inner
-    other = copy(thing)
-    object.__setattr__(other, field, _with(getattr(thing, field), inner, parameter))
-    return other
-
-
-def _fields(thing: Any) -> dict[str, tuple[int, ...]]:
-    """The parameters of a thing, and their shapes. One number per velocity is a scalar if there is one velocity."""
-    if isinstance(thing, Body):
-        around = {name: _shape(getattr(thing.fluid, name)) or () for name in FLUID} if thing.fluid is not None else {}
-        return {"mass": (), "com": (3,), "inertia": (3, 3), **around}
+def _value(thing: Any, field: str) -> Any:
+    if isinstance(thing, Actuator):
+        return law_numbers(thing)[field]
     if isinstance(thing, PlacedJoint):
-        nv = thing.joint.nv
-        return {"placement": (6,), **({"armature": (nv,) if nv > 1 else ()} if nv else {})}
+        return getattr(thing, field) if field in _OF_JOINTS else thing.joint.variable[field]
+    return _fields(thing)[field]
+
+
+def values_of(thing: Any, field: str) -> list[float]:
+    """The entries of a parameter of a thing as built."""
+    value = _value(thing, field)
+    return [0.0] * 6 if isinstance(value, Placement) else list(entries_of(value))
+
+
+def _fields(thing: Any) -> dict[str, Any]:
+    """The parameters of a thing by the names of their fields, and their values."""
+    if isinstance(thing, Body):
+        own = {name: getattr(thing, name) for name in _OF_BODIES if name != _COMPENSATION or thing.gravity_compensation}
+        return own | ({name: getattr(thing.fluid, name) for name in FLUID} if thing.fluid is not None else {})
     if isinstance(thing, Frame):
-        return {"placement": (6,)}
+        return {"placement": thing.placement}
+    if isinstance(thing, Actuator):
+        return dict(law_numbers(thing))
+    if isinstance(thing, PlacedJoint):
+        found = {name: getattr(thing, name) for name in _OF_JOINTS if not _missing(thing, name)}
+        return found | {name: x for name, x in thing.joint.variable.items() if not why_fixed(thing.joint, name)}
     inner = _inner(thing)
     values = {f.name: getattr(inner, f.name) for f in fields(inner)} if is_dataclass(inner) else {}
     if callable(inner):  # an integer in a function may be an exponent, or count something
         values = {name: x for name, x in values.items() if not isinstance(x, int)}
-    shapes = {name: _shape(x) for name, x in values.items()}
-    return {name: shape for name, shape in shapes.items() if shape is not None}
+    found = {name: x for name, x in values.items() if shape_of(x) is not None}
+    closing = [x for x in values.values() if isinstance(x, Joint)]  # whose numbers are those of the loop
+    return found | {name: x for joint in closing for name, x in joint.variable.items() if not why_fixed(joint, name)}
 
 
-def numbers(mechanism: Mechanism) -> list[Parameter]:
-    """All parameters of a mechanism that can be changed."""
-    found = [GRAVITY]
-    for owners in _OWNERS:
-        for place, thing in enumerate(getattr(mechanism, owners)):
-            found += numbers_of(thing.name, thing, owners, place)
-    return found
+def _missing(joint: PlacedJoint, field: str) -> str:
+    """The reason for which a joint has no such parameter; empty if it has."""
+    if field != "placement" and not joint.joint.nv:
+        return "it does not move"
+    if field in ("stiffness", "rest") and not any(joint.stiffness):
+        return "it has no spring; build it with a stiffness above zero"
+    if field == "friction" and not any(joint.friction):
+        return "it has no dry friction; build it with some"
+    return ""
+
+
+def _shape(thing: Any, value: Any) -> tuple[int, ...]:
+    """The shape of a parameter. One number per velocity is a scalar if there is one velocity."""
+    if isinstance(value, Placement):
+        return (6,)
+    shape = shape_of(value)
+    assert shape is not None
+    return () if isinstance(thing, PlacedJoint) and shape == (1,) else shape
 
 
 @once_per_object
-def variable(mechanism: Mechanism) -> tuple[Parameter, ...]:
-    """All parameters that may differ from sample to sample: those that are not placements, what joints do by
-    themselves, and the laws of actuators. Found once for a mechanism.
-    """
-    found = [x for x in numbers(mechanism) if x == GRAVITY or not x.is_place(mechanism)]
-    for place, body in enumerate(mechanism.bodies):
-        if body.gravity_compensation:
-            field = "gravity_compensation"
-            found.append(Parameter(f"{body.name}.{field}", (), "bodies", place, field))
-    for place, joint in enumerate(mechanism.joints):
-        for field in ("damping", "stiffness", "rest"):
-            n = len(getattr(joint, field))
-            if n and (field == "damping" or any(joint.stiffness)):
-                found.append(Parameter(f"{joint.name}.{field}", (n,) if n > 1 else (), "joints", place, field))
-        if any(joint.friction):
-            n = len(joint.friction)
-            found.append(Parameter(f"{joint.name}.friction", (n,) if n > 1 else (), "joints", place, "friction"))
-    for place, actuator in enumerate(mechanism.actuators):
-        for field, x in law_numbers(actuator).items():
-            shape = (len(x),) if isinstance(x, tuple) else ()
-            found.append(Parameter(f"{actuator.name}.{field}", shape, _ACTUATORS, place, field))
+def parameters(mechanism: Mechanism) -> tuple[Parameter, ...]:
+    """All parameters of a mechanism. Found once."""
+    found = [GRAVITY]
+    for owners in _OWNERS:
+        for place, thing in enumerate(getattr(mechanism, owners)):
+            found += parameters_of(thing.name, thing, owners, place)
     return tuple(found)
 
 
-def numbers_of(name: str, thing: Any, owners: str, place: int) -> list[Parameter]:
+def parameters_of(name: str, thing: Any, owners: str, place: int) -> list[Parameter]:
     """The parameters of one thing."""
-    return [Parameter(f"{name}.{field}", shape, owners, place, field) for field, shape in _fields(thing).items()]
+    own = _fields(thing).items()
+    return [Parameter(f"{name}.{field}", _shape(thing, x), owners, place, field) for field, x in own]
 
 
 _MOMENTS = ("Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
 
 
-def find(every: Sequence[Parameter], names: Iterable[str]) -> tuple[Parameter, ...]:
-    """Parameters by name."""
+def find(every: Sequence[Parameter], names: Iterable[str], mechanism: Mechanism | None = None) -> tuple[Parameter, ...]:
+    """Parameters by name; what the mechanism has that cannot vary is refused with the reason."""
     found = []
     for name in names:
         called = [x for x in every if x.name == name]
         if not called:
+            why = _reason(mechanism, str(name)) if mechanism is not None else ""
+            if why:
+                raise ArgumentError(f"parameter {name!r} cannot vary: {why}")
             raise UnknownNameError(f"{unknown('parameter', name, [x.name for x in every])}{_of_regressors(str(name))}")
         if len(called) > 1:
             owners = " and one of its ".join(x.owners for x in called)
@@ -232,28 +222,82 @@ def _of_regressors(name: str) -> str:
     )
 
 
-def changed(mechanism: Mechanism, which: Sequence[Parameter], by: Sequence[Scalar], given: bool = False) -> Mechanism:
-    """The mechanism after changes: `by` holds the entries of all changes, one after the other, or of the parameters
-    themselves if they are `given`.
-    """
-    left, origin = iter(by), mechanism
-    for number in which:
-        if number == GRAVITY:
-            mechanism = replace(mechanism, gravity=_changed(mechanism.gravity, left, given))
+def _reason(mechanism: Mechanism, name: str) -> str:
+    """The reason for which something that a mechanism has, by the name of a field, cannot vary; empty if unknown."""
+    owner, _, field = name.rpartition(".")
+    for owners in _OWNERS:
+        for thing in getattr(mechanism, owners):
+            if thing.name == owner and (why := _why_not(thing, field)):
+                return why
+    return ""
+
+
+def _why_not(thing: Any, field: str) -> str:
+    """The reason for which a field of a thing cannot vary; empty where there is no such field."""
+    places = [_inner(thing)]
+    if isinstance(thing, Body) and field == _COMPENSATION:
+        return f"of body {thing.name!r}, it has none; build it with some"
+    if isinstance(thing, PlacedJoint):
+        if field in _OF_JOINTS:
+            return f"of joint {thing.name!r}, {_missing(thing, field)}"
+        if field in thing.joint.variable:
+            return why_fixed(thing.joint, field)
+        places = [thing, thing.joint, innermost(thing.joint)]
+    own = next((x for x in places if is_dataclass(x) and field in {f.name for f in fields(x)}), None)
+    if own is None or field.startswith("_"):
+        return ""
+    value, kind = getattr(own, field), type(own).__name__
+    if isinstance(own, Joint) and field.startswith("axis"):
+        turned = f"{thing.name}.placement"
+        return f"an axis of {kind} is a direction, which its unit length ties; turn the joint by {turned!r}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{field} = {value} is a whole number, which may count something; write {float(value)} if it is a number"
+    if shape_of(value) is not None:
+        return f"the equations of motion do not depend on {field}"
+    return f"{field} = {value!r:.60} is not made of numbers"
+
+
+def changed(mechanism: Mechanism, which: Sequence[Parameter], p: Sequence[Scalar]) -> Mechanism:
+    """The mechanism with other parameters: p holds their entries, one after the other."""
+    left, origin = iter(p), mechanism
+    for x in which:
+        if x == GRAVITY:
+            mechanism = replace(mechanism, gravity=tuple(islice(left, 3)))  # type: ignore[arg-type]
             continue
-        things = list(getattr(mechanism, number.owners))
-        if number.owners == _ACTUATORS:
-            form = law_form(origin.actuators[number.place])
-            entries = tuple(islice(left, number.size))
-            things[number.place] = with_law_number(things[number.place], form, number.field, entries)
+        things = list(getattr(mechanism, x.owners))
+        entries = tuple(islice(left, x.size))
+        if x.owners == "actuators":
+            form = law_form(origin.actuators[x.place])
+            things[x.place] = with_law_number(things[x.place], form, x.field, entries)
+        elif x.is_joint_types:
+            joint = things[x.place]
+            things[x.place] = replace(joint, joint=bound(joint.joint, x.field, x.shape, entries))
         else:
-            things[number.place] = with_changed(things[number.place], number.field, left, given)
-        mechanism = replace(mechanism, **{number.owners: tuple(things)})
+            things[x.place] = with_parameter(things[x.place], x.field, iter(entries))
+        mechanism = replace(mechanism, **{x.owners: tuple(things)})
     return mechanism
 
 
-def with_changed(thing: Any, field: str, left: Iterator[Scalar], given: bool = False) -> Any:
-    """A thing with the next of the changes added to one of its parameters, or with that replaced by them."""
-    inner = copy(_inner(thing, field))
-    object.__setattr__(inner, field, _changed(getattr(inner, field), left, given))  # its own checks expect floats
-    return _with(thing, inner, field)
+def with_parameter(thing: Any, field: str, entries: Iterator[Scalar]) -> Any:
+    """A thing with the next of the entries as one of its parameters."""
+    if isinstance(thing, NamedLoop):
+        return with_field(thing, "loop", with_parameter(thing.loop, field, entries))
+    if isinstance(thing, Body) and field in FLUID:
+        value = with_entries(getattr(thing.fluid, field), entries)
+        return with_field(thing, "fluid", with_field(thing.fluid, field, value))
+    inner = _inner(thing)
+    if hasattr(inner, field):
+        return with_innermost(thing, with_field(inner, field, _with_entries(getattr(inner, field), entries)), Loop)
+    closing, joint = next(
+        (f.name, x) for f in fields(inner) if isinstance(x := getattr(inner, f.name), Joint) and field in x.variable
+    )
+    size = len(list(entries_of(joint.variable[field])))
+    other = joint.with_numbers({field: tuple(islice(entries, size))})
+    return with_innermost(thing, with_field(inner, closing, other), Loop)
+
+
+def _with_entries(value: Any, entries: Iterator[Scalar]) -> Any:
+    if not isinstance(value, Placement):
+        return with_entries(value, entries)
+    moved = with_entries(Transform.of(value.rotation, Vec(value.position)), entries)
+    return replace(value, rotation=moved.R, position=moved.p)

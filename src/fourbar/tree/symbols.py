@@ -20,14 +20,14 @@ from ..spatial.inertia import Inertia
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
 from .armatures import LinkArmature, link_armatures
-from .bound_embedding import WithOtherNumbers
+from .bound_embedding import WithNumbers
 from .cluster_tree import GROUND, ClusterTree
 from .clusters import Cluster
 from .embedding import LoopEmbedding
 from .immersion import immersed
 from .links import Link
 from .parameter_changes import affects_loops, retraced
-from .parameters import Parameter, numbers
+from .parameters import Parameter, parameters
 
 _AXES = "xyz"
 
@@ -66,12 +66,11 @@ class Parameters:
         x, y, z = (0.0 if part == 0.0 else g * (part / strength) for part in gravity)
         return x, y, z
 
-    def changes(self, x: Parameter, mechanism: Mechanism) -> list[Any]:
-        """The difference between the entries of a loop's parameter as symbols, and their values."""
+    def entries(self, x: Parameter, mechanism: Mechanism) -> list[Any]:
+        """The entries of a loop's parameter as symbols."""
         values, loop = x.values(mechanism), getattr(mechanism, x.owners)[x.place].name
         marks = [f"{x.field}_{loop}"] if x.size == 1 else [f"{x.field}{i + 1}_{loop}" for i in range(x.size)]
-        symbols = [self.symbol(mark, value) for mark, value in zip(marks, values, strict=True)]
-        return [symbol - value for symbol, value in zip(symbols, values, strict=True)]
+        return [self.symbol(mark, value) for mark, value in zip(marks, values, strict=True)]
 
     def armatures(self, mechanism: Mechanism, moving: Sequence[PlacedJoint]) -> list[LinkArmature]:
         """Armatures of all joints, and of blocks that couple some."""
@@ -125,14 +124,14 @@ def with_symbols(mechanism: Mechanism, cluster_tree: ClusterTree, p: Parameters)
 
 def _clusters(p: Parameters, mechanism: Mechanism, cluster_tree: ClusterTree) -> tuple[Cluster, ...]:
     """The clusters, with symbols for the parameters of their loops except placements."""
-    every = tuple(x for x in numbers(mechanism) if x.owners == "loops" and not x.is_place(mechanism))
-    changes = {x: p.changes(x, mechanism) for x in every}
+    every = tuple(x for x in parameters(mechanism) if x.owners == "loops" and not x.is_placement(mechanism))
+    symbols = {x: p.entries(x, mechanism) for x in every}
     found = []
     for cluster in cluster_tree.clusters:
         tie, own = cluster.embedding, affects_loops(mechanism, cluster_tree, cluster, every)
         which = tuple(x for x, kept in zip(every, own, strict=True) if kept)
         if isinstance(tie, LoopEmbedding) and which:
-            by = [change for x in which for change in changes[x]]
-            cluster = replace(cluster, embedding=WithOtherNumbers.of(tie, retraced(mechanism, cluster, which), by))
+            values = [symbol for x in which for symbol in symbols[x]]
+            cluster = replace(cluster, embedding=WithNumbers.of(tie, retraced(mechanism, cluster, which), values))
         found.append(cluster)
     return tuple(found)

@@ -81,8 +81,8 @@ def _stretch_maps(c: Context) -> list[tuple[Mat, ...]]:
 
 # What the parameters of joints multiply, for each link.
 _FACTORS: dict[str, Callable[[Context], list[Vec]]] = {
-    "viscous": lambda c: c.velocities(),
-    "coulomb": lambda c: [c.recorder.call(regressors.signs, v) for v in c.velocities()],
+    "damping": lambda c: c.velocities(),
+    "friction": lambda c: [c.recorder.call(regressors.signs, v) for v in c.velocities()],
     "stiffness": _stretches,
     "preload": lambda c: [Vec((1.0,) * link.joint.nv) for link in c.tree.links],
 }
@@ -214,7 +214,7 @@ def regressor(c: Context, columns: tuple[str, ...], packed: bool) -> Outputs:
         Acceleration (rad/s², m/s²).
     columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
         Kinds of parameters. 'inertia': mass m, first moment m c and rotational inertia J about the origin of each body.
-        For each velocity of each joint: 'armature' (multiplies its acceleration), 'viscous' (its velocity), 'coulomb'
+        For each velocity of each joint: 'armature' (multiplies its acceleration), 'damping' (its velocity), 'friction'
         (the sign of its velocity), 'stiffness' (the displacement of its spring from neutral), 'preload' (one). 'fluid':
         of each body in a fluid the factor of its added mass and buoyancy, one as they are.
     packed : bool, default False

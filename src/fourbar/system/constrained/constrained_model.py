@@ -18,7 +18,7 @@ from ...functions.model import Changes, Model
 from ...mechanism.mechanism import Mechanism
 from ...once import cached_property
 from ...tree.cluster_tree import ClusterTree
-from ...tree.parameters import Parameter, numbers, numbers_of
+from ...tree.parameters import Parameter, parameters, parameters_of, values_of
 
 CONSTRAINTS, GAINS = "constraints", "gains"  # owners of numbers
 _GAINS = tuple(Parameter(f"stabilize.{x}", (), GAINS, k, x) for k, x in enumerate(("stiffness", "damping")))
@@ -26,7 +26,7 @@ _GAINS = tuple(Parameter(f"stabilize.{x}", (), GAINS, k, x) for k, x in enumerat
 
 def named(mechanism: Mechanism, conditions: Sequence[Given], names: Any) -> tuple[str, ...]:
     """The names of the constraints: as given, or after their kind and position, "contact1", as for loops."""
-    taken = {x.name.rpartition(".")[0] for x in numbers(mechanism)} | {x.name.rpartition(".")[0] for x in _GAINS}
+    taken = {x.name.rpartition(".")[0] for x in parameters(mechanism)} | {x.name.rpartition(".")[0] for x in _GAINS}
     if names is None:
         found: list[str] = []
         for place, condition in enumerate(conditions, 1):
@@ -46,7 +46,7 @@ def named(mechanism: Mechanism, conditions: Sequence[Given], names: Any) -> tupl
 class ConstrainedModel(Model):
     """A mechanism with conditions on top; `gains` are the stiffness and damping of Baumgarte's stabilisation.
 
-    `changing`: the mechanism's numbers are entries of a recording; `changes` of those of the conditions are too.
+    `changing`: the mechanism's numbers are entries of a recording; `changes` are those of the conditions that are.
     """
 
     conditions: tuple[Given, ...] = ()
@@ -56,22 +56,30 @@ class ConstrainedModel(Model):
     changes: Changes = ()
 
     @property
-    def numbers(self) -> list[Parameter]:
+    def numbers(self) -> tuple[Parameter, ...]:
         """The numbers of the mechanism, of the conditions, and the gains."""
-        found = super().numbers
+        found = list(super().numbers)
         for place, (name, condition) in enumerate(zip(self.names, self.conditions, strict=True)):
-            found += numbers_of(name, condition, CONSTRAINTS, place)
-        return found + (list(_GAINS) if self.gains is not None else [])
+            found += parameters_of(name, condition, CONSTRAINTS, place)
+        return (*found, *(_GAINS if self.gains is not None else ()))
+
+    def values(self, x: Parameter) -> list[float]:
+        if x.owners == GAINS:
+            assert self.gains is not None
+            return [self.gains[x.place]]
+        return values_of(self.conditions[x.place], x.field) if x.owners == CONSTRAINTS else super().values(x)
 
     def changed(self, cluster_tree: ClusterTree, more: Changes) -> Model:
         changes = self.changes + more
         return replace(self, cluster_tree=cluster_tree, changing=cluster_tree is not self.cluster_tree, changes=changes)
 
     @cached_property
-    def gain_changes(self) -> tuple[Any, Any]:
-        """The gains of stiffness and damping."""
+    def gains_in_use(self) -> tuple[Any, Any] | None:
+        """The gains of stiffness and damping, or entries of a recording in their place."""
+        if self.gains is None:
+            return None
         found = {number: entries[0] for number, entries in self.changes if number.owners == GAINS}
-        stiffness, damping = (found.get(number, 0.0) for number in _GAINS)
+        stiffness, damping = (found.get(x, own) for x, own in zip(_GAINS, self.gains, strict=True))
         return stiffness, damping
 
     @cached_property

@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import warn
 from ...linalg import count, factors, lengths, transposed
 from ...tree.parameters import find
-from .constrained_model import GAINS, ConstrainedModel
+from .constrained_model import ConstrainedModel
 
 _BROKEN = 1e-8  # of the largest entry of δA, rows in units of their own lengths
 
@@ -59,10 +59,8 @@ class Dependent:
         self._model, self._rows, self._free = model, rows, np.array(free, bool)
 
     def _relevant(self, names: Sequence[str]) -> list[str]:
-        """The numbers that rows can depend on: not inertias and gravity."""
-        which = find(self._model.numbers, names)
-        still = ("bodies", "", GAINS)
-        return [x.name for x in which if x.owners not in still and x.field != "armature"]
+        """The numbers that rows can depend on: not inertias, gravity and the like."""
+        return [x.name for x in find(self._model.numbers, names) if x.moves_links]
 
     def broken_along(self, q: np.ndarray, dq: Any, rates: Mapping[str, Any]) -> np.ndarray:
         """The samples (...) in which rows stop to depend on each other along rates of numbers."""

@@ -99,13 +99,7 @@ def by_rows(c: Context, name: str) -> tuple[Vec, ...] | None:
 
 def wanted(c: Context) -> Wanted:
     """The desired accelerations of the rows."""
-    m = constrained_model(c)
-    gains = m.gains and c.recorder.call(_both, m.gains, m.gain_changes)
-    return Wanted(by_rows(c, "row_acceleration"), gains)
-
-
-def _both(gains: tuple[Any, Any], changes: tuple[Any, Any]) -> tuple[Any, Any]:
-    return gains[0] + changes[0], gains[1] + changes[1]
+    return Wanted(by_rows(c, "row_acceleration"), constrained_model(c).gains_in_use)
 
 
 def nothing_prescribed(c: Context) -> Prescribed:

@@ -102,7 +102,9 @@ def test_columns_are_ordered() -> None:
 def test_errors() -> None:
     robot = _robot()
     phi = robot.inertial_parameters()
-    with pytest.raises(ModelError, match=r"inertia, armature, fluid: expected 37 numbers \(base.m, .*\), got shape \(36,\)"):
+    with pytest.raises(
+        ModelError, match=r"inertia, armature, fluid: expected 37 numbers \(base.m, .*\), got shape \(36,\)"
+    ):
         robot.with_inertial_parameters(phi[:-1])
     broken = phi.copy()
     broken[20] = np.nan

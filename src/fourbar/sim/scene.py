@@ -234,8 +234,7 @@ class Scene(Staged, SceneRepresentation):
         body, (..., n_bodies, 6), or on some by name, {"hand": wrench}. impulse: those of the last step, a start that
         saves work; if None they are zeros and the state is the start of a motion: open loops and constraints that are
         not met are refused, unless q is what the last step returned. friction (..., n) stands for the coefficients of
-        all contacts, numbers for parameters of the robot and numbers of the terrain by name; both may differ in each
-        sample.
+        all contacts, numbers for parameters of the robot and terrain by name; both may differ in each sample.
         """
         check_step(dt)
         check_friction("step", friction)
@@ -247,10 +246,9 @@ class Scene(Staged, SceneRepresentation):
         impulse = np.zeros(self.n_impulses) if impulse is None else impulse
         if u is not None:
             check_actuators(self.robot)
-        if given.every not in self._functions:
+        if (function := self._functions.get(given.every)) is None:
             spec = self.spec._replace(numbers=given.terrain)
-            self._functions[given.every] = compiled_step(self.robot.mechanism, spec, given.which)
-        function = self._functions[given.every]
+            function = self._functions[given.every] = compiled_step(self.robot.mechanism, spec, given.which)
         some = {"f_ext": f_ext, "friction": friction, "u": u, "threads": threads}
         more = {name: x for name, x in some.items() if x is not None}
         q, v, impulse, report = function(q, v, tau, dt, impulse, *given.values.values(), **more)
@@ -259,8 +257,8 @@ class Scene(Staged, SceneRepresentation):
 
     def read_numbers(self, numbers: Any, friction: Any) -> GivenNumbers:
         """Numbers by name as the user gives them; `friction` is that of all contacts, if it is given."""
-        found = read_numbers(self.robot.mechanism, numbers, self.grounds, friction, self._named)
-        return refuse_moved(self.robot.mechanism, self.spec, bool(self.kept.conditions), found)
+        mechanism, more = self.robot.mechanism, (self.grounds, friction, self._named)
+        return refuse_moved(mechanism, self.spec, bool(self.kept.conditions), read_numbers(mechanism, numbers, *more))
 
     def start(self, q: Any = None) -> np.ndarray:
         """A configuration in which the robot stands: q with all that moves freely lifted, or lowered, until it touches.

@@ -57,7 +57,7 @@ def test_constants_vary() -> None:
     varied = robot.varying("tie.constants")
     assert np.allclose(varied.mass_matrix(q, [0.11, 0.28]), other.mass_matrix(q), rtol=1e-13)
     v = np.array([0.7])
-    (*_, slope) = robot.inverse_dynamics.jacobian(q, v, v, parameters=["tie.constants"])
+    slope: Any = robot.inverse_dynamics.jacobian(q, v, v, parameters=["tie.constants"])[-1]
     h = 1e-6
     for i, step in enumerate(h * np.eye(2)):
         ends = [varied.inverse_dynamics(q, v, v, [0.1, 0.3] + sign * step) for sign in (1, -1)]
@@ -97,6 +97,44 @@ def test_edited_loops_are_written(tmp_path: Path) -> None:
     assert isinstance(data, Constraint) and data.function(0.0)[0] == pytest.approx(-np.sin(0.3), rel=1e-15)
 
 
+@QUIET
+@pytest.mark.parametrize("format", ["json", "toml", "urdf"])
+def test_edited_formulas_keep_outputs_and_constants(format: str, tmp_path: Path) -> None:
+    """A locked input and a mirror image leave a `Parametric` one, and constants stay parameters."""
+    b = fb.Builder("three")
+    for name, axis in (("a", "y"), ("b", "z"), ("c", "x")):
+        b.body(name, joint=Revolute(axis), mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.2, 0.25))
+    function = Formula("u v", "g * sin(u) * cos(v)", constants={"g": 0.3})
+    robot = b.loop(Parametric(function, ["a", "b"], ["c"]), name="tie").build()
+    for edited in (robot.lock({"b": 0.1}), robot.mirrored("y"), robot.mirrored("x")):
+        edited.save(tmp_path / f"robot.{format}")
+        again = fb.load(tmp_path / f"robot.{format}")
+        (loop,) = again.mechanism.loops
+        assert isinstance(loop.loop, Parametric) and again.nq == edited.nq
+        assert "tie.constants" in again.names.numbers
+        q = edited.random(np.random.default_rng(0), 3)
+        assert np.allclose(again.mass_matrix(q), edited.mass_matrix(q), rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("u[0] - v", "formula of u, v: .*called by its name"),
+        ("inf * u - v", "not finite"),
+        ("sqrt(-1) * u - v", "formula of u, v: "),
+    ],
+)
+def test_what_no_joint_can_be_is_refused_by_name(text: str, words: str) -> None:
+    with pytest.raises(fb.ModelError, match=words):
+        slider(Constraint(Formula("u v", text), ["crank", "slide"]))
+
+
+def test_names_and_lines_as_people_type_them() -> None:
+    assert Formula("µ", "2 *\n µ")(2.0) == (4.0,)  # the micro sign is another letter than the Greek one
+    with pytest.raises(fb.ArgumentError, match="called with 2 coordinates"):
+        Formula("x", "x")(1.0, 2.0)
+
+
 class _Reading(Loop):
     """A user's own type of loop, which prefers a dependent joint."""
 
@@ -132,6 +170,10 @@ def test_what_no_file_holds_is_named(tmp_path: Path) -> None:
         ("a", "a", {"constants": {"a": 1.0}}, "'a' is given twice"),
         ("a", "b", {"where": {"b": "c", "c": "a"}}, "unknown name 'c'"),
         ("a", "a +", {}, "'a \\+' is no formula"),
+        (5, "a", {}, "expected names such as"),
+        ("a", 5, {}, "results of a formula are texts"),
+        ("a", "a", {"where": ["a"]}, "where of a formula: expected a mapping"),
+        ("a", "a", {"constants": 3}, "constants of a formula: expected a mapping"),
     ],
 )
 def test_refused(arguments: Any, results: Any, more: Any, words: str) -> None:

@@ -202,7 +202,7 @@ BUILT: dict[str, tuple[Loop, str]] = {
     "text": (Parametric(lambda x: "up", ["cam"], ["slide"]), "the function returned 'up', expected a number or a flat"),
     "nested": (Parametric(lambda x: [[x]], ["cam"], ["slide"]), "expected a number or a flat sequence of them"),
     "nothing": (Parametric(lambda x: None, ["cam"], ["slide"]), "the function returned None"),
-    "not a number": (Parametric(_nan, ["cam"], ["slide"]), "cannot be closed"),
+    "not a number": (Parametric(_nan, ["cam"], ["slide"]), "not finite"),
     "no quaternion": (Parametric(lambda x: [2.0, x, x, x], ["cam"], ["ball"]), "cannot be closed"),
     "unknown": (Parametric(lifted, ["cam"], ["slyde"]), "there is no joint 'slyde'; did you mean 'slide'?"),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import numbers
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..expr import Expr
+from ..expr.autodiff import reachable
 from ..spatial.linear import Scalar
 from .loop import Loop, MechanismView, read_names
 
@@ -57,7 +59,18 @@ def _scalars(what: str, result: Any) -> tuple[Scalar, ...]:
         raise ModelError(f"{what}: the function returned {result!r}; write a difference, x - y, instead of x == y")
     if not all(isinstance(x, Expr | numbers.Real) for x in rows):
         raise ModelError(f"{what}: the function returned {result!r}, expected a number or a flat sequence of them")
-    return tuple(x if isinstance(x, Expr) else float(x) for x in rows)
+    checked = tuple(x if isinstance(x, Expr) else float(x) for x in rows)
+    infinite = [x for node in reachable(checked) if node.op in _ARITHMETIC for x in node.args if _is_not_finite(x)]
+    if infinite or any(map(_is_not_finite, checked)):
+        raise ModelError(f"{what}: the function computes with numbers that are not finite (nan, inf)")
+    return checked
+
+
+_ARITHMETIC = ("add", "sub", "mul", "div")
+
+
+def _is_not_finite(x: Any) -> bool:
+    return x.__class__ is float and not math.isfinite(x)
 
 
 @dataclass(frozen=True)

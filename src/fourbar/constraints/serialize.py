@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ..errors import ModelError
@@ -24,6 +26,7 @@ from ..joints.serialize import to_plain as joint_to_plain
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
 from . import Closure, Constraint, Coupling, Differential, Distance, Formula, Gear, Loop, Parametric, Polynomial
+from .edited_loops import EditedLoop
 from .formula import trace_formula
 
 Check = Callable[[str, Any], Any]
@@ -112,31 +115,81 @@ def as_data(loop: Loop, sizes: Mapping[str, int]) -> Loop:
     """The loop itself, or one that says the same without Python code: functions become formulas.
 
     `sizes` are the numbers of coordinates by joint. A loop of any other type becomes a `Constraint`, if it looks at
-    coordinates of joints alone and does not prefer dependent ones.
+    coordinates of joints alone and does not prefer dependent ones; an edited loop that does becomes a `Parametric`.
     """
     if isinstance(loop, Constraint | Parametric):
+        if isinstance(loop.function, Formula):
+            return loop
         arguments = loop.of if isinstance(loop, Constraint) else loop.inputs
-        formula = trace_formula(loop.function, [sizes[joint] for joint in arguments])
-        return loop if formula is loop.function else replace(loop, function=formula)
+        return replace(loop, function=trace_formula(loop.function, [sizes[joint] for joint in arguments]))
     if type(loop) in _NEEDED:
         return loop
-    if loop.bodies or loop.driven_joints or loop.extra_joint is not None:
+    is_edited = isinstance(loop, EditedLoop)
+    if loop.bodies or (loop.driven_joints and not is_edited) or loop.extra_joint is not None:
         raise ModelError(
             f"a loop of type {type(loop).__name__} is made of Python code, which a file cannot hold; one that is data "
             "can be made known with fourbar.constraints.serialize.register"
         )
-    return Constraint(trace_formula(_Residual(loop), [sizes[joint] for joint in loop.joints]), loop.joints)
+    outputs = loop.driven_joints
+    inputs = tuple(joint for joint in loop.joints if joint not in outputs)
+    function, constants = _Residual(loop, inputs, outputs), dict(_function(loop).constants) if is_edited else {}
+    formula = trace_formula(function if constants else partial(function, {}), [sizes[x] for x in inputs], constants)
+    return Parametric(formula, inputs, outputs) if outputs else Constraint(formula, inputs)
+
+
+def _function(loop: Loop) -> Formula:
+    """The formula of a loop, edited or not; one without constants if it is none."""
+    while isinstance(loop, EditedLoop):
+        loop = loop.inner
+    function = loop.function if isinstance(loop, Constraint | Parametric) else None
+    return function if isinstance(function, Formula) else _NO_CONSTANTS
+
+
+_NO_CONSTANTS = Formula("q", "q")
+
+
+def _with_constants(loop: Loop, constants: Mapping[str, Any]) -> Loop:
+    """A loop whose formula has other constants, which may be symbols."""
+    if isinstance(loop, EditedLoop):
+        return replace(loop, inner=_with_constants(loop.inner, constants))
+    assert isinstance(loop, Constraint | Parametric)
+    function = copy(loop.function)
+    object.__setattr__(function, "constants", tuple(constants.items()))  # its own checks expect floats
+    return replace(loop, function=function)
 
 
 @dataclass(frozen=True)
 class _Residual:
-    """φ of a loop that looks at coordinates of joints alone, as a function of these."""
+    """φ of a loop that looks at coordinates of joints alone, as a function of these; of a loop with outputs, which are
+    its dependent joints, their coordinates as a function of the others.
+    """
 
     loop: Loop
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
 
-    def __call__(self, *coordinates: Any) -> Sequence[Any]:
-        pairs = zip(self.loop.joints, coordinates, strict=True)
-        return self.loop.residual(_Coordinates({joint: Vec(x if isinstance(x, tuple) else (x,)) for joint, x in pairs}))
+    def __call__(self, constants: Mapping[str, Any], *coordinates: Any) -> Sequence[Any]:
+        loop = _with_constants(self.loop, constants) if constants else self.loop
+        rows = self._rows(loop, coordinates, 0.0)
+        if not self.outputs:
+            return rows
+        at = [tuple(0.3 + 0.1 * i for i in range(len(x))) if isinstance(x, tuple) else 0.3 for x in coordinates]
+        still, moved, twice = (self._rows(self.loop, at, x) for x in (0.0, 1.0, 2.0))
+        slopes = [b - a for a, b in zip(still, moved, strict=True)]
+        linear = all(abs(c - a - 2 * s) < 1e-9 for a, c, s in zip(still, twice, slopes, strict=True))
+        if len(rows) != len(self.outputs) or not linear or not all(slopes):
+            raise ModelError(
+                f"the loop of {', '.join(map(repr, self.outputs))} was edited to one that a file cannot hold"
+            )
+        signs = [1.0 if s > 0.0 else -1.0 for s in slopes]
+        scales = [s if abs(abs(s) - 1.0) < 1e-12 else x for s, x in zip(signs, slopes, strict=True)]
+        return [-(row / scale) for row, scale in zip(rows, scales, strict=True)]
+
+    def _rows(self, loop: Loop, coordinates: Sequence[Any], output: float) -> Sequence[Any]:
+        """φ, with the coordinate of every output at one number."""
+        pairs = zip(self.inputs, coordinates, strict=True)
+        q = {joint: Vec(x if isinstance(x, tuple) else (x,)) for joint, x in pairs}
+        return loop.residual(_Coordinates(q | {joint: Vec((output,)) for joint in self.outputs}))
 
 
 @dataclass(frozen=True)

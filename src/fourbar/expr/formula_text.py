@@ -69,7 +69,7 @@ def _parse(text: str) -> ast.expr:
     if len(text) > _LONGEST:
         raise FormulaError(f"a formula has at most {_LONGEST} characters, got {len(text)}")
     try:
-        return ast.parse(text.strip(), mode="eval").body
+        return ast.parse(" ".join(text.split()), mode="eval").body
     except SyntaxError as error:
         raise FormulaError(f"{_cut(text)!r} is no formula: {error.msg}, at character {error.offset}") from None
     except (ValueError, RecursionError, MemoryError) as error:  # a null character; brackets without end

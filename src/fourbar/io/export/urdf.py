@@ -253,7 +253,10 @@ class UrdfWriter:
         elif isinstance(said, Distance):
             self._distance(loop.name, said)
         elif not self._linear(loop) and not self._function(loop.name, said):
-            self.unsaid.refuse(f"loop {loop.name!r}, a {type(said).__name__} (robot.spanning() has no loops)", "loop")
+            several = [joint for joint in said.joints if self.joint_of[joint].joint.nq > 1]
+            reason = f" of joint {several[0]!r}, which has several coordinates" if several else ""
+            what = f"loop {loop.name!r}, a {type(said).__name__}{reason} (robot.spanning() has no loops)"
+            self.unsaid.refuse(what, "loop")
             return
         for joint, scale in loop.independent:
             if joint not in self.last:

@@ -269,6 +269,22 @@ def test_passive_forces_load_the_drives(actuated: tuple[str, ...]) -> None:
     near(rate, c.inverse_dynamics.jvp({"q": q, "v": v, "a": a}, {"a": dv})[0], 1e-11)
 
 
+@pytest.mark.parametrize("actuated", [("left", "right"), ("left", "tip", "right")])
+def test_passive_forces_of_an_embedded_loop_load_its_drives(actuated: tuple[str, ...]) -> None:
+    """Drives, springs, dampers and friction of all joints together make the accelerations that were asked for."""
+    joints = {name: {"damping": 2.0, "stiffness": 1.5, "rest": 0.3, "friction": 0.4} for name in HINGES}
+    robot = five_bar(True).with_parameters(joints=joints)
+    (q, v, a), independent = states(), _independent(five_bar(True))
+    v, a, drives = v[:, independent], a[:, independent], robot.actuated(actuated)
+    tau = drives.inverse_passive_dynamics(q, v, a)
+    B = drives.actuator_map(q)
+    near(robot.passive_dynamics(q, v, apply(transposed(B), tau)), a, 1e-9)
+    rubbing = drives.inverse_passive_dynamics(q, v, a, friction_velocity=0.1) - tau
+    joint_rates = apply(robot.loop_map(q), v)
+    dry = apply(transposed(robot.loop_map(q)), 0.4 * np.tanh(joint_rates / 0.1))
+    near(apply(transposed(B), rubbing), dry, 1e-10)
+
+
 def test_embedded_loops_with_passive_forces() -> None:
     robot = five_bar(True).with_parameters(joints={name: {"damping": 2.0} for name in HINGES})
     (q, v, _), independent = states(), _independent(five_bar(True))

@@ -6390,6 +6390,84 @@ class ActuatedInverseDynamics(Function, Protocol):
     def jacobian(self) -> JacobianOfActuatedInverseDynamics:
         """All first derivatives."""
 
+class JacobianOfActuatedInversePassiveDynamics(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        f_ext: Wrenches | None = None,
+        friction_velocity: ArrayLike | None = None,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQVAFExtFrictionVelocity:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ActuatedInversePassiveDynamics(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        f_ext: Wrenches | None = None,
+        friction_velocity: ArrayLike | None = None,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Forces of the drives that cause accelerations besides springs, damping and friction of all joints.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        a : array_like, shape (..., nv)
+            Acceleration (rad/s², m/s²).
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+            ``{"hand": wrench}``.
+        friction_velocity : array_like, shape (...), optional
+            Velocity v_s (rad/s, m/s) that smooths Coulomb friction, as in `System.inverse_passive_dynamics`; without it there
+            is no dry friction.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        tau : ndarray, shape (..., n_actuated)
+            Forces of the drives (N m, N), those with least τᵀ W τ where there are more than needed.
+
+        Raises
+        ------
+        SingularError
+            If the drives do not hold the robot in this configuration (NaN and a warning in a batch).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> linkage = fb.robots.five_bar()
+        >>> damped = linkage.with_parameters(joints={"left_crank": {"damping": 2.0}})
+        >>> robot = damped.actuated(["left_crank", "right_crank"])
+        >>> q, v = linkage.neutral(), [1.0, 0.0]
+        >>> (robot.inverse_passive_dynamics(q, v, v) - robot.inverse_dynamics(q, v, v)).round(9)
+        array([2., 0.])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQVAFExtFrictionVelocity]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfActuatedInversePassiveDynamics:
+        """All first derivatives."""
+
 class JacobianOfActuatedForwardDynamics(Derivative, Protocol):
     def __call__(
         self,

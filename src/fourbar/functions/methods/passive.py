@@ -271,8 +271,13 @@ def inverse_passive_dynamics(c: Context) -> Outputs:
     >>> rubbing.inverse_passive_dynamics([0.1, 0.2], [1.0, 0.0], [0.0, 0.0], friction_velocity=0.05).round(3)
     array([1.4  , 1.48 ])
     """
+    return vector(c, "tau", inverse_passive_parts(c))
+
+
+def inverse_passive_parts(c: Context) -> list[Vec]:
+    """Inverse dynamics less the passive forces, by cluster."""
     forces = [c.recorder.call(_negated, part) for part in passive_parts(c)]
-    return vector(c, "tau", [c.recorder.call(add, *both) for both in zip(inverse_parts(c), forces, strict=True)])
+    return [c.recorder.call(add, *both) for both in zip(inverse_parts(c), forces, strict=True)]
 
 
 def _negated(x: Vec) -> Vec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,10 @@ from ...algorithms import aba, rnea
 from ...algorithms.constrained.actuator_forces import actuator_forces
 from ...errors import ArgumentError
 from ...expr import select
-from ...functions.arguments import F_EXT, A, DeclaredArgument, Q, V
+from ...functions.arguments import F_EXT, FRICTION_VELOCITY, A, DeclaredArgument, Q, V
 from ...functions.context import Context, Model
 from ...functions.function import make_method
+from ...functions.methods.passive import inverse_passive_parts
 from ...functions.registry import Method, Outputs, flat, method, vector
 from ...linalg import ranks
 from ...once import cached_property
@@ -26,7 +28,12 @@ if TYPE_CHECKING:
     from ..system import System
 
 if TYPE_CHECKING:
-    from ..robot_methods import ActuatedActuatorMap, ActuatedForwardDynamics, ActuatedInverseDynamics
+    from ..robot_methods import (
+        ActuatedActuatorMap,
+        ActuatedForwardDynamics,
+        ActuatedInverseDynamics,
+        ActuatedInversePassiveDynamics,
+    )
 
 METHODS: dict[str, Method] = {}
 _WEAK = (
@@ -114,13 +121,62 @@ def inverse_dynamics(c: Context) -> Outputs:
     >>> robot.inverse_dynamics(q, [0.0, 0.0], [1.0, 0.0]).round(4)
     array([-0.6487,  0.6819])
     """
+    tau = c.project(rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity))
+    return _by_drives(c, tau)
+
+
+def _by_drives(c: Context, tau: Sequence[Vec]) -> Outputs:
+    """The forces of the drives that make forces of the independent velocities, by cluster."""
     m = _actuated(c)
-    tau = flat(
-        c.project(rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity))
-    )
     L = Mat(Vec(row) for row in m.root)
-    found = c.recorder.call(_valid_forces, _map(c), L, Vec(m.sizes), Vec(tau))
+    found = c.recorder.call(_valid_forces, _map(c), L, Vec(m.sizes), Vec(flat(tau)))
     return [("tau", (len(m.places),), list(found))]
+
+
+@method(Q, V, A, results="tau", optional=[F_EXT, FRICTION_VELOCITY], nan=_NOT_HELD, into=METHODS)
+def inverse_passive_dynamics(c: Context) -> Outputs:
+    """Forces of the drives that cause accelerations besides springs, damping and friction of all joints.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    a : array_like, shape (..., nv)
+        Acceleration (rad/s², m/s²).
+    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
+        ``{"hand": wrench}``.
+    friction_velocity : array_like, shape (...), optional
+        Velocity v_s (rad/s, m/s) that smooths Coulomb friction, as in `System.inverse_passive_dynamics`; without it
+        there is no dry friction.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    tau : ndarray, shape (..., n_actuated)
+        Forces of the drives (N m, N), those with least τᵀ W τ where there are more than needed.
+
+    Raises
+    ------
+    SingularError
+        If the drives do not hold the robot in this configuration (NaN and a warning in a batch).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> linkage = fb.robots.five_bar()
+    >>> damped = linkage.with_parameters(joints={"left_crank": {"damping": 2.0}})
+    >>> robot = damped.actuated(["left_crank", "right_crank"])
+    >>> q, v = linkage.neutral(), [1.0, 0.0]
+    >>> (robot.inverse_passive_dynamics(q, v, v) - robot.inverse_dynamics(q, v, v)).round(9)
+    array([2., 0.])
+    """
+    return _by_drives(c, inverse_passive_parts(c))
 
 
 def _valid_forces(B: Mat, L: Mat, sizes: Vec, tau: Vec) -> Vec:
@@ -298,6 +354,19 @@ class Actuated(Frozen):
             The function; it returns τ (..., n_actuated) (N m, N), that with least τᵀ W τ where it is not unique.
         """
         return self._compiled("inverse_dynamics")
+
+    @cached_property
+    def inverse_passive_dynamics(self) -> ActuatedInversePassiveDynamics:
+        """Forces of the drives besides springs, damping and friction: ``tau = inverse_passive_dynamics(q, v, a)``.
+
+        Takes what `inverse_dynamics` takes, and optionally `friction_velocity` (rad/s, m/s) that smooths dry friction.
+
+        Returns
+        -------
+        Function
+            The function; it returns τ (..., n_actuated) (N m, N), that with least τᵀ W τ where it is not unique.
+        """
+        return self._compiled("inverse_passive_dynamics")
 
     @cached_property
     def forward_dynamics(self) -> ActuatedForwardDynamics:

@@ -6431,8 +6431,8 @@ class ActuatedInversePassiveDynamics(Function, Protocol):
             Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
             ``{"hand": wrench}``.
         friction_velocity : array_like, shape (...), optional
-            Velocity v_s (rad/s, m/s) that smooths Coulomb friction, as in `System.inverse_passive_dynamics`; without it there
-            is no dry friction.
+            Velocity v_s (rad/s, m/s) that smooths Coulomb friction, as in `System.inverse_passive_dynamics`; without it
+            there is no dry friction.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional

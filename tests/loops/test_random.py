@@ -10,7 +10,7 @@ import pytest
 import fourbar as fb
 from fourbar.functions import closed_paths
 from fourbar.joints import Prismatic, Revolute
-from fourbar.loops import Coupling, Gear, Polynomial
+from fourbar.loops import Constraint, Coupling, Differential, Gear, Parametric, Polynomial
 from fourbar.tree.embedding import LoopEmbedding
 
 SOLID = {"mass": 1.0, "inertia": (1.0, 1.0, 1.0)}
@@ -142,6 +142,80 @@ def test_limits_that_cannot_be_met_are_named() -> None:
     with pytest.warns(RuntimeWarning, match=r"dependent joints.*'wheel' \[-1, -0.5\]"):
         q = robot.random(0, 10)
     assert ((q >= 0.5) & (q <= 1.0)).all()
+
+
+def bound(limits: list[tuple[float, float] | None], loop: Any, inputs: int) -> Any:
+    """Hinges j0, j1, ... with limits, tied by a loop whose independent joints are the first ones."""
+    b = fb.Builder("bound")
+    for i, range_ in enumerate(limits):
+        b.body(f"j{i}", joint=Revolute("y"), limits=range_, **SOLID)
+    return b.loop(loop, independent=[f"j{i}" for i in range(inputs)]).build()
+
+
+def differential(*limits: tuple[float, float] | None) -> Any:
+    return bound(list(limits), Differential(["j0", "j1"], ["j2", "j3"], [[1, 1], [1, -1]]), 2)
+
+
+WIDE = (-3.0, 3.0)
+NARROW = {
+    "thin": lambda: differential(WIDE, WIDE, (-0.05, 0.05), (-0.05, 0.05)),
+    "thinner": lambda: differential(WIDE, WIDE, (-1e-6, 1e-6), (-1e-6, 1e-6)),
+    "one range of no width": lambda: differential(WIDE, WIDE, (-1.0, 1.0), (0.3, 0.3)),
+    "one edge": lambda: differential((-3.0, 2.0), WIDE, (5.0, 7.0), None),
+    "far from the range without limits": lambda: differential(None, (-1.0, 1.0), (20.0, 20.5), None),
+    "slab": lambda: bound([(-1.0, 1.0), (-0.5, 2.0), (0.0, 1e-4)], Coupling({"j0": 1.0, "j1": 2.0, "j2": -1.0}), 2),
+    "cubic": lambda: bound([(-1.0, 1.0), (0.2, 0.2001)], Constraint(lambda x, y: x**3 + x - y, ["j0", "j1"]), 1),
+    "cubic, far": lambda: bound([None, (1000.0, 1001.0)], Constraint(lambda x, y: x**3 + x - y, ["j0", "j1"]), 1),
+    "arcs": lambda: bound(
+        [WIDE, WIDE, (1.0, 1.0001), (-0.1, 0.4)],
+        Parametric(lambda x, y: [x * x + y * y, x * y], ["j0", "j1"], ["j2", "j3"]),
+        2,
+    ),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("case", NARROW)
+def test_narrow_limits_of_dependent_joints_are_kept_for_any_number_of_samples(case: str) -> None:
+    robot = NARROW[case]()
+    for n in (1, 40, 6000):
+        q = robot.random(0, n)
+        assert q.shape == (n, robot.nq) and is_within_limits(robot, q) and robot.loop_gap(q).max() < 1e-10
+        assert np.array_equal(q, robot.random(0, n))
+
+
+@pytest.mark.parametrize("turn", [0, 1])
+def test_walks_between_narrow_limits_are_uniform(turn: int) -> None:
+    """Inputs of a differential are linear in its outputs: these are uniform and independent too."""
+    ranges = [(-1e-4, 3e-4), (-1.0, 1.0)]
+    robot = differential(WIDE, WIDE, *np.roll(ranges, turn, axis=0).tolist())
+    full = np.roll(robot.expand(robot.random(1, 8000))[:, 2:], -turn, axis=1)
+    cells = np.histogram2d(*full.T, bins=4, range=ranges)[0]
+    assert cells.sum() == 8000 and ((cells - 500.0) ** 2 / 500.0).sum() < 37.7  # chi-squared, 15: one in a thousand
+
+
+def test_walks_are_uniform_over_a_cut_off_corner() -> None:
+    """Three inputs below one plane, a simplex: each has the density (1 - x)², the mean 1/4 and the variance 3/80."""
+    sides, thin = [(0.0, 1.0)] * 3, 0.01
+    loop = Parametric(lambda x, y, z: [x + y + z], ["j0", "j1", "j2"], ["j3"])
+    q = bound([*sides, (-1.0, thin)], loop, 3).random(0, 6000) / thin
+    assert q.min() > 0.0 and q.sum(axis=1).max() < 1.0
+    np.testing.assert_allclose(q.mean(axis=0), 0.25, atol=0.01)
+    np.testing.assert_allclose(q.var(axis=0), 3.0 / 80.0, atol=0.003)
+
+
+def test_both_arms_of_a_cam_are_reached_between_narrow_limits() -> None:
+    robot = bound([WIDE, (0.25, 0.2501)], Polynomial("j0", "j1", (0.0, 0.0, 1.0)), 1)
+    cam = robot.random(0, 500)[:, 0]
+    assert is_within_limits(robot, cam[:, None]) and 150 < np.count_nonzero(cam > 0.0) < 350
+
+
+@pytest.mark.parametrize("n", [1, 300, 20000])
+def test_empty_sets_are_named_for_any_number_of_samples(n: int) -> None:
+    with pytest.warns(RuntimeWarning, match=r"no configuration.*'j2' \[6.001, 7\]"):
+        differential(WIDE, WIDE, (6.001, 7.0), None).random(0, n)
+    with pytest.warns(RuntimeWarning, match=r"no configuration.*'j1' \[3, 4\]"):
+        bound([(-1.0, 1.0), (3.0, 4.0)], Constraint(lambda x, y: x**3 + x - y, ["j0", "j1"]), 1).random(0, n)
 
 
 SHIPPED = [name for name in dir(fb.robots) if not name.startswith("_") and callable(getattr(fb.robots, name))]

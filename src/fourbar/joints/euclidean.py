@@ -40,6 +40,10 @@ class FlatJoint(Joint):
     ) -> np.ndarray:
         return uniform(rng, lower, upper, self._spread(), size)
 
+    def random_range(self, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The least and largest coordinates (nq) of `random`."""
+        return _range(lower, upper, self._spread())
+
     def _spread(self) -> np.ndarray:
         """Half-width of the random range of each coordinate that has no limits."""
         return np.full(self.nq, np.pi)
@@ -76,8 +80,16 @@ def uniform(
 
     A limit beyond 1e8 counts as none.
     """
+    low, high = _range(lower, upper, spread, centre)
+    return rng.uniform(low, high, (*size, len(low)))
+
+
+def _range(
+    lower: np.ndarray, upper: np.ndarray, spread: np.ndarray, centre: np.ndarray | float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of the range of `uniform`."""
     lower, upper = np.asarray(lower, float), np.asarray(upper, float)
     lower, upper = np.where(lower < -_ENDLESS, -np.inf, lower), np.where(upper > _ENDLESS, np.inf, upper)
     low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * spread, centre - spread))
     high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * spread, centre + spread))
-    return rng.uniform(low, high, (*size, len(low)))
+    return low, high

@@ -102,10 +102,12 @@ class Configured:
         -----
         Coordinates of joints outside loops are uniform between their limits (±π rad and ±1 m where there are none),
         rotations uniform over all rotations. So are the independent coordinates of explicit loops, over those values at
-        which the joints that they drive are within their limits too. In loops whose coordinates are all stored none is
-        uniform: samples are ends of random paths from `neutral`, which turn at limits and before singular positions,
-        and lie more densely near it. A seed gives the same samples again; from 256 on they are computed in machine
-        code.
+        which the joints that they drive are within their limits too; where these values are fewer than one in fifty,
+        samples are the ends of random walks among them, nearly uniform if the loops are linear. If no configuration is
+        found within the limits of the joints that are driven, samples pass these, with a warning. In loops whose
+        coordinates are all stored none is uniform: samples are ends of random paths from `neutral`, which turn at
+        limits and before singular positions, and lie more densely near it. A seed gives the same samples again; from
+        256 on they are computed in machine code.
 
         Examples
         --------

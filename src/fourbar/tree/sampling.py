@@ -8,20 +8,22 @@ from functools import partial
 import numpy as np
 
 from ..errors import AssemblyError, warn
+from ..joints.euclidean import FlatJoint
 from ..tolerances import CLOSED, KEEP_AWAY
 from .assembly import all_coordinates, coordinate_labels, stored_state
 from .cluster_tree import ClusterTree
 from .clusters import Cluster
 from .embedding import LoopEmbedding
+from .limit_walks import CurvedLimits, lead_into_limits, walk_in_limits, walk_in_polytope
 from .loop_closing import close, differences
 from .path_following import FARTHEST, PathLimits, follow_path
 
 _FARTHEST = 100.0  # in units of a joint: how far a slide without limits is asked to move
 _DEPTHS = 0.02, 0.5  # of the range beside a limit: where paths return to that have left it
-_AT_LEAST, _HOPELESS = (
-    256,
-    5000,
-)  # samples of a round, and of all without one in which dependent joints are within limits
+_AT_LEAST, _ENOUGH = 256, 5000  # samples of a round, and those after which their yield counts
+_YIELD = 0.02  # of the samples with dependent joints within their limits: where there are fewer, others walk there
+_STARTS = 512  # points from which a way into curved limits is sought
+_WIDER = 0.0, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5  # by how many of their ranges joints without limits may leave these
 _ROUNDING = 1e-12  # of a limit that a dependent joint may pass
 _HOME_TRIALS = 10  # trials in the home assembly, if the robot is built outside of its joint limits
 
@@ -143,7 +145,9 @@ def cluster_random(
 def _random_explicit(cluster_tree: ClusterTree, cluster: Cluster, rng: np.random.Generator, count: int) -> np.ndarray:
     """Random coordinates (count, nq) of a cluster with explicit loops, all of its joints within their limits.
 
-    Where there are none, the limits of the dependent joints are left out, with a warning.
+    Uniform samples of the independent joints are rejected where others pass their limits; where that leaves few, the
+    rest are ends of walks within the limits. Where there are none, the limits of the dependent joints are left out,
+    with a warning.
     """
     tie = cluster.embedding
     assert isinstance(tie, LoopEmbedding)
@@ -151,18 +155,101 @@ def _random_explicit(cluster_tree: ClusterTree, cluster: Cluster, rng: np.random
     ranges, drawn = _independent_ranges(tie, lower, upper), count
     samples = stored_state(cluster, _random_full(cluster_tree, cluster, rng, count, ranges))
     outside = _outside(tie, samples, lower, upper)
-    found, passed = samples[~outside.any(axis=-1)], outside.sum(axis=0)
-    while len(found) < count:
-        if not len(found) and drawn > _HOPELESS:
+    valid, passed = samples[~outside.any(axis=-1)], outside.sum(axis=0)
+    while len(valid) < count:
+        if drawn > _ENOUGH and len(valid) < _YIELD * drawn:
+            walk = _walk_linear if tie.is_linear else partial(_walk_curved, valid)
+            rest = walk(cluster_tree, cluster, rng, count - len(valid), ranges)
+            if rest is not None:
+                return np.concatenate([valid, rest])
             labels = [x for i in cluster.links for x in coordinate_labels(cluster_tree.moving[i])]
             _warn_of_limits(cluster, labels, lower, upper, passed / drawn)
             return samples
-        more = max(4 * (count - len(found)), _AT_LEAST)
+        more = max(4 * (count - len(valid)), _AT_LEAST)
         trials = stored_state(cluster, _random_full(cluster_tree, cluster, rng, more, ranges))
         outside = _outside(tie, trials, lower, upper)
-        found = np.concatenate([found, trials[~outside.any(axis=-1)]])
+        valid = np.concatenate([valid, trials[~outside.any(axis=-1)]])
         passed, drawn = passed + outside.sum(axis=0), drawn + more
-    return found[:count]
+    return valid[:count]
+
+
+def _input_box(
+    cluster_tree: ClusterTree, cluster: Cluster, ranges: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The least and largest independent coordinates (nq) that are drawn from `ranges` of all joints."""
+    joints = [cluster_tree.moving[i].joint for i in cluster.links]
+    split = (np.split(x, np.cumsum([joint.nq for joint in joints])[:-1]) for x in ranges)
+    parts = [
+        joint.random_range(a, b) for joint, a, b in zip(joints, *split, strict=True) if isinstance(joint, FlatJoint)
+    ]
+    ends = [stored_state(cluster, np.concatenate(side)) for side in zip(*parts, strict=True)]
+    return np.minimum(*ends), np.maximum(*ends)
+
+
+def _walk_linear(
+    cluster_tree: ClusterTree,
+    cluster: Cluster,
+    rng: np.random.Generator,
+    count: int,
+    ranges: tuple[np.ndarray, np.ndarray],
+) -> np.ndarray | None:
+    """Coordinates (count, nq) of linear loops by walks in the polytope of the limits; None if it is empty.
+
+    Joints without limits move beyond their own ranges only if that is needed.
+    """
+    tie = cluster.embedding
+    assert isinstance(tie, LoopEmbedding)
+    if not tie.nq:
+        return None
+    lower, upper = _limits(cluster_tree, cluster)
+    rest, slopes = _linear_map(tie)
+    own, rows = [j for j, _ in tie.independent], list(tie.dependent)
+    low, high = _input_box(cluster_tree, cluster, ranges)
+    ends = np.array([x[own] / [scale for _, scale in tie.independent] for x in ranges])
+    is_open = np.array([ends.min(axis=0) < low, ends.max(axis=0) > high])
+    for wider in _WIDER if is_open.any() else _WIDER[:1]:
+        room = np.where(is_open, wider * (high - low), 0.0)
+        box, limits = (low - room[0], high + room[1]), (lower[rows], upper[rows])
+        q = walk_in_polytope(slopes[:, rows].T, rest[rows], limits, box, rng, count)
+        if q is not None:
+            return q
+    return None
+
+
+def _walk_curved(
+    valid: np.ndarray,
+    cluster_tree: ClusterTree,
+    cluster: Cluster,
+    rng: np.random.Generator,
+    count: int,
+    ranges: tuple[np.ndarray, np.ndarray],
+) -> np.ndarray | None:
+    """Coordinates (count, nq) of loops that are not linear, by walks from `valid` ones (k, nq) and from those to which
+    Newton's method leads from points that are always the same; None if there are neither.
+    """
+    tie = cluster.embedding
+    assert isinstance(tie, LoopEmbedding)
+    if not tie.nq:
+        return None
+    lower, upper = _limits(cluster_tree, cluster)
+
+    def slopes(q: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            G = [row for block in tie.expand(list(q.T), None).G for row in block]
+        return np.stack([np.stack([np.broadcast_to(x, len(q)) for x in row], axis=-1) for row in G], axis=-2)
+
+    curved = CurvedLimits(
+        partial(all_coordinates, tie),
+        slopes,
+        lambda q: np.logical_not(np.asarray(_outside(tie, q, lower, upper).any(axis=-1))),
+        lower,
+        upper,
+        _input_box(cluster_tree, cluster, ranges),
+    )
+    same = np.random.default_rng(0)
+    begin = stored_state(cluster, _random_full(cluster_tree, cluster, same, _STARTS, ranges))
+    starts = np.concatenate([valid, lead_into_limits(curved, begin, same)])
+    return walk_in_limits(curved, starts, rng, count) if len(starts) else None
 
 
 def _warn_of_limits(
@@ -186,9 +273,7 @@ def _independent_ranges(tie: LoopEmbedding, lower: np.ndarray, upper: np.ndarray
     """
     if not tie.is_linear or not tie.nq:
         return lower, upper
-    units = np.concatenate([np.zeros((1, tie.nq)), np.eye(tie.nq)])
-    rest, *ends = all_coordinates(tie, units)
-    slopes = np.array(ends) - rest  # (independent, all)
+    rest, slopes = _linear_map(tie)
     low, high = lower.copy(), upper.copy()
     for k, (j, scale) in enumerate(tie.independent):
         alone = np.flatnonzero((slopes[k] != 0.0) & (np.count_nonzero(slopes, axis=0) == 1))
@@ -197,6 +282,12 @@ def _independent_ranges(tie: LoopEmbedding, lower: np.ndarray, upper: np.ndarray
         if least <= most:
             low[j], high[j] = least, most
     return low, high
+
+
+def _linear_map(tie: LoopEmbedding) -> tuple[np.ndarray, np.ndarray]:
+    """The coordinates (all) of linear loops where the stored ones are zero, and their slopes (independent, all)."""
+    rest, *ends = all_coordinates(tie, np.concatenate([np.zeros((1, tie.nq)), np.eye(tie.nq)]))
+    return rest, np.array(ends) - rest
 
 
 def _outside(tie: LoopEmbedding, q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

@@ -187,6 +187,7 @@ class ArticulatedCluster(NamedTuple):
     inner: tuple[int, ...]
     G: tuple[Mat, ...]
     coupled: tuple[CoupledJoints, ...] = ()
+    locking: tuple[int, ...] = ()  # as in `Cluster`, if all of its velocities are free
 
     def gather(self, children: Hung, p: Sequence[Wrench]) -> tuple[Resistance, list[Wrench]]:
         """As for `ArticulatedLink`."""
@@ -254,7 +255,10 @@ class ArticulatedCluster(NamedTuple):
                 y = term.D.solve(own)
                 D[j] = D[j] - Vec([dot(other, y) for other in B])
                 W[j] = tuple(w - _weighted(x, y) for w, x in zip(W[j], carried[-1].W, strict=True))
-        hinge = ClusterHinge(tuple(zip(*W, strict=True)) or ((),) * -min(self.inner), factor(Mat(D)))
+        factored = factor(Mat(D))
+        for k in (self.ks[b] for b in self.locking):
+            factored = factored.where(k.S.regular(k.armature))
+        hinge = ClusterHinge(tuple(zip(*W, strict=True)) or ((),) * -min(self.inner), factored)
         yielding = [YieldingTerm(*hinge), *carried] if W else carried
         if min(self.inner) < -1:
             return hinge, CarrierMessages(self._composite(IA.IA), tuple(yielding))
@@ -448,13 +452,14 @@ class LinkNode:
 class ClusterNode:
     """Steps on tied links."""
 
-    def __init__(self, s: Sweeps, cluster: Cluster, G: tuple[Mat, ...]) -> None:
-        self._s, self._cluster, self._G = s, cluster, G
+    def __init__(self, s: Sweeps, cluster: Cluster, G: tuple[Mat, ...], locking: tuple[int, ...] = ()) -> None:
+        self._s, self._cluster, self._G, self._locking = s, cluster, G, locking
 
     def whole(self) -> ArticulatedCluster:
         """The cluster itself."""
         ks = tuple(self._s.kinematics(i) for i in self._cluster.links)
-        return ArticulatedCluster(ks, self._cluster.inner, self._G, coupled_joints(self._s, self._cluster))
+        coupled = coupled_joints(self._s, self._cluster)
+        return ArticulatedCluster(ks, self._cluster.inner, self._G, coupled, self._locking)
 
     def step(self, step: Callable[..., Any], *args: Any) -> Any:
         """step(cluster, *args)."""
@@ -483,7 +488,7 @@ class HeldNode:
 def node(s: Sweeps, cluster: Cluster, e: ClusterState) -> Node:
     """Where steps on a cluster at a state run: the only place that distinguishes single links from tied ones."""
     alone = e.is_identity and not coupled_joints(s, cluster)
-    return LinkNode(s, cluster) if alone else ClusterNode(s, cluster, e.G)
+    return LinkNode(s, cluster) if alone else ClusterNode(s, cluster, e.G, cluster.locking)
 
 
 def over_clusters(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState]) -> ClusterSweeps:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from ..expr import Recorder
+from ..expr import Recorder, select
 from ..spatial.articulated_inertia import Articulated
 from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
 from ..spatial.transform import IDENTITY, Transform
@@ -87,6 +87,12 @@ def _compose(
     return tuple(own.pose.force_to_parent(h) for h in momenta), diagonal(k, twists, momenta), f, sent
 
 
+def _regular_block(k: Kinematics, block: Mat) -> Mat:
+    """A joint's part of M, NaN where its rates are dependent: then D has no inverse."""
+    regular = k.S.regular(k.armature)
+    return block if regular is True else Mat(Vec([select(regular, x, float("nan")) for x in row]) for row in block)
+
+
 def _scaled(rows: tuple[Vec, ...], scales: tuple[Scalar, ...]) -> tuple[Vec, ...]:
     return tuple(Vec([x * y for x in row]) for row, y in zip(rows, scales, strict=True))
 
@@ -159,8 +165,10 @@ class WideCluster:
             return call(_link, ks[b], above.pose, above.gained, bias.c[b], bias.g[b], p[b], children.on[b])
 
         def compose(b: int, sent: tuple[_Sent, ...]) -> tuple[Any, _Sent]:
-            *found, message = call(_compose, ks[b], links[b], bias.g[b], sent)
-            return found, message
+            momenta, block, f, message = call(_compose, ks[b], links[b], bias.g[b], sent)
+            if b in self._cluster.locking:
+                block = call(_regular_block, ks[b], block)
+            return (momenta, block, f), message
 
         links: list[_Link] = outward(inner, _Carrier(IDENTITY, Twist.zero()), place)
         found, sent = inward(inner, compose)

@@ -6,19 +6,18 @@ reduce), joints that move nothing with inertia, loops at a toggle position, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..constraints.trace import cut
 from ..errors import CoordinateError, FourbarError, MasslessError, SingularError, warn
-from ..expr import Graph, prepare
-from ..joints.base import Joint
-from ..spatial.subspace import Columns
+from ..joints.independence import regular_rates
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import split
 from ..tree.embedding import LoopEmbedding
+from ..tree.own_joint import Untied
 from ..tree.solid import is_solid
 from .angles import describe_endless_angle, endless_angles, spins, stored_joints, straight
 
@@ -74,38 +73,30 @@ def describe_toggles(cluster_tree: ClusterTree, rows: np.ndarray) -> str:
     )
 
 
-@lru_cache(maxsize=4096)
-def _regular(joint: Joint, armature: tuple[float, ...]) -> Callable[[Iterable[Any]], list[Any]] | None:
-    """Whether the rates of a joint are independent, of its coordinates; None where they are everywhere."""
-    if joint.nv < 3:
-        return None
-    q = Graph().inputs("q", joint.nq)
-    S = joint.subspace(q)
-    condition = S.regular(armature) if isinstance(S, Columns) else True
-    return None if condition is True else prepare([condition], q)
-
-
 def dependent_rates(cluster_tree: ClusterTree, q: np.ndarray) -> dict[str, np.ndarray]:
     """Masks (...) of the configurations (..., nq) in which the rates of a joint without armature are dependent.
 
-    By the names of the joints that have such places, outside loops.
+    By the names of the joints that have such places, in loops only those that `Cluster.locking` lists.
     """
     masks: dict[str, np.ndarray] = {}
-    at = 0
-    for cluster in cluster_tree.clusters:
-        first, at = at, at + cluster.embedding.nq
-        for i in cluster.links if cluster.is_free else ():
-            c, armature = cluster_tree.moving[i], cluster_tree.spanning_tree.links[i].armature
-            regular, last = _regular(c.joint, tuple(armature)), first + c.joint.nq
+    stored = split(cluster_tree.clusters, [q[..., k] for k in range(q.shape[-1])], "nq")
+    for cluster, own in zip(cluster_tree.clusters, stored, strict=True):
+        if not cluster.locking:
+            continue
+        tie = cluster.embedding
+        joints = [cluster_tree.moving[i] for i in cluster.links]
+        coordinates = cut(own if isinstance(tie, Untied) else tie.coordinates(own), [c.joint.nq for c in joints])
+        for b in cluster.locking:
+            armature = cluster_tree.spanning_tree.links[cluster.links[b]].armature
+            regular = regular_rates(joints[b].joint, tuple(armature))
             if regular is not None:
-                (valid,) = regular(q[..., k] for k in range(first, last))
-                masks[c.name] = ~np.asarray(valid, bool)
-            first = last
+                (valid,) = regular(coordinates[b])
+                masks[joints[b].name] = np.broadcast_to(~np.asarray(valid, bool), q.shape[:-1])
     return masks
 
 
 def has_locking_joints(cluster_tree: ClusterTree) -> bool:
-    """Whether some joint outside loops has places at which its rates are dependent."""
+    """Whether some joint has places at which its rates are dependent."""
     return bool(dependent_rates(cluster_tree, np.zeros((1, cluster_tree.nq))))
 
 

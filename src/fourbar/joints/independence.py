@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError
+from ..expr import Graph, prepare
 from ..linalg import ranks
 from .base import Joint
 
@@ -20,6 +23,16 @@ def subspace_matrix(joint: Joint, q: Sequence[float]) -> np.ndarray:
 def turning(joint: Joint) -> list[bool]:
     """A mask of a joint's velocities that rotate its child; the others translate it, and may be of any size."""
     return [bool(np.any(column[:3])) for column in subspace_matrix(joint, joint.neutral()).T]
+
+
+@lru_cache(maxsize=4096)
+def regular_rates(joint: Joint, armature: tuple[float, ...]) -> Callable[[Iterable[Any]], list[Any]] | None:
+    """Whether the rates of a joint are independent, of its coordinates; None where they are everywhere."""
+    if joint.nv < 3:
+        return None
+    q = Graph().inputs("q", joint.nq)
+    condition = joint.subspace(q).regular(armature)
+    return None if condition is True else prepare([condition], q)
 
 
 def require_independent(joint: Joint, q: Sequence[float], what: str) -> None:

@@ -44,7 +44,9 @@ class Factored(NamedTuple):
         return Vec([0.0 if is_zero(y) else y * sqrt(d) for y, d in pivots])
 
     def where(self, valid: Any) -> Factored:
-        """The same, with NaN in place of every solution where D is not `valid`."""
+        """The same, with NaN in place of every solution where D is not `valid`; True: it always is."""
+        if valid is True:
+            return self
         return Factored(self.L, Vec([select(valid, x, float("nan")) for x in self.inverse_pivots]))
 
     def solve_columns(self, B: Mat) -> Mat:

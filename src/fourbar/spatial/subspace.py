@@ -98,8 +98,7 @@ class Columns(NamedTuple):
                 for i, column in enumerate(self.columns)
             )
         )
-        regular = self.regular(armature)
-        D = D if regular is True else D.where(regular)
+        D = D.where(self.regular(armature))
         Y = D.solve_columns(U)
         return Hinge(tuple(range(6)), U, D, Y), Articulated.of_rows(_minus_product(IA.rows(), U, Y))
 
@@ -186,6 +185,10 @@ class Selection(NamedTuple):
         rest = _minus_product(Mat(Vec([full[i][j] for j in held]) for i in held), U, Y)
         rows = [_scatter(held, rest[held.index(i)]) if i in held else [0.0] * 6 for i in range(6)]
         return Hinge(held, U, D, Y), Articulated.of_rows(rows)
+
+    def regular(self, armature: Sequence[Scalar]) -> Any:
+        """As for `Columns`: unit columns are independent."""
+        return True
 
     def push(self, hinge: Hinge, pA: Wrench, tau: Sequence[Scalar]) -> tuple[Vec, Wrench]:
         """As for `Columns`. Without armature the joint's components of the force that is left are τ, exactly."""

@@ -14,6 +14,7 @@ from ..constraints.trace import LoopTrace, Residual, cut, trace_loops
 from ..errors import IndependenceError, ModelError
 from ..joints.base import Joint
 from ..joints.euclidean import FlatJoint
+from ..joints.independence import regular_rates
 from ..linalg import finite, is_clear, pick, pivoted, rank, smallest
 from ..mechanism.mechanism import NamedLoop, PlacedJoint, velocity_names
 from ..spatial.linear import Scalar, Vec
@@ -47,6 +48,7 @@ class Cluster:
     embedding: Untied | LoopEmbedding | Bound | FoldedLoops
     loops: tuple[str, ...] = ()
     slack: tuple[tuple[str, float], ...] = ()  # loops with rows that are left out, and the gaps of these
+    locking: tuple[int, ...] = ()  # positions of joints whose rates may be dependent, as at gimbal lock; see `locking`
 
     @property
     def is_free(self) -> bool:
@@ -69,10 +71,19 @@ def carriers_of(parents: Sequence[int], links: Sequence[int]) -> tuple[int, ...]
     return tuple(sorted({parents[i] for i in links}.difference(links)))
 
 
+def locking(joints: Sequence[Joint | None]) -> tuple[int, ...]:
+    """Positions of the joints whose rates may be dependent without armature, as those of Euler angles at gimbal lock.
+
+    Loops that only see where bodies are do not prevent this: rates that move nothing leave them closed. Those that use
+    the coordinates of a joint may, so None stands for such joints.
+    """
+    return tuple(b for b, x in enumerate(joints) if x is not None and regular_rates(x, (0.0,) * x.nv) is not None)
+
+
 def single_clusters(tree: SpanningTree) -> tuple[Cluster, ...]:
     """The clusters of a tree without loops: every link by itself."""
     return tuple(
-        Cluster((i,), (parent,), (-1,), OwnJoint(link.joint))
+        Cluster((i,), (parent,), (-1,), OwnJoint(link.joint), locking=locking([link.joint]))
         for i, (parent, link) in enumerate(zip(tree.parents, tree.links, strict=True))
     )
 
@@ -159,7 +170,10 @@ class ClusterFinder:
             place = self._places(links, carriers)
             inner = tuple(place[parents[i]] for i in links)
             embedding, slack = self._tie(links, loops) if loops else (self._untied(links), ())
-            made.append(Cluster(links, carriers, inner, embedding, tuple(loop.name for loop in loops), slack))
+            names = tuple(loop.name for loop in loops)
+            uses = {joint for loop in loops for joint in loop.loop.joints}
+            locks = locking([None if self.moving[i].name in uses else self.moving[i].joint for i in links])
+            made.append(Cluster(links, carriers, inner, embedding, names, slack, locks))
         return tuple(made)
 
     def _untied(self, links: tuple[int, ...]) -> Untied:

@@ -49,7 +49,7 @@ def forward_dynamics(robot: fb.System, all_of_them: bool = True) -> dict[str, Co
 
 
 def osim_inverse(robot: fb.System, frames: list[str], all_of_them: bool = True) -> dict[str, Compiled]:
-    """C-EFPA and its rivals by name; without that which factors a matrix, if not all are wanted."""
+    """C-EFPA and its rivals by name; `all_of_them=False` leaves out the rival that factors the mass matrix."""
     recording = robot.osim_inverse.specialise(frames=frames).state[0].recording
     efpa, projected, merged = recording.method.rivals
     algorithms = {"cluster": efpa.record, "PV-OSIMr": recording.method.record}

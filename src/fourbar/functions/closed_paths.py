@@ -24,7 +24,7 @@ _LARGEST = 40  # rows of loops: the program grows with their third power
 
 
 def is_worthwhile(cluster_tree: ClusterTree, number: int, samples: int) -> bool:
-    """Whether paths of so many samples of a cluster, by its number, are to be followed in machine code."""
+    """Whether the paths of `samples` samples of a cluster are followed in machine code."""
     tie = cluster_tree.clusters[number].embedding
     return samples >= WORTH_COMPILING and isinstance(tie, LoopEmbedding) and 0 < len(tie.rows) <= _LARGEST
 

@@ -158,7 +158,7 @@ class CustomJoint(FlatJoint):
     def _traced(self, sizes: Sequence[tuple[str, int]] = ()) -> _Trace:
         """Body twists of the columns: ω from Rᵀ ∂R (skew), linear Rᵀ ∂p; S° v is the rate of S v along q̇ = v.
 
-        Fields of the function, by name with so many entries each, are inputs too.
+        Fields of the function are inputs too; `sizes` gives the number of entries of each, by name.
         """
         graph = Graph()
         q, v = graph.inputs("q", self.nq), graph.inputs("v", self.nq)

@@ -145,7 +145,7 @@ def record(
 
 
 def _record(episodes: Episodes, policy: Callable[[np.ndarray], Any], seed: int, most: int) -> RecordedEpisodes:
-    """Episodes of at most so many steps, from their start."""
+    """Episodes from their start, of at most `most` steps."""
     task, n, batch = episodes.task, episodes.n, episodes.batch
     episodes.generators = [np.random.default_rng(seed + i) for i in range(n)]
     episodes.start()

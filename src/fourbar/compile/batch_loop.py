@@ -47,7 +47,7 @@ def driver(lanes: Lanes) -> str:
         _judge(lanes),
         *calling(lanes),
         _run(lanes),
-        interrupted(),
+        signals.interrupted(SIGNALS),
         entry_point("kernel", "", _KERNEL),
         entry_point("share", ", ptr %counter, i64 %chunk", SHARE),
         lanes.attributes,
@@ -358,30 +358,6 @@ def _run(lanes: Lanes) -> str:
     c.do("ret void")
     arguments = "ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %first, i64 %end, i64 %n"
     return f"define internal void @run({arguments}) #0 {{\n{c.body()}\n}}\n"
-
-
-def interrupted() -> str:
-    """@interrupted(data) -> i1: run the handlers of signals, if this is the main thread; whether one raised."""
-    c = Code()
-    c.label("entry")
-    table = word(c, "%data", SIGNALS, "ptr")
-    here = c.let(f"call i64 {word(c, table, signals.THREAD, 'ptr')}()")
-    c.do(f"br i1 {c.let(f'icmp eq i64 {here}, {word(c, table, signals.MAIN)}')}, label %main, label %no")
-    c.label("main")
-    state = c.let(f"call i32 {word(c, table, signals.ENSURE, 'ptr')}()")
-    raised = c.let(f"call i32 {word(c, table, signals.CHECK, 'ptr')}()")
-    c.do(f"br i1 {c.let(f'icmp eq i32 {raised}, 0')}, label %calm, label %stop")
-    c.label("calm")
-    c.do(f"call void {word(c, table, signals.RELEASE, 'ptr')}(i32 {state})")
-    c.do("br label %no")
-    c.label("stop")
-    parts = [c.let(f"getelementptr i64, ptr {table}, i64 {signals.ERROR + k}") for k in range(3)]
-    c.do(f"call void {word(c, table, signals.FETCH, 'ptr')}(ptr {parts[0]}, ptr {parts[1]}, ptr {parts[2]})")
-    c.do(f"call void {word(c, table, signals.RELEASE, 'ptr')}(i32 {state})")
-    c.do("ret i1 true")
-    c.label("no")
-    c.do("ret i1 false")
-    return f"define internal i1 @interrupted(ptr %data) #0 {{\n{c.body()}\n}}\n"
 
 
 _KERNEL = [

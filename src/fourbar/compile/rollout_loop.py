@@ -15,13 +15,14 @@ one whose step says so is `STOPPED` after it; neither moves again.
 
 from __future__ import annotations
 
+from . import signals
 from .batch_loop import (
     ARGUMENT_WORDS,
     DATA_WORDS,
     SHARE,
+    SIGNALS,
     calling,
     entry_point,
-    interrupted,
     some_lane,
     transfers,
 )
@@ -55,7 +56,7 @@ def rollout_driver(lanes: Lanes) -> str:
         _accept(lanes),
         _steps(),
         _run(lanes),
-        interrupted(),
+        signals.interrupted(SIGNALS),
         entry_point("share", ", ptr %counter, i64 %chunk", SHARE),
         lanes.attributes,
         "!0 = !{i32 1}",

@@ -13,6 +13,8 @@ import threading
 
 import numpy as np
 
+from .ir import Code, word
+
 # Words of the table: functions; the main thread; an error that was raised (its type, 0 if there is none; and the rest).
 THREAD, ENSURE, RELEASE, CHECK, FETCH, RAISE, MAIN, ERROR = range(8)
 _ERROR_WORDS = 3
@@ -29,8 +31,8 @@ _FUNCTIONS = (
 
 def _filled() -> np.ndarray:
     made = np.zeros(ERROR + _ERROR_WORDS, np.int64)
-    for word, name in _FUNCTIONS:
-        made[word] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+    for row, name in _FUNCTIONS:
+        made[row] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
     made[MAIN] = threading.main_thread().ident or 0
     return made
 
@@ -54,3 +56,30 @@ def _forked() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
+
+
+def interrupted(table_word: int) -> str:
+    """LLVM text of @interrupted(data) -> i1: run the signal handlers if this is the main thread; whether one raised.
+
+    `table_word` is the word of `data` that holds the address of the table.
+    """
+    c = Code()
+    c.label("entry")
+    table = word(c, "%data", table_word, "ptr")
+    here = c.let(f"call i64 {word(c, table, THREAD, 'ptr')}()")
+    c.do(f"br i1 {c.let(f'icmp eq i64 {here}, {word(c, table, MAIN)}')}, label %main, label %no")
+    c.label("main")
+    state = c.let(f"call i32 {word(c, table, ENSURE, 'ptr')}()")
+    raised = c.let(f"call i32 {word(c, table, CHECK, 'ptr')}()")
+    c.do(f"br i1 {c.let(f'icmp eq i32 {raised}, 0')}, label %calm, label %stop")
+    c.label("calm")
+    c.do(f"call void {word(c, table, RELEASE, 'ptr')}(i32 {state})")
+    c.do("br label %no")
+    c.label("stop")
+    parts = [c.let(f"getelementptr i64, ptr {table}, i64 {ERROR + k}") for k in range(3)]
+    c.do(f"call void {word(c, table, FETCH, 'ptr')}(ptr {parts[0]}, ptr {parts[1]}, ptr {parts[2]})")
+    c.do(f"call void {word(c, table, RELEASE, 'ptr')}(i32 {state})")
+    c.do("ret i1 true")
+    c.label("no")
+    c.do("ret i1 false")
+    return f"define internal i1 @interrupted(ptr %data) #0 {{\n{c.body()}\n}}\n"

@@ -1,10 +1,12 @@
-"""Exported C beside the machine code of fourbar, in one process.  python bench/c_export.py [--quick] [--strict]
+"""Exported C beside the machine code of fourbar, in one process.
+
+python bench/c_export.py [--quick] [--strict] [--save]
 
 For a tree, a floating robot and a looped one: inverse dynamics (RNEA), forward dynamics (ABA) and the mass matrix
 (CRBA), each compiled by every C compiler that is installed, with -O2 for any machine of this kind and with -O2
 -march=native for this one, as fourbar's own code is. Both run over the same states one after the other, one sample at
 a time (one lane), in turns; the least CPU time of each. Size: lines of C and bytes of machine code (its text).
-`--strict` exits non-zero when C takes more than twice as long.
+`--strict` exits non-zero when C takes more than twice as long, `--save` writes the results (bench/report.py).
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,11 +27,14 @@ import fourbar as fb
 from fourbar.compile.kernel import Kernel
 from fourbar.compile.llvm import single_lane
 from fourbar.targets.exported_functions import identifier
+from report import Report, add_options
+from timing import least_cpu
 
 ROBOTS = {"tree": "double_pendulum", "floating": "mini_cheetah", "loops": "tello"}
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 WAYS = {"any": ["-O2"], "native": ["-O2", "-march=native"]}
 LIMIT = 2.0
+REPORT = Report("c_export")
 SAMPLES, TURNS = 2000, 60
 
 
@@ -72,17 +76,6 @@ def own(program: Any, arrays: list[np.ndarray]) -> Callable[[], None]:
     return call
 
 
-def least(calls: list[Callable[[], Any]], turns: int) -> list[float]:
-    """µs per sample of each, the least CPU time of turns that they take one after the other."""
-    best = [float("inf")] * len(calls)
-    for _ in range(turns):
-        for k, call in enumerate(calls):
-            begin = time.process_time()
-            call()
-            best[k] = min(best[k], time.process_time() - begin)
-    return [1e6 * x / SAMPLES for x in best]
-
-
 def states(robot: Any, program: Any) -> list[np.ndarray]:
     """Arguments of all samples, and room for results."""
     rng = np.random.default_rng(0)
@@ -92,13 +85,12 @@ def states(robot: Any, program: Any) -> list[np.ndarray]:
     return [np.ascontiguousarray(x) for x in given] + [np.empty((SAMPLES, *y.shape)) for y in program.outputs]
 
 
-def rows(kind: str, robot: Any, function: str, compilers: list[str], turns: int) -> list[tuple[str, float]]:
-    """Print the rows of one function; the ratios that are judged."""
+def rows(kind: str, robot: Any, function: str, compilers: list[str], turns: int) -> None:
+    """Print the rows of one function."""
     of = getattr(robot, function)
     program = of.program()
     arrays = states(robot, program)
     ours = [x if k < len(program.inputs) else x.copy() for k, x in enumerate(arrays)]
-    judged = []
     with tempfile.TemporaryDirectory(prefix="fourbar-bench-") as where:
         folder = Path(where)
         fb.export_c(folder, [of], name="r")
@@ -110,40 +102,36 @@ def rows(kind: str, robot: Any, function: str, compilers: list[str], turns: int)
         ]
         pointers = [ctypes.c_void_p(x.ctypes.data) for x in arrays]
         calls = [lambda library=library: library.loop(ctypes.c_long(SAMPLES), *pointers) for *_, library, _ in made]
-        kernel, *times = least([own(program, ours), *calls], turns)
+        timed = least_cpu({str(k): call for k, call in enumerate([own(program, ours), *calls])}, turns)
+        kernel, *times = timed.values()
         for x, y in zip(arrays, ours, strict=True):
             scale = np.abs(y).max(initial=1.0)
             assert np.abs(x - y).max() <= 1e-9 * scale, "C and fourbar disagree"
+    title, scale = f"{function.replace('_', ' ')}, one sample", 1e6 / SAMPLES
+    REPORT.record(f"{title}, machine code of fourbar", ROBOTS[kind], kernel, "ns", SAMPLES)
     for (compiler, way, _, size), seconds in zip(made, times, strict=True):
-        ratio = seconds / kernel
-        name = f"{kind:9} {function:17} {compiler:6} {way:7}"
-        mark = "   MISSED" if ratio > LIMIT else ""
-        print(
-            f"{name} {lines:6} lines {size / 1024:7.1f} kB  {seconds:7.3f} µs  ours {kernel:7.3f}  {ratio:5.2f}{mark}"
-        )
-        judged.append((name, ratio))
-    return judged
+        REPORT.record(f"{title}, {compiler}, {' '.join(WAYS[way])}", ROBOTS[kind], seconds, "ns", SAMPLES)
+        name = f"{kind:9} {function:17} {compiler:6} {way:7} {lines:6} lines {size / 1024:7.1f} kB"
+        text = f"{name}  {scale * seconds:7.3f} µs  ours {scale * kernel:7.3f}  {seconds / kernel:5.2f}"
+        REPORT.judge(text, seconds / kernel, LIMIT)
 
 
-def main() -> None:
-    """All rows."""
+def main() -> int:
+    """All rows; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="the tree only, few turns: whether it runs")
-    parser.add_argument("--strict", action="store_true", help="exit non-zero when a row falls short")
+    add_options(parser)
     asked = parser.parse_args()
     compilers = [name for name in ("gcc", "clang") if shutil.which(name)]
     if not compilers:
         sys.exit("no C compiler is installed: gcc or clang is needed")
     chosen = {"tree": ROBOTS["tree"]} if asked.quick else ROBOTS
-    found: list[tuple[str, float]] = []
     for kind, name in chosen.items():
         robot = getattr(fb.robots, name)()
         for function in FUNCTIONS:
-            found += rows(kind, robot, function, compilers, 3 if asked.quick else TURNS)
-    missed = [name for name, ratio in found if ratio > LIMIT]
-    if asked.strict and missed:
-        sys.exit(f"{len(missed)} rows take more than {LIMIT:g} times as long: {'; '.join(missed)}")
+            rows(kind, robot, function, compilers, 3 if asked.quick else TURNS)
+    return REPORT.finish()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,10 +1,11 @@
 """What one call costs, however its arguments are given: a double pendulum, µs, beside the bar of each.
 
-    python bench/calls.py [--strict]
+    python bench/calls.py [--strict] [--save]
 
-`--strict` ends with an error if a bar is missed. The last lines are forward dynamics of ANYmal C, as a multiple of
-Pinocchio's speed (where Pinocchio and its robots are installed); and of the Mini Cheetah in batches of 1024 that come
-one by one, after a pause in which worker threads fall asleep: the median, as a multiple of that on one thread.
+`--strict` ends with an error if a bar is missed, `--save` writes the results (bench/report.py). The last lines are
+forward dynamics of ANYmal C, as a multiple of Pinocchio's speed (where Pinocchio and its robots are installed); and of
+the Mini Cheetah in batches of 1024 that come one by one, after a pause in which worker threads fall asleep: the median,
+as a multiple of that on one thread.
 """
 
 from __future__ import annotations
@@ -18,21 +19,24 @@ from typing import Any
 import numpy as np
 
 import fourbar as fb
+from report import Report, add_options
+from timing import Seconds
 
+REPORT = Report("calls")
 _FASTER = 6.0  # times as fast as Pinocchio: ANYmal C
 _ONE_BY_ONE = 1.3  # times as long as on one thread
 
 
-def least(call: Callable[[], Any], turns: int = 40, calls: int = 500) -> float:
-    """µs of one call: the least of some turns."""
+def least(call: Callable[[], Any], turns: int = 40, calls: int = 500) -> Seconds:
+    """The time of one call: the least of some turns."""
     call(), call(), call()
     found = []
     for _ in range(turns):
         start = time.perf_counter()
         for _ in range(calls):
             call()
-        found.append(time.perf_counter() - start)
-    return 1e6 * min(found) / calls
+        found.append((time.perf_counter() - start) / calls)
+    return Seconds.least(found)
 
 
 def ways(robot: Any) -> dict[str, tuple[Callable[[], Any], float]]:
@@ -65,8 +69,8 @@ def ways(robot: Any) -> dict[str, tuple[Callable[[], Any], float]]:
     }
 
 
-def beside_pinocchio() -> float | None:
-    """How many times as fast as Pinocchio forward dynamics of ANYmal C is, one call."""
+def beside_pinocchio() -> tuple[Seconds, Seconds] | None:
+    """Times of forward dynamics of ANYmal C, one call, ours and Pinocchio's."""
     try:
         import pinocchio as pin
 
@@ -83,7 +87,7 @@ def beside_pinocchio() -> float | None:
     q, v, tau = robot.random(0), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
     theirs = pin.neutral(model)
     ours = least(lambda: robot.forward_dynamics(q, v, tau))
-    return least(lambda: pin.aba(model, data, theirs, v, tau)) / ours
+    return ours, least(lambda: pin.aba(model, data, theirs, v, tau))
 
 
 def one_by_one(turns: int = 300) -> float:
@@ -101,26 +105,24 @@ def one_by_one(turns: int = 300) -> float:
 
 
 def main() -> int:
-    """Print the table; the number of bars that were missed, if that counts."""
-    read = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    read.add_argument("--strict", action="store_true", help="end with an error if a bar is missed")
-    strict, missed = read.parse_args().strict, 0
+    """Print the table; the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
+    parser.parse_args()
     for name, (call, bar) in ways(fb.robots.double_pendulum()).items():
-        found = least(call)
-        missed += found > bar
-        print(f"{name:34} {found:7.2f}  bar {bar:4.1f}{'  MISSED' if found > bar else ''}", flush=True)
-    ratio = beside_pinocchio()
-    if ratio is not None:
-        missed += ratio < _FASTER
-        print(
-            f"{'ANYmal C, times Pinocchio':34} {ratio:6.1f}x  bar {_FASTER:4.1f}{'  MISSED' if ratio < _FASTER else ''}"
-        )
+        t = least(call)
+        REPORT.record(name, "double_pendulum", t, "µs")
+        REPORT.judge(f"{name:36} {1e6 * t:7.2f} µs", 1e6 * t, bar)
+    times = beside_pinocchio()
+    if times is not None:
+        ours, peer = times
+        REPORT.beside("forward_dynamics(q, v, tau)", "ANYmal C", ours, peer, per=(1, 1), unit="µs")
+        REPORT.judge(f"{'ANYmal C, times Pinocchio':36} {peer / ours:7.1f}x", peer / ours, _FASTER, above=True)
     apart = one_by_one()
-    missed += apart > _ONE_BY_ONE
-    print(f"{'batches one by one, times one thread':34} {apart:4.2f}x  bar {_ONE_BY_ONE:4.1f}"
-          f"{'  MISSED' if apart > _ONE_BY_ONE else ''}")  # fmt: skip
-    return missed if strict else 0
+    REPORT.record("batches of 1024 one by one, times one thread", "mini_cheetah", apart, "x")
+    REPORT.judge(f"{'batches one by one, times one thread':36} {apart:7.2f}x", apart, _ONE_BY_ONE)
+    return REPORT.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(min(main(), 1))
+    sys.exit(main())

@@ -1,8 +1,11 @@
-"""Forward dynamics of a humanoid with both feet welded, beside Pinocchio.  python bench/constrained.py [--quick]
+"""Forward dynamics of a humanoid with both feet welded, beside Pinocchio.
+
+python bench/constrained.py [--quick] [--strict] [--save]
 
 Needs `pip install pin example-robot-data`. Pinocchio's `constraintDynamics` has no batch: its call is repeated from
 Python. Both sides get the same states, with velocities that keep the feet still, and are measured in turns. `--strict`
-exits non-zero where a ratio is less than four fifths of the README's.
+exits non-zero where a ratio is less than four fifths of the published one, `--save` writes the results
+(bench/report.py).
 """
 
 from __future__ import annotations
@@ -21,10 +24,11 @@ import fourbar as fb
 from fourbar.bridges.pinocchio import Peer
 from fourbar.constraints import Contact
 from fourbar.system.program_text import count
-from readme import BARS, said_in_words
+from report import Report, add_options
 from robots import load
 from timing import steady
 
+REPORT = Report("constrained")
 ROBOT = "talos_reduced"
 FEET = ("left_sole_link", "right_sole_link")
 BATCH, CALLS = 1024, 128
@@ -70,12 +74,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="see whether it runs; the numbers mean nothing")
-    parser.add_argument("--strict", action="store_true", help="exit non-zero when a row falls short")
+    add_options(parser)
     options = parser.parse_args(argv)
     turns, seconds = (1, 0.002) if options.quick else (12, 0.06)
     peer = load(ROBOT)
     contact = ContactPeer(peer, FEET)
-    said = said_in_words(r"both feet welded to the ground: \d+ \((\d+)x\)")
     for axes in ("frame", "to"):
         held = peer.robot.constrained(*(Contact(foot, "weld", axes=axes) for foot in FEET))
         args = states(held, BATCH)
@@ -96,14 +99,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             lambda held=held, args=args: held.forward_dynamics(*args), repeated, turns=turns, seconds=seconds
         )
         ratio = (t / CALLS) / (ours / BATCH)
-        bar = BARS.judge(f"both feet welded, axes of {axes!r}", ratio, said)
+        title = f"forward dynamics, both feet welded, axes of {axes!r}, batch of {BATCH}"
+        bar = REPORT.beside(title, ROBOT, ours, t, per=(BATCH, CALLS))
         operations = sum(count(held.forward_dynamics.function.program()).values())
         print(
             f"{ROBOT}, both feet welded, axes of {axes!r}: {1e9 * ours / BATCH:.0f} ns per sample in a batch of "
             f"{BATCH}, Pinocchio {1e9 * t / CALLS:.0f} ns: {ratio:.1f}x{bar} | "
             f"{operations} operations | a and forces differ by {max(errors):.0e}, median {np.median(errors):.0e}"
         )
-    return BARS.finish()
+    return REPORT.finish()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Robots that move on a floor, beside `mujoco.rollout`.  python bench/contact_rollout.py [--strict] [--short] [NAME]
+"""Robots that move on a floor, beside `mujoco.rollout`.
+
+python bench/contact_rollout.py [--strict] [--save] [--short] [NAME ...]
 
 The robots of `contact_cases`: spheres at the feet, a plane; joint forces from the same array for both, those of a PD
 law that lets the joints swing. One thread, a batch of 1024, double precision, both sides in turns in one process: the
@@ -6,7 +8,7 @@ time of a step is CPU time, the least of all turns. Ours is solved to 1e-8 m/s i
 1e-11, which is checked. The first rollout is that of a process of its own, without and with a cache, in CPU time; with
 one, Python has its bytecode, as it has in a package that pip has installed.
 
-`--strict` exits non-zero where a row falls short of its bar.
+`--strict` exits non-zero where a row falls short of its bar, `--save` writes the results (bench/report.py).
 """
 
 from __future__ import annotations
@@ -15,8 +17,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from typing import Any
 
 os.environ.setdefault("FOURBAR_THREADS", "1")
@@ -26,22 +26,16 @@ import numpy as np
 
 import fourbar as fb
 from contact_cases import CASES, DT, Case, mj, peer_model, peer_state
+from report import Report, asked_robots
+from timing import Seconds, least_cpu
 
+REPORT = Report("contact_rollout")
 BATCH, STEPS = 1024, 100
 ONE_STEP = 3.0  # times faster than mj_step
 COLD = {"anymal": 2.0, "go1": 2.0, "g1": 5.0, "cassie": 5.0}  # seconds
 WARM = 0.3
 GAP = 1e-11
 _RATE = 20.0  # rad/s: how fast the joints follow
-_missed: list[str] = []
-
-
-def judged(row: str, value: float, limit: float, above: bool = False) -> None:
-    """Print a row beside its limit."""
-    good = value >= limit if above else value <= limit
-    print(f"  {row}   limit {'>=' if above else '<='} {limit:g}{'' if good else '   MISSED'}", flush=True)
-    if not good:
-        _missed.append(row)
 
 
 class Task:
@@ -68,18 +62,7 @@ class Task:
         self.run = scene.simulate(self.q, self.v, duration=STEPS * DT, dt=DT, control=torque, every=10)
 
 
-def least(functions: dict[str, Callable[[], Any]], turns: int) -> dict[str, float]:
-    """CPU seconds of each, the least of some turns."""
-    best = dict.fromkeys(functions, np.inf)
-    for _ in range(turns):
-        for name, f in functions.items():
-            start = time.process_time()
-            f()
-            best[name] = min(best[name], time.process_time() - start)
-    return best
-
-
-def measured(key: str, turns: int) -> None:
+def measure(key: str, turns: int) -> None:
     """The rows of a robot."""
     case = CASES[key]()
     scene = case.scene()
@@ -97,20 +80,24 @@ def measured(key: str, turns: int) -> None:
     touching = task.run.contacts.found[1:].sum(axis=-1).mean()
     print(f"{case.name}: {case.robot.nv} dof, {touching:.2f} of {len(scene.contacts)} points down on average; MuJoCo: "
           f"{model.nv} dof, {model.nbody} bodies, {model.neq} equalities")  # fmt: skip
-    times = least({"ours": ours, "peer": peer}, turns)
+    times = least_cpu({"ours": ours, "peer": peer}, turns)
     a, b = (times[x] / (STEPS * BATCH) * 1e6 for x in ("ours", "peer"))
-    judged(f"batch of {BATCH}: {a:7.3f} us per step, MuJoCo {b:7.3f} us: {b / a:5.1f}x", b / a, case.bar, above=True)
-    judged(f"worst residual {run.worst.max():.1e} m/s", float(run.worst.max()), scene.spec.tolerance)
+    title, column = f"a step on a floor, batch of {BATCH}", f"{case.name}, {len(scene.contacts)} points"
+    per = (STEPS * BATCH, STEPS * BATCH)
+    note = REPORT.beside(title, column, times["ours"], times["peer"], per=per, unit="µs", library="mujoco.rollout")
+    text = f"  batch of {BATCH}: {a:7.3f} us per step, MuJoCo {b:7.3f} us: {b / a:5.1f}x{note}"
+    REPORT.judge(text, b / a, case.bar, above=True)
+    REPORT.judge(f"  worst residual {run.worst.max():.1e} m/s", float(run.worst.max()), scene.spec.tolerance)
     if case.robot.mechanism.loops:
         gap = float(case.robot.loop_gap(run.q[-1]).max())
-        judged(f"gap of loops {gap:.1e}", gap, GAP)
-    one_state(key, task, scene, model, state, turns)
+        REPORT.judge(f"  gap of loops {gap:.1e}", gap, GAP)
+    if key in ("anymal", "go1"):
+        one_state(column, task, scene, model, state, turns)
+    first_rows(key, column)
 
 
-def one_state(key: str, task: Task, scene: fb.Scene, model: Any, state: np.ndarray, turns: int) -> None:
+def one_state(column: str, task: Task, scene: fb.Scene, model: Any, state: np.ndarray, turns: int) -> None:
     """A step of one state, one call each, under the same forces."""
-    if key not in ("anymal", "go1"):
-        return
     forces = [x.copy() for x in task.tau[0]]
     controls = [x[6:].copy() for x in forces]
     impulse, step, dt, data = np.zeros(scene.n_impulses), scene.function, np.array(DT), mj.MjData(model)
@@ -127,9 +114,11 @@ def one_state(key: str, task: Task, scene: fb.Scene, model: Any, state: np.ndarr
             mj.mj_step(model, data)
 
     ours()
-    times = least({"ours": ours, "peer": peer}, 5 * turns)
+    times = least_cpu({"ours": ours, "peer": peer}, 5 * turns)
     a, b = (times[x] / STEPS * 1e6 for x in ("ours", "peer"))
-    judged(f"one state, one step: {a:6.2f} us, MuJoCo {b:6.2f} us: {b / a:5.1f}x", b / a, ONE_STEP, above=True)
+    per, both = (STEPS, STEPS), (times["ours"], times["peer"])
+    REPORT.beside("a step on a floor, one call from Python", column, *both, per=per, unit="µs", library="mj_step")
+    REPORT.judge(f"  one state, one step: {a:6.2f} us, MuJoCo {b:6.2f} us: {b / a:5.1f}x", b / a, ONE_STEP, above=True)
 
 
 _FIRST = """
@@ -145,7 +134,7 @@ print(time.process_time() - start)
 """
 
 
-def first_rows(key: str) -> None:
+def first_rows(key: str, column: str) -> None:
     """The first rollout of a process: nothing cached, and all."""
     here = os.path.dirname(os.path.abspath(__file__))
     with tempfile.TemporaryDirectory() as folder:
@@ -157,19 +146,17 @@ def first_rows(key: str) -> None:
             float(subprocess.run(command, env=environment, capture_output=True, check=True).stdout.split()[-1])
             for _ in range(2)
         )
-    judged(f"first rollout, nothing cached: {cold:5.2f} s of CPU time", cold, COLD[key])
-    judged(f"first rollout, all cached:     {warm:5.2f} s of CPU time", warm, WARM)
+    for label, seconds in (("nothing cached", cold), ("all cached", warm)):
+        REPORT.record(f"first rollout, {label}, CPU time", column, Seconds.least([seconds]), "s")
+    REPORT.judge(f"  first rollout, nothing cached: {cold:5.2f} s of CPU time", cold, COLD[key])
+    REPORT.judge(f"  first rollout, all cached:     {warm:5.2f} s of CPU time", warm, WARM)
 
 
 def main() -> int:
     """Print the rows of all robots, or of those that are named."""
-    names = [x for x in sys.argv[1:] if not x.startswith("-")] or list(CASES)
-    for key in names:
-        measured(key, 3 if "--short" in sys.argv[1:] else 8)
-        first_rows(key)
-    if _missed:
-        print(f"{len(_missed)} rows fell short")
-    return int(bool(_missed) and "--strict" in sys.argv[1:])
+    for key in asked_robots() or CASES:
+        measure(key, 3 if "--short" in sys.argv[1:] else 8)
+    return REPORT.finish()
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """The Coriolis matrix beside Pinocchio's computeCoriolisMatrix, as ratios.
 
-python bench/coriolis.py [--quick] [--strict] [robot ...]
+python bench/coriolis.py [--quick] [--strict] [--save] [robot ...]
 
 Pinocchio has no batch of it, so that its call is repeated from Python; batches of 1024, one thread. Both sides are
-measured in turns. `--strict` exits non-zero where a ratio is less than four fifths of the README's.
+measured in turns. `--strict` exits non-zero where a ratio is less than four fifths of the published one, `--save`
+writes the results (bench/report.py).
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import sys
 import numpy as np
 import pinocchio as pin
 
-from readme import BARS, asked_robots
-from run import BATCH, CALLS, Case, fastest, repeated
+from report import Report, asked_robots
+from run import BATCH, CALLS, Case, repeated
+from timing import fastest
 
+REPORT = Report("coriolis")
 ROBOTS = ("panda", "anymal_b", "talos_reduced")
 
 
@@ -45,7 +48,7 @@ def row(case: Case, turns: int) -> str:
         turns=turns,
     )
     ours, theirs = t / BATCH, t_peer / CALLS
-    bar = BARS.at_least("Coriolis matrix", case.name, theirs / ours)
+    bar = REPORT.beside(f"Coriolis matrix, batch of {BATCH}", case.name, t, t_peer, per=(BATCH, CALLS))
     return (
         f"{case.name:14s} C     batch {1e9 * ours:8.0f} ns, Pinocchio {1e9 * theirs:8.0f} ns: "
         f"{theirs / ours:5.1f}x{bar} | call {1e9 * one / CALLS:7.0f} ns: {t_peer / one:4.1f}x | "
@@ -60,7 +63,7 @@ def main() -> int:
     print(f"Pinocchio {pin.__version__}; batches of {BATCH}, one thread\n")
     for name in names or (ROBOTS[:1] if quick else ROBOTS):
         print(row(Case(name), turns=1 if quick else 12))
-    return BARS.finish()
+    return REPORT.finish()
 
 
 if __name__ == "__main__":

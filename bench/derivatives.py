@@ -1,11 +1,12 @@
 """Derivatives of the dynamics beside Pinocchio's computeRNEADerivatives and computeABADerivatives, as ratios.
 
-python bench/derivatives.py [--quick] [--strict] [robot ...]
+python bench/derivatives.py [--quick] [--strict] [--save] [robot ...]
 
 Pinocchio has no batch of them, so that its calls are repeated from Python; ours are batches of 1024 on one thread into
 an array that is used again, and for the smallest robot single calls from Python too. The gradient (vjp) of forward
 dynamics is compared with forward dynamics itself. All sides are measured in turns. `--strict` exits non-zero where a
-ratio is less than four fifths of the README's, or a gradient takes more than four times as long as the dynamics.
+ratio is less than four fifths of the published one, or a gradient takes more than four times as long as the dynamics;
+`--save` writes the results (bench/report.py).
 """
 
 from __future__ import annotations
@@ -18,16 +19,18 @@ import numpy as np
 import pinocchio as pin
 
 from fourbar.system.program_text import count
-from readme import BARS, asked_robots, said
-from run import BATCH, CALLS, Case, fastest, repeated
+from report import Report, asked_robots
+from run import BATCH, CALLS, Case, repeated
+from timing import fastest
 
+REPORT = Report("derivatives")
 ROBOTS = ("panda", "anymal_b", "talos_reduced")
 MOST_GRADIENT = {"panda": 4.0, "talos_reduced": 4.0, "chain256": 4.0}  # times the cost of forward dynamics
 
 
 def _met(label: str, ratio: float, limit: float) -> str:
     if ratio > limit:
-        BARS.missed.append(f"{label}: {ratio:.2f}x, limit {limit:g}x")
+        REPORT.missed.append(f"{label}: {ratio:.2f}x, limit {limit:g}x")
     return f"limit <= {limit:.0f}x {'met' if ratio <= limit else 'NOT met'}"
 
 
@@ -82,8 +85,9 @@ def jacobian_rows(case: Case, turns: int) -> None:
         ratio = (t_peer / CALLS) / (t / BATCH)
         text = f"{case.name:14s} {label:5s} batch {1e9 * t / BATCH:9.0f} ns, Pinocchio {1e9 * t_peer / CALLS:9.0f} ns: "
         title = f"Jacobian of {name.replace('_', ' ')}"
-        text += f"{ratio:5.1f}x{BARS.at_least(f'{title}, batch', case.name, ratio)}"
-        if said(f"{title}, one call", case.name) is not None:
+        bar = REPORT.beside(f"{title}, batch of {BATCH}", case.name, t, t_peer, per=(BATCH, CALLS))
+        text += f"{ratio:5.1f}x{bar}"
+        if case.name == ROBOTS[0]:
             text += _call_text(case, title, ours, call, turns)
         print(f"{text} | {sum(count(ours.program()).values())} operations | differs by {error:.0e}")
 
@@ -93,7 +97,7 @@ def _call_text(case: Case, title: str, ours: Any, call: Callable[..., Any], turn
     ours(*case.ours_one)
     peer = repeated(call, case.peer.model, case.peer.data, *case.peer_one)
     one, one_peer = fastest(repeated(ours, *case.ours_one), peer, turns=turns)
-    bar = BARS.at_least(f"{title}, one call", case.name, one_peer / one)
+    bar = REPORT.beside(f"{title}, one call from Python", case.name, one, one_peer, per=(CALLS, CALLS))
     return f" | call {1e9 * one / CALLS:7.0f} ns, {1e9 * one_peer / CALLS:7.0f} ns: {one_peer / one:4.1f}x{bar}"
 
 
@@ -107,6 +111,7 @@ def gradient_row(case: Case, turns: int) -> None:
     t, t_gradient = fastest(lambda: f(*args, out=out), lambda: f.vjp(args, weight, out=gradient), turns=turns)
     limit, ratio = MOST_GRADIENT.get(case.name, 4.0), t_gradient / t
     operations = [sum(count(x.program()).values()) for x in (f, f.vjp)]
+    REPORT.record(f"gradient (vjp) of forward dynamics, batch of {BATCH}", case.name, t_gradient, "ns", BATCH)
     print(
         f"{case.name:14s} vjp   batch {1e9 * t_gradient / BATCH:9.0f} ns, forward dynamics {1e9 * t / BATCH:9.0f} ns: "
         f"{ratio:5.2f}x at {nv} velocities, {_met(f'gradient, {case.name}', ratio, limit)} | "
@@ -126,7 +131,7 @@ def main() -> int:
             jacobian_rows(Case(name), turns)
     for name in names or (first if quick else list(MOST_GRADIENT)):
         gradient_row(Case(name), turns)
-    return BARS.finish()
+    return REPORT.finish()
 
 
 if __name__ == "__main__":

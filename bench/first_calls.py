@@ -1,9 +1,10 @@
 """Cold first calls beside their limits: tracing, compiling and running once, each in a new process with an empty cache.
 
-python bench/first_calls.py [--quick] [--strict] [row ...]
+python bench/first_calls.py [--quick] [--strict] [--save] [row ...]
 
 The least of a few tries counts, in seconds and in CPU seconds; the robot is built before the clock starts. With
---strict the exit code says whether all limits are met. Needs example-robot-data (`pip install pin example-robot-data`).
+--strict the exit code says whether all limits are met, --save writes the results (bench/report.py). Needs
+example-robot-data (`pip install pin example-robot-data`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fourbar as fb
+from report import Report, add_options
+from timing import Seconds
 
+REPORT = Report("first_calls")
 _TRIES = 3
 _AXES = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 
@@ -123,32 +127,35 @@ def tried(name: str) -> list[float]:
     return [float(x) for x in done.stdout.split()]
 
 
-def is_met(name: str, tries: int) -> bool:
-    """Print a row; whether it keeps its limits."""
+def print_row(name: str, tries: int) -> None:
+    """Print a row beside its limits."""
     row = ROWS[name]
-    wall, cpu, memory = (min(column) for column in zip(*(tried(name) for _ in range(tries)), strict=True))
+    wall, cpu, memory = (Seconds.least(column) for column in zip(*(tried(name) for _ in range(tries)), strict=True))
+    REPORT.record(f"{name}: {row.function}", "wall time", wall, "s")
+    REPORT.record(f"{name}: {row.function}", "CPU time", cpu, "s")
     limits = [
         (f"{x:g} {unit}", y <= x) for x, y, unit in ((row.seconds, wall, "s"), (row.megabytes, memory, "MB")) if x
     ]
     verdict = "".join(f" | limit {limit} {'met' if met else 'NOT met'}" for limit, met in limits)
     print(f"{name:18s} {wall:6.2f} s, CPU {cpu:6.2f} s, peak {memory:5.0f} MB{verdict}", flush=True)
-    return all(met for _, met in limits)
+    REPORT.missed += [f"{name}, limit {limit}" for limit, met in limits if not met]
 
 
-def main() -> None:
-    """Measure the rows that were asked for, all by default."""
+def main() -> int:
+    """Measure the rows that were asked for, all by default; the exit status."""
     if sys.argv[1:2] == ["--measure"]:
-        return measure(sys.argv[2])
+        measure(sys.argv[2])
+        return 0
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", choices=[[], *ROWS], metavar="row", help=f"of {', '.join(ROWS)}")
     parser.add_argument("--quick", action="store_true", help="one try each; one row if none is named")
-    parser.add_argument("--strict", action="store_true", help="exit with 1 if a row misses its limit")
+    add_options(parser)
     asked = parser.parse_args()
     names = asked.rows or (["chain500_mass"] if asked.quick else list(ROWS))
-    met = [is_met(name, 1 if asked.quick else _TRIES) for name in names]
-    if asked.strict and not all(met):
-        sys.exit(1)
+    for name in names:
+        print_row(name, 1 if asked.quick else _TRIES)
+    return REPORT.finish()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

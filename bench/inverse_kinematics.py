@@ -1,4 +1,4 @@
-"""Inverse kinematics of panda's hand, beside peers.  python bench/inverse_kinematics.py [--strict]
+"""Inverse kinematics of panda's hand, beside peers.  python bench/inverse_kinematics.py [--strict] [--save]
 
 Poses of random configurations within the limits, to 1e-8 m and rad; the search begins in the middle of the limits, and
 again at random configurations, at most 20 times. The time for one pose is the median over some poses of the least CPU
@@ -13,7 +13,7 @@ it, with the same starts:
   1e-6 then.
 
 `--quick` takes a few poses only. `--strict` exits non-zero where fewer than 99 % of the poses are reached, or a time
-falls short of its bar.
+falls short of its bar; `--save` writes the results (bench/report.py).
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ import pinocchio
 
 import fourbar as fb
 from fourbar.cli import table
+from report import Report
 from robots import robot_folder
+from timing import Seconds
 
 pin: Any = pinocchio  # whose names type checkers do not see
 FRAME, TOLERANCE, RESTARTS = "panda_hand", 1e-8, 20
@@ -52,8 +54,8 @@ class Row(NamedTuple):
     name: str
     reached: float
     within: float
-    one: float
-    batch: float
+    one: Seconds
+    batch: Seconds
 
 
 def arm() -> tuple[fb.System, Any, str]:
@@ -67,14 +69,19 @@ def arm() -> tuple[fb.System, Any, str]:
     return robot, pin.buildReducedModel(whole, fingers, pin.neutral(whole)), file.read_text(encoding="utf-8")
 
 
-def cpu(call: Callable[[], Any], turns: int) -> float:
+def cpu(call: Callable[[], Any], turns: int) -> Seconds:
     """The least CPU time of some calls."""
-    least = np.inf
+    samples = []
     for _ in range(turns):
         begin = time.process_time()
         call()
-        least = min(least, time.process_time() - begin)
-    return least
+        samples.append(time.process_time() - begin)
+    return Seconds.least(samples)
+
+
+def median(samples: list[float]) -> Seconds:
+    """The median of some times."""
+    return Seconds(float(np.median(samples)), samples)
 
 
 def ours(robot: fb.System, q0: np.ndarray, T: np.ndarray) -> Row:
@@ -90,7 +97,7 @@ def ours(robot: fb.System, q0: np.ndarray, T: np.ndarray) -> Row:
             robot.inverse_kinematics({FRAME: goal}, q0, restarts=RESTARTS)
 
     alone = [cpu(partial(often, goal), 3) / 100.0 for goal in T[:ALONE]]
-    return Row("fourbar", found.converged.mean(), (inside & found.converged).mean(), float(np.median(alone)), batch)
+    return Row("fourbar", found.converged.mean(), (inside & found.converged).mean(), median(alone), batch)
 
 
 class Peer:
@@ -118,7 +125,8 @@ class Peer:
         low, high = self.model.lowerPositionLimit, self.model.upperPositionLimit
         inside = [q is not None and bool(((q >= low) & (q <= high)).all()) for q in found]
         reached = float(np.mean([q is not None for q in found]))
-        return Row(name, reached, float(np.mean(inside)), float(np.median(took)), float(np.mean(took)) * POSES)
+        whole = Seconds(float(np.mean(took)) * POSES, [POSES * t for t in took])
+        return Row(name, reached, float(np.mean(inside)), median(took), whole)
 
     def clik(self, step: float, most: int = 1000, damping: float = 1e-12) -> Callable[[np.ndarray, Any], Any]:
         """The closed-loop scheme with steps of some length."""
@@ -209,12 +217,18 @@ def main() -> int:
     ]
     print(table.columns(head, listed, right=(1, 2, 3, 4, 5, 6)))
     own, *peers = rows
-    short = [f"reached {own.within:.3f} within limits, asked for {LEAST_REACHED}"] if own.within < LEAST_REACHED else []
+    report = Report("inverse_kinematics")
+    for x in rows:
+        report.record("one pose to 1e-8, CPU time", x.name, x.one, "ms")
+        report.record(f"{POSES} poses to 1e-8, CPU time", x.name, x.batch, "ms")
+        report.record("reached within limits", x.name, 100.0 * x.within, "%")
+    if own.within < LEAST_REACHED:
+        report.missed.append(f"reached {own.within:.3f} within limits, asked for {LEAST_REACHED}")
     for x in peers:
         for what, ratio, bar in zip(("one", "all"), (x.one / own.one, x.batch / own.batch), BARS[x.name], strict=True):
-            short += [f"{x.name}, {what}: {ratio:.1f} times, asked for {bar:g}"] if ratio < bar else []
-    print("\n".join(f"falls short: {x}" for x in short))
-    return 1 if short and "--strict" in sys.argv else 0
+            if ratio < bar:
+                report.missed.append(f"{x.name}, {what}: {ratio:.1f} times, asked for {bar:g}")
+    return report.finish()
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """The regressor beside Pinocchio's computeJointTorqueRegressor, as ratios.
 
-python bench/regressor.py [--strict] [robot ...]
+python bench/regressor.py [--strict] [--save] [robot ...]
 
 Needs `pip install pin example-robot-data`. One thread, batches of 1024. Pinocchio has no batch function: its call is
 repeated from Python. Most entries of Y are zero at every state, and writing them all to memory takes longer than to
 compute the others, so both results are measured: dense (..., nv, p), and packed. `--strict` exits non-zero where a
-ratio is less than four fifths of the README's.
+ratio is less than four fifths of the published one, `--save` writes the results (bench/report.py).
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ os.environ.setdefault("FOURBAR_THREADS", "1")
 import numpy as np
 import pinocchio as pin
 
-from readme import BARS, asked_robots
+from report import Report, asked_robots
 from robots import ROBOTS
-from run import BATCH, CALLS, Case, fastest, repeated
+from run import BATCH, CALLS, Case, repeated
+from timing import fastest
 
+REPORT = Report("regressor")
 _PEER_ORDER = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]  # Pinocchio's parameters of a body (xx xy yy xz yz zz) in our order
 
 
@@ -51,8 +53,9 @@ def row(name: str) -> None:
         repeated(pin.computeJointTorqueRegressor, case.peer.model, case.peer.data, *case.peer_one),
     )
     peer, ours, every, fill = t_peer / CALLS, t_packed / BATCH, t_dense / BATCH, t_fill / BATCH
-    packed_bar = BARS.at_least("regressor, its nonzero", name, peer / ours)
-    dense_bar = BARS.at_least("regressor, all", name, peer / every)
+    per = (BATCH, CALLS)
+    packed_bar = REPORT.beside(f"regressor, its nonzero entries, batch of {BATCH}", name, t_packed, t_peer, per=per)
+    dense_bar = REPORT.beside(f"regressor, all entries, batch of {BATCH}", name, t_dense, t_peer, per=per)
     print(
         f"{name:14s} packed {1e9 * ours:6.0f} ns, dense {1e9 * every:6.0f} ns (filling it {1e9 * fill:6.0f} ns), "
         f"Pinocchio {1e9 * peer:6.0f} ns: {peer / ours:5.1f}x packed{packed_bar}, "
@@ -63,4 +66,4 @@ def row(name: str) -> None:
 if __name__ == "__main__":
     for robot in asked_robots() or ROBOTS:
         row(robot)
-    sys.exit(BARS.finish())
+    sys.exit(REPORT.finish())

@@ -1,8 +1,9 @@
-"""Rollouts: what a step costs.  python bench/rollout.py [--quick] [--strict]
+"""Rollouts: what a step costs.  python bench/rollout.py [--quick] [--strict] [--save]
 
 A Runge-Kutta step of a batch beside the forward dynamics of the same batch; one state; two threads; the first rollout
-of a process, with and without a cache. `--strict` exits non-zero when a row falls short. One thread is measured in
-turns of CPU time, so that what else the machine does matters less; two threads need a machine with two idle cores.
+of a process, with and without a cache. `--strict` exits non-zero when a row falls short, `--save` writes the results
+(bench/report.py). One thread is measured in turns of CPU time, so that what else the machine does matters less; two
+threads need a machine with two idle cores.
 """
 
 from __future__ import annotations
@@ -19,25 +20,17 @@ import numpy as np
 
 import fourbar as fb
 from peer_robots import load_peer
-from timing import steady
+from report import Report, add_options
+from timing import Seconds, steady
 
 BATCH, MANY, DT = 1024, 8192, 1e-4
 ROBOTS = ("panda", "anymal_b", "mit_humanoid")
-_missed: list[str] = []
+REPORT = Report("rollout")
 
 
 def robot_named(name: str) -> fb.System:
     """A robot of example-robot-data, or one that is shipped."""
     return fb.robots.mit_humanoid() if name == "mit_humanoid" else load_peer(name).robot
-
-
-def judged(row: str, value: float, limit: float, above: bool = False) -> None:
-    """Print a row beside its limit."""
-    good = value >= limit if above else value <= limit
-    sign = ">=" if above else "<="
-    print(f"{row}   limit {sign} {limit:g}{'' if good else '   MISSED'}")
-    if not good:
-        _missed.append(row)
 
 
 def states(robot: fb.System, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -61,10 +54,12 @@ def batch_row(name: str, turns: int) -> None:
 
     step(), dynamics()
     t, t_dynamics = steady(step, dynamics, turns=turns, seconds=0.1)
+    REPORT.record(f"a Runge-Kutta step, batch of {BATCH}", name, t, "ns", steps * BATCH)
+    REPORT.record("the same, in units of forward dynamics of the batch", name, t / t_dynamics, "x")
     t, t_dynamics = t / steps, t_dynamics / steps
     each = f"step {1e9 * t / BATCH:6.0f} ns, forward dynamics {1e9 * t_dynamics / BATCH:5.0f} ns"
     row = f"{name:13s} batch of {BATCH}: {each}: {t / t_dynamics:4.2f}"
-    judged(row, t / t_dynamics, 5.5)
+    REPORT.judge(row, t / t_dynamics, 5.5)
 
 
 def single_row(turns: int) -> None:
@@ -77,7 +72,8 @@ def single_row(turns: int) -> None:
 
     run()
     (t,) = steady(run, turns=turns, seconds=0.1)
-    judged(f"panda         one state: {1e6 * t / steps:5.2f} µs per step", 1e6 * t / steps, 3.0)
+    REPORT.record("a Runge-Kutta step, one state", "panda", t, "ns", steps)
+    REPORT.judge(f"panda         one state: {1e6 * t / steps:5.2f} µs per step", 1e6 * t / steps, 3.0)
 
 
 def threads_row(turns: int) -> None:
@@ -85,9 +81,10 @@ def threads_row(turns: int) -> None:
     robot = robot_named("panda")
     q, v, u = states(robot, MANY)
     few, ratio = (_two_threads(robot, q, v, u, steps, turns) for steps in (8, 64))
+    REPORT.record(f"a rollout of 64 steps, batch of {MANY}, two threads against one", "panda", ratio, "x")
     load = os.getloadavg()[0]
     row = f"panda         batch of {MANY}, two threads: {ratio:4.2f}x, 8 steps {few:4.2f}x (load {load:.1f})"
-    judged(row, ratio, 1.8, above=True)
+    REPORT.judge(row, ratio, 1.8, above=True)
 
 
 def _two_threads(robot: fb.System, q: np.ndarray, v: np.ndarray, u: np.ndarray, steps: int, turns: int) -> float:
@@ -125,14 +122,16 @@ def first_rows(names: tuple[str, ...]) -> None:
             command = [sys.executable, "-c", code]
             done = [subprocess.run(command, env=environment, capture_output=True, check=True) for _ in range(2)]
         cold, warm = (float(x.stdout) for x in done)
+        for label, seconds in (("nothing cached", cold), ("all cached", warm)):
+            REPORT.record(f"first rollout, {label}, CPU time", name, Seconds.least([seconds]), "s")
         print(f"{name:13s} first rollout of a process: {cold:5.2f} s of CPU time, with a full cache {warm:5.2f} s")
 
 
-def main() -> None:
-    """Print all rows."""
+def main() -> int:
+    """Print all rows; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="the smallest case of each kind, measured briefly")
-    parser.add_argument("--strict", action="store_true", help="exit non-zero when a row falls short")
+    add_options(parser)
     asked = parser.parse_args()
     turns = 2 if asked.quick else 12
     for name in ROBOTS[:1] if asked.quick else ROBOTS:
@@ -140,9 +139,8 @@ def main() -> None:
     single_row(turns)
     threads_row(turns)
     first_rows(ROBOTS[:1] if asked.quick else ROBOTS)
-    if asked.strict and _missed:
-        sys.exit(f"{len(_missed)} rows fell short")
+    return REPORT.finish()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

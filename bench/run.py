@@ -1,9 +1,9 @@
-"""fourbar beside Pinocchio, in one process, as ratios.  python bench/run.py [--strict] [robot or chainN ...]
+"""fourbar beside Pinocchio, in one process, as ratios.  python bench/run.py [--strict] [--save] [robot or chainN ...]
 
 Needs `pip install pin example-robot-data`. Times are minima over repetitions; both sides are measured in turns, so
 that what else the machine does hits both. Pinocchio's batches run on one thread of its pool (`rneaInParallel`,
 `abaInParallel`); where it has no batch function, its call is repeated from Python. `--strict` exits non-zero where a
-ratio is less than four fifths of the README's.
+ratio is less than four fifths of the published one, `--save` writes the results (bench/report.py).
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,26 +26,14 @@ import pinocchio as pin
 from fourbar.bridges.pinocchio import Peer
 from fourbar.system.program_text import count
 from peak import peak_flops
-from readme import BARS, asked_robots
+from report import Report, asked_robots
 from robots import ROBOTS, load
+from timing import Seconds, fastest
 
 BATCH = 1024
 CALLS = 300
+REPORT = Report("run")
 PATIENT = 40  # turns where neighbours on a virtual machine matter most: for caches and for a second core
-
-
-def fastest(*functions: Callable[[], Any], turns: int = 12, seconds: float = 0.06) -> list[float]:
-    """The shortest time of each function, measured in turns of several calls in a row."""
-    best = [float("inf")] * len(functions)
-    for _ in range(turns):
-        for k, f in enumerate(functions):
-            start = t = time.perf_counter()
-            while t - start < seconds:
-                f()
-                now = time.perf_counter()
-                best[k] = min(best[k], now - t)
-                t = now
-    return best
 
 
 def repeated(f: Callable[..., Any], *args: Any) -> Callable[[], None]:
@@ -104,8 +91,8 @@ def dynamics_rows(case: Case, peak: float) -> None:
         one, one_peer = fastest(repeated(ours, *case.ours_one), repeated(call, model, data, *case.peer_one))
         operations = sum(count(ours.program()).values())
         share, title = operations * BATCH / t / peak, name.replace("_", " ")
-        batch_bar = BARS.at_least(f"{title} ({label}), batch of {BATCH}", case.name, t_peer / t)
-        call_bar = BARS.at_least(f"{title}, one call", case.name, one_peer / one)
+        batch_bar = REPORT.beside(f"{title} ({label}), batch of {BATCH}", case.name, t, t_peer, per=(BATCH, BATCH))
+        call_bar = REPORT.beside(f"{title}, one call from Python", case.name, one, one_peer, per=(CALLS, CALLS))
         print(
             f"{case.name:14s} {label:5s} batch {1e9 * t / BATCH:8.0f} ns, Pinocchio {1e9 * t_peer / BATCH:8.0f} ns: "
             f"{t_peer / t:5.1f}x{batch_bar} | call {1e9 * one / CALLS:7.0f} ns, {1e9 * one_peer / CALLS:7.0f} ns: "
@@ -122,7 +109,7 @@ def mass_matrix_row(case: Case) -> None:
     error = np.abs(M - theirs).max() / np.abs(theirs).max()
     t, t_peer = fastest(lambda: case.robot.mass_matrix(case.q), repeated(pin.crba, model, data, case.peer_one[0]))
     ratio = t_peer / CALLS / (t / BATCH)
-    bar = BARS.at_least("mass matrix (CRBA)", case.name, ratio)
+    bar = REPORT.beside(f"mass matrix (CRBA), batch of {BATCH}", case.name, t, t_peer, per=(BATCH, CALLS))
     print(
         f"{case.name:14s} CRBA  batch {1e9 * t / BATCH:8.0f} ns, Pinocchio {1e9 * t_peer / CALLS:8.0f} ns: "
         f"{ratio:5.1f}x{bar} | differs by {error:.0e}"
@@ -141,6 +128,7 @@ def threads_row(case: Case, n: int = 8192) -> None:
             with running(runs[0]):
                 times.append((one, two, *fastest(runs[0], turns=PATIENT // 4)))
         one, two, beside = (min(column) for column in zip(*times, strict=True))
+        REPORT.record(f"{name.replace('_', ' ')}, batch of {n}, two threads against one", case.name, one / two, "x")
         print(
             f"{case.name:14s} {name}: batch {n}, two threads {one / two:.2f}x one; "
             f"two batches side by side {2 * one / beside:.2f}x"
@@ -219,6 +207,9 @@ def first_call_rows(names: list[str]) -> None:
                         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
                         found.append([float(x) for x in done.stdout.split()])
                 imported = min(x for x, _ in cold + warm)
+                for label, runs in (("nothing cached", cold), ("all cached", warm)):
+                    first = Seconds.least(y for _, y in runs)
+                    REPORT.record(f"first call of {method.replace('_', ' ')}, {label}", name, first, "s")
                 print(
                     f"{name:14s} {method}: first call {min(y for _, y in cold):.2f} s without cache, "
                     f"{min(y for _, y in warm):.3f} s with a warm one; importing fourbar {imported:.3f} s"
@@ -241,7 +232,7 @@ def main() -> int:
             threads_row(Case(name))
         growth_rows()
         first_call_rows(["talos_reduced", "chain512"])
-    return BARS.finish()
+    return REPORT.finish()
 
 
 if __name__ == "__main__":

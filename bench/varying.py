@@ -1,10 +1,12 @@
-"""Parameters that differ from sample to sample beside fixed ones.  python bench/varying.py [--quick] [--strict]
+"""Parameters that differ from sample to sample beside fixed ones.
 
-Functions of a batch whose robots have masses, centres of mass and inertias of their own, beside the function of a
-robot with the parameters of one sample, fixed: `robot.varying(...)`, which is given the parameters in every call, and
+python bench/varying.py [--quick] [--strict] [--save]
+
+Functions of a batch whose robots have masses, centres of mass and inertias of their own, beside the function of a robot
+with the parameters of one sample, fixed: `robot.varying(...)`, which is given the parameters in every call, and
 `.at(...)`, which is given them once; then Runge-Kutta steps with `numbers=`. "nominal" is the time with the numbers of
 the file, which may be special: a rotor on its axis needs no angle. `--strict` exits non-zero when a row of `at` or of
-steps falls short.
+steps falls short, `--save` writes the results (bench/report.py).
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy as np
 
 import fourbar as fb
 from peer_robots import load_peer
+from report import Report, add_options
 from timing import steady
 
 BATCH, STEPS, LIMIT = 1024, 64, 1.3
@@ -24,7 +27,7 @@ ROBOTS = ("panda", "anymal_b", "mini_cheetah")
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 FIELDS = {"masses": ("mass",), "masses, coms": ("mass", "com"), "all of six bodies": ("mass", "com", "inertia"),
           "all": ("mass", "com", "inertia")}  # fmt: skip
-_missed: list[str] = []
+REPORT = Report("varying")
 
 
 def parameters(robot: fb.System, case: str) -> dict[str, np.ndarray]:
@@ -48,14 +51,6 @@ def fixed_at(robot: fb.System, values: dict[str, np.ndarray]) -> fb.System:
         body, field = name.rsplit(".", 1)
         bodies.setdefault(body, {"allow_unphysical": True})[field] = x[0]
     return robot.with_parameters(bodies=bodies)
-
-
-def judged(row: str, value: float) -> None:
-    """Print a row beside its limit."""
-    good = value <= LIMIT
-    print(f"{row}   limit <= {LIMIT:g}{'' if good else '   MISSED'}", flush=True)
-    if not good:
-        _missed.append(row)
 
 
 def rows(name: str, case: str, turns: int, seconds: float) -> None:
@@ -83,7 +78,11 @@ def rows(name: str, case: str, turns: int, seconds: float) -> None:
         usual, fixed, first, once = steady(*calls(), turns=turns, seconds=seconds)
         row = f"{name:12} {function:17} {case:18} {count:4} numbers: fixed {fixed / BATCH * 1e9:5.0f} ns"
         row += f" (nominal {usual / BATCH * 1e9:.0f})"
-        judged(f"{row}, in every call {first / fixed:.2f}x, at {once / fixed:.2f}x", once / fixed)
+        title = f"{function.replace('_', ' ')}, {case}"
+        REPORT.record(f"{title}, fixed parameters", name, fixed, "ns", BATCH)
+        REPORT.record(f"{title}, given in every call", name, first / fixed, "x")
+        REPORT.record(f"{title}, given once (`at`)", name, once / fixed, "x")
+        REPORT.judge(f"{row}, in every call {first / fixed:.2f}x, at {once / fixed:.2f}x", once / fixed, LIMIT)
 
     def roll(robot: fb.System, numbers: Any) -> Any:
         return fb.rollout(robot, q, v, tau[:, None], dt=1e-4, steps=STEPS, period=STEPS * 1e-4, every=STEPS, threads=1,
@@ -91,21 +90,22 @@ def rows(name: str, case: str, turns: int, seconds: float) -> None:
 
     fixed, varied = steady(lambda: roll(alike, None), lambda: roll(robot, values), turns=turns, seconds=seconds)
     row = f"{name:12} {'RK4 step':17} {case:18} {count:4} numbers: fixed {fixed / BATCH / STEPS * 1e9:5.0f} ns"
-    judged(f"{row}, numbers= {varied / fixed:.2f}x", varied / fixed)
+    REPORT.record(f"Runge-Kutta step, {case}, `numbers=`", name, varied / fixed, "x")
+    REPORT.judge(f"{row}, numbers= {varied / fixed:.2f}x", varied / fixed, LIMIT)
 
 
-def main() -> None:
+def main() -> int:
+    """Print all rows; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="see whether it runs; the numbers mean nothing")
-    parser.add_argument("--strict", action="store_true", help="exit non-zero when a row falls short")
+    add_options(parser)
     parser.add_argument("--robots", default=",".join(ROBOTS))
     given = parser.parse_args()
     for name in given.robots.split(","):
         for case in FIELDS:
             rows(name, case, 1 if given.quick else 9, 0.0 if given.quick else 0.02)
-    if _missed and given.strict:
-        sys.exit(f"{len(_missed)} rows fall short")
+    return REPORT.finish()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -24,6 +24,7 @@ BUILD = DOCS / "_build"
 SOURCE, HTML = BUILD / "source", BUILD / "html"
 _BLOCK = re.compile(r"(?:<!-- needs: (?P<needs>\S+) -->\n)?```python\n(?P<code>.*?)```", re.DOTALL)
 _PAIR = re.compile(r"<!-- needs: (\S+) -->\n```python\n.*?```\n\n```python\n.*?```", re.DOTALL)
+_TOP = "CHANGELOG|CODE_OF_CONDUCT|CONTRIBUTING|SECURITY"  # pages of the root that the site has too
 _NOTEBOOK = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n"
 
 
@@ -56,7 +57,7 @@ def relinked(text: str) -> str:
     text = text.replace("](../examples/", "](examples/")
     text = text.replace("](../README.md)", "](index.md)").replace("](docs/", "](")
     text = re.sub(r"\[([^]]*)\]\((wasm/\w+\.html)\)", r'<a href="\2">\1</a>', text)  # a page as it is
-    return re.sub(r"\]\(\.\./(CONTRIBUTING|CHANGELOG|SECURITY)\.md(#[\w-]+)?\)", r"](\1.md\2)", text)
+    return re.sub(rf"\]\((?:\.\./)?({_TOP})\.md(#[\w-]+)?\)", r"](\1.md\2)", text)
 
 
 def slug(title: str) -> str:
@@ -128,7 +129,7 @@ def write_source(run: bool) -> None:
     for page in (DOCS / "wasm").glob("*.html"):
         text = re.sub(r'href="\.\./(\w+)\.md', r'href="../\1.html', page.read_text(encoding="utf-8"))
         (SOURCE / "_pages" / "wasm" / page.name).write_text(text, encoding="utf-8")
-    for path in [*DOCS.glob("*.md"), *(ROOT / f"{x}.md" for x in ("CONTRIBUTING", "CHANGELOG", "SECURITY"))]:
+    for path in [*DOCS.glob("*.md"), *(ROOT / f"{x}.md" for x in _TOP.split("|"))]:
         if path.name != "api.md":
             text = relinked(path.read_text(encoding="utf-8"))
             text = beside(text) if path.name.startswith("from_") else text

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from runpy import run_path
@@ -47,19 +49,60 @@ def test_limits_of_a_robot() -> None:
     assert "forward dynamics mini_cheetah" in printed and "operational-space inertia mini_cheetah" in printed
 
 
-def test_bars_are_those_of_the_readme() -> None:
-    """`--strict` reads its bars from the README's tables: ratios in brackets, and times of loops."""
-    readme = run_path(str(BENCH / "readme.py"))
-    said, bars = readme["said"], readme["Bars"]()
-    rows = ["inverse dynamics (RNEA)", "forward dynamics (ABA)", "mass matrix (CRBA)", "Coriolis matrix"]
-    rows += ["regressor, its nonzero", "regressor, all", "Jacobian of forward dynamics, batch", "forward dynamics, one"]
-    assert all(said(row, robot) > 4 for row in rows for robot in ("panda", "anymal_b", "talos_reduced"))
+def test_bars_are_the_published_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--strict` compares with bench/results: ratios to peers, and times of loops."""
+    monkeypatch.syspath_prepend(str(BENCH))
+    report_module, timing = import_module("report"), import_module("timing")
+    report = report_module.Report("run")
+    rows = ["inverse dynamics (RNEA), batch of 1024", "forward dynamics (ABA), batch of 1024"]
+    rows += ["mass matrix (CRBA), batch of 1024", "forward dynamics, one call from Python"]
+    assert all(report.published_ratio(row, robot) > 3 for row in rows for robot in ("panda", "anymal_b"))
     loops = ("forward dynamics", "inverse dynamics", "inverse operational-space inertia")
-    assert all(0 < said(row, robot) < 0.1 for row in loops for robot in ("mit_humanoid", "jvrc1"))
-    assert said("gradient", "anymal_b") is None and bars.at_least("gradient", "anymal_b", 1.0) == ""
-    bar = said("mass matrix (CRBA)", "panda")
-    assert "MISSED" not in bars.at_least("mass matrix (CRBA)", "panda", 0.81 * bar) and not bars.missed
-    assert "MISSED" in bars.at_least("mass matrix (CRBA)", "panda", 0.79 * bar) and len(bars.missed) == 1
+    published = report_module.Report("loops").published
+    assert all(0 < published[row, robot]["value"] < 0.1 for row in loops for robot in ("mit_humanoid", "mini_cheetah"))
+    bar = report.published_ratio(rows[2], "panda")
+    assert bar is not None and report.published_ratio(rows[2], "nobody") is None
+
+    def note(part: float, column: str = "panda") -> str:
+        ours, peer = timing.Seconds.least([2e-6, 1e-6]), timing.Seconds.least([part * bar * 1e-6])
+        return report.beside(rows[2], column, ours, peer, per=(1, 1))
+
+    assert "MISSED" not in note(0.81) and note(0.5, "nobody") == "" and not report.missed
+    assert "MISSED" in note(0.79) and len(report.missed) == 1 and report.rows[0]["samples"] == [2000.0, 1000.0]
+
+
+def test_results_are_saved_with_machine_versions_and_samples(tmp_path: Path) -> None:
+    printed = _run("first_calls.py", f"--save={tmp_path}")
+    assert "saved" in printed
+    found = json.loads((tmp_path / "first_calls.json").read_text(encoding="utf-8"))
+    assert found["machine"]["cpu"] and found["machine"]["lanes"] in (1, 2, 4, 8)
+    assert {"fourbar", "commit", "python", "numpy"} <= set(found["versions"])
+    (wall, cpu) = found["rows"]
+    assert wall["row"] == cpu["row"] == "chain500_mass: mass_matrix" and wall["samples"] == [wall["value"]]
+    command = [
+        sys.executable,
+        str(BENCH / "first_calls.py"),
+        "--quick",
+        "--save",
+    ]  # what means nothing is not published
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and "name a folder" in done.stderr
+
+
+def test_the_pages_of_speed_are_those_of_the_results() -> None:
+    """docs/speed.md and the README's table; a table has a row for each title, and each ratio is in brackets."""
+    script = BENCH.parent / "docs" / "make_speed.py"
+    done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    make = run_path(str(script))
+    peer = {"library": "X", "value": 12.0}
+    rows = [{"row": "a", "column": c, "unit": "ns", "value": v, "peer": peer} for c, v in (("p", 3.0), ("q", 1.234e4))]
+    rows.append({"row": "b", "column": "p", "unit": "", "value": 1e-9})
+    assert make["table"](rows) == [
+        "", "| | p | q |", "| --- | ---: | ---: |", "| a (ns) | 3 (4x) | 12340 (0.00097x) |",
+        "", "| | p |", "| --- | ---: |", "| b | 1.0e-09 |",
+    ]  # fmt: skip
+    assert [make["duration"](x, "ns") for x in (83.4, 1274.0, 5.986e6)] == ["83 ns", "1.3 µs", "6 ms"]
 
 
 def test_loops_beside_a_peer() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-_DRIVEN = {"README.md": [("run", "reached")], "howto.md": [("motion", "found")]}  # motions to the second of some poses
+_DRIVEN = {"howto.md": [("motion", "found")]}  # motions to the second of some poses
 _BLOCK = re.compile(r"(?:<!-- needs: (?P<needs>\S+) -->\n)?```python\n(?P<code>.*?)```", re.DOTALL)
 
 
@@ -25,19 +25,47 @@ def _blocks(page: Path) -> list[tuple[int, str | None, str]]:
     return [(text.count("\n", 0, m.start("code")), m["needs"], m["code"]) for m in _BLOCK.finditer(text)]
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if _blocks(p)], ids=lambda p: p.name)
-def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _run_blocks(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """All blocks of a page, in order, in one namespace, beside the examples; tracebacks point into the page."""
-    copytree(ROOT / "examples", tmp_path / "examples")
-    monkeypatch.chdir(tmp_path)
+    copytree(ROOT / "examples", folder / "examples")
+    monkeypatch.chdir(folder)
     space: dict[str, Any] = {"__name__": "__main__"}
     for line, needs, code in _blocks(page):
         if needs is None or importlib.util.find_spec(needs.partition(".")[0]) is not None:
             exec(compile("\n" * line + code, str(page), "exec"), space)
+    return space
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES[1:] if _blocks(p)], ids=lambda p: p.name)
+def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    space = _run_blocks(page, tmp_path, monkeypatch)
     for moved, goals in _DRIVEN.get(page.name, ()):
         assert any(f"\n{moved} = " in code for _, _, code in _blocks(page)), f"{page.name} has no {moved} any more"
         if moved in space:  # not where a block is left out for lack of what it needs
             assert np.abs(space[moved].q[-1] - space[goals].q[1]).max() < 0.02, f"{moved} does not end where it says"
+
+
+def test_the_examples_of_the_readme_do_as_their_comments_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    space = _run_blocks(ROOT / "README.md", tmp_path, monkeypatch)
+    assert space["J"].q.shape == (1000, 6, 6)
+    four_bar, run = space["four_bar"], space["run"]
+    energy = four_bar.kinetic_energy(run.q, run.v) + four_bar.potential_energy(run.q)
+    assert four_bar.nv == 1 and four_bar.loop_gap(run.q).max() < 1e-14 and np.ptp(energy) < 1e-7
+    assert np.abs(run.v).max() > 1.0  # it does move
+    drop, weight = space["drop"], 9.81 * sum(body.mass for body in space["robot"].mechanism.bodies)
+    assert drop.converged.all() and drop.contacts.force[-1].shape == (4, 3)
+    assert np.allclose(drop.contacts.force[-1].sum(axis=0), [0.0, 0.0, weight], atol=1e-3 * weight)
+    assert (tmp_path / "drop.html").stat().st_size > 10_000
+
+
+def test_the_readme_is_short_and_has_its_parts() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    parts = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert parts == ["Install", "Three examples", "Features", "Speed", "Platforms", "Help and citation"]
+    assert len(text.splitlines()) <= 130 and text.count("```python") == 3
+    features, speed = (text.split(f"## {name}\n")[1].split("\n## ")[0] for name in ("Features", "Speed"))
+    assert len(re.findall(r"^- .*\]\(docs/", features, re.MULTILINE)) == 8
+    assert len(re.findall(r"^\| \S", speed, re.MULTILINE)) == 2 + 6  # head, rule, rows
 
 
 _LONG = ("actuators.py", "sweep_on_a_cluster.py")  # each takes as long as all others

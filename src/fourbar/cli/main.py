@@ -12,14 +12,14 @@ from typing import Any
 
 from .. import __version__
 from ..errors import ArgumentError, FourbarError, UnknownNameError
-from . import bench, check, convert, export_c, export_wasm, info, show, simulate, view
+from . import bench, check, convert, docs, export_c, export_wasm, info, show, simulate, view
 
 COMMANDS = {
     "view": view, "simulate": simulate, "info": info, "check": check, "convert": convert, "export-c": export_c,
-    "export-wasm": export_wasm, "bench": bench, "show": show,
+    "export-wasm": export_wasm, "bench": bench, "show": show, "docs": docs,
 }  # fmt: skip
 GROUPS = {
-    "first steps": ("info", "view", "simulate"),
+    "first steps": ("info", "view", "simulate", "docs"),
     "model files": ("check", "convert"),
     "other programs": ("export-c", "export-wasm"),
     "speed and machine code": ("bench", "show"),

@@ -322,7 +322,7 @@ def test_blows_do_not_hide_the_forces_that_carry_a_robot() -> None:
     axes = run.plot("contacts").axes[0]
     weight = 2.0 * 9.81
     assert axes.lines[0].get_ydata().max() > 20.0 * weight, "it falls"
-    assert weight <= axes.get_ylim()[1] < 2.0 * weight and "in blows" in axes.get_title(loc="left")
+    assert weight <= axes.get_ylim()[1] < 2.0 * weight and "in impacts" in axes.get_title(loc="left")
     resting = scene.simulate([0, 0, 0.1, 1, 0, 0, 0], duration=0.1, dt=2e-3)
     assert titles(resting.plot("contacts")) == ["contact forces"]
 

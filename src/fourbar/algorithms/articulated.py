@@ -295,7 +295,7 @@ class ArticulatedCluster(NamedTuple):
         return outward(self.inner, None, step)
 
     def _gather(self, own: Sequence[Wrench]) -> tuple[list[Wrench], tuple[Wrench, ...]]:
-        """F_b = own_b + Σ Xᵀ F of the links it carries; and what the carriers feel."""
+        """F_b = own_b + Σ Xᵀ F of the links it carries; and the wrenches on the carriers."""
         return summed_inward(self.inner, own, lambda b, F: self.ks[b].X.force_to_parent(F))
 
     def _composite(self, IA: Sequence[Articulated | AnyInertia]) -> tuple[Articulated | AnyInertia, ...]:

@@ -73,7 +73,7 @@ def _twice(t: Twist) -> Twist:
 
 
 def _load(I: AnyInertia, V: Twist, A: Twist, gravity: Vec | None) -> Load:
-    """A body: F = I A + B V, where the ground is accelerated against gravity; a fluid feels none of that."""
+    """A body: F = I A + B V, where the ground is accelerated against gravity; a fluid's forces do not depend on it."""
     flow = flow_of(I, _twice(V))
     F = I.momentum(A) + flow.force(Twist(V.angular * 0.5, V.linear * 0.5))
     if gravity is not None and is_immersed(I):

@@ -61,7 +61,7 @@ def answer_rows_outward(cluster: Any, hinge: Any, above: tuple[tuple[Twist, ...]
 
 
 def push_inward(cluster: Any, hinge: Any, children: Hung, tau: Vec) -> Outcome:
-    """w = D⁻¹ (τ - Sᵀ pA), and the forces pa that the carriers feel."""
+    """w = D⁻¹ (τ - Sᵀ pA), and the forces pa on the carriers."""
     _, w, pa = cluster.push(hinge, tuple(sum(sent, Wrench.zero()) for sent in children.on), tau)
     return Outcome(w, CarrierMessages(pa))
 

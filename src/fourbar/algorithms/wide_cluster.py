@@ -1,6 +1,6 @@
 """The articulated node of a cluster with many independent velocities: as in `articulated`, in steps that share code.
 
-With M the inertia that the joints of the cluster feel when its carrier rests, and the dependent rows d of G, which are
+With M the mass matrix of the cluster's joints when its carrier rests, and the dependent rows d of G, which are
 few: D = Gᵀ M G, W = Gᵀ (Ic S) and u = τ - Gᵀ f. All of it is made of tiles of a few sizes.
 """
 
@@ -220,7 +220,7 @@ def wide_nodes(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterS
 def _eliminated(
     recorder: Recorder, G: _Map, M: Rows, carried: Rows, sent: Sequence[_Sent], tau: Vec
 ) -> tuple[FreedWide, Handle]:
-    """D⁻¹ [W, u] and what the carrier feels. `carried`: [Ic S, f] by velocity of all joints."""
+    """D⁻¹ [W, u] and the inertia and force passed on to the carrier. `carried`: [Ic S, f] by velocity of all joints."""
     D = G.transpose_times(transposed(G.transpose_times(M)), lower=True)
     pulled = G.transpose_times(carried)
     u = recorder.call(_minus, Vec(tau), Vec([row[6] for row in pulled]))

@@ -56,7 +56,7 @@ def _read(content: bytes) -> Any:
 def compute_on_one_thread() -> None:
     """In a worker process of dask.distributed, whose machine is shared by others: chunks are what runs in parallel.
 
-    FOURBAR_THREADS stays what it is where somebody has set it. Nothing happens in the process of a user, in which there
+    FOURBAR_THREADS is left alone if it is set. Nothing happens in the process of a user, in which there
     may be workers too.
     """
     if "FOURBAR_THREADS" in os.environ or "distributed.worker" not in sys.modules:

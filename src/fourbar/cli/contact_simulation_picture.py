@@ -67,7 +67,7 @@ def _forces(axes: Any, robot: System, touched: Touched) -> None:
     top = max(3.0 * weight, 1.1 * float(np.percentile(total, 99.0)))
     axes.set_ylim(min(0.0, 1.1 * float(np.percentile(total, 1.0))) - 0.02 * top, top)
     higher = float(np.max(total)) > top
-    axes.set_title("contact forces, upwards" + (f" (to {float(np.max(total)):.3g} N in blows)" if higher else ""))
+    axes.set_title("contact forces, upwards" + (f" (to {float(np.max(total)):.3g} N in impacts)" if higher else ""))
     axes.set_ylabel("N")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), borderaxespad=0.2, fontsize=8)
 

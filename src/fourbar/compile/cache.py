@@ -17,7 +17,7 @@ _loaded: WeakValueDictionary[str, Loaded] = WeakValueDictionary()
 
 
 def loaded(key: str, assembly: Callable[[], str]) -> Loaded:
-    """An LLVM module in memory, shared by all who ask while somebody holds it. `key` is what it is made from."""
+    """An LLVM module in memory, shared while any caller holds a reference. `key` identifies its source."""
     found = _loaded.get(key)
     return _loaded.setdefault(key, Loaded(cached_object(key, assembly))) if found is None else found
 

@@ -61,7 +61,7 @@ def _prepared(name: str) -> Path | None:
 
 
 def read(path: Path) -> bytes | None:
-    """The content of a cache file; None if there is none, or it is damaged or somebody else's."""
+    """The content of a cache file; None if there is none, or it is damaged or another user's."""
     try:
         content = read_own(path)
     except OSError:
@@ -146,7 +146,7 @@ _KNOWS_OWNERS = hasattr(os, "getuid")
 
 
 def untrusted_folder(folder: Path) -> str | None:
-    """Why code in a folder, given by its real path, could be somebody else's; None if it could not."""
+    """Why code in a folder, given by its real path, could be another user's; None if it could not."""
     if _ON_WINDOWS:
         return untrusted_on_windows(str(folder), os.environ)
     if not _KNOWS_OWNERS:

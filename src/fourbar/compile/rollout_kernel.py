@@ -36,7 +36,7 @@ class Roles(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A request of one call: so many steps from number `first` on, a row of controls for each `hold` of them, a record
+    """A request of one call: `steps` steps from number `first` on, a row of controls for each `hold` of them, a record
     after each `every`, of which the arrays begin with number `first_record`.
     """
 
@@ -137,7 +137,7 @@ class RolloutKernel:
         records: Sequence[np.ndarray],
         threads: int,
     ) -> None:
-        """Make steps, on so many threads.
+        """Make steps, on `threads` threads.
 
         `brought` are state, numbers, what became of each sample and how many steps it has made; `taken` are to hold all
         but the numbers afterwards. The first axis of each array are the samples, the second one of `controls` and
@@ -195,7 +195,7 @@ class BoundArrays:
         self._last: Request | None = None
 
     def run(self, request: Request, threads: int) -> None:
-        """Make steps, on so many threads."""
+        """Make steps, on `threads` threads."""
         if request != self._last:
             first_control = request.first // request.hold
             self._table[self._asked] = (

@@ -4,9 +4,9 @@ One entry point beside those of `batch_loop.py`, for one thread or several:
   @share(args, dims, steps, data, counter, chunk)
 
 args[0] is a table of what one call asks for (`STEPS`...), the others are arrays, one for each *move*. A move brings an
-array into slots or takes one out of slots, as the arguments of a kernel are; its array may have a row for every so many
+array into slots or takes one out of slots, as the arguments of a kernel are; its array may have a row for every few
 steps. The moves are, in this order: what is brought at the start; controls, which a new row brings again as the motion
-goes on; what is taken at the end; and records, of which a row is taken after every so many steps.
+goes on; what is taken at the end; and records, of which a row is taken after every `EVERY` steps.
 
 After each step the new state takes the place of the old one in the samples that are under way; those that have already
 made more steps than the motion wait for it. A sample whose new state is not finite keeps the old one and is `DIVERGED`;

@@ -1,6 +1,6 @@
 """Signals during a long batch: machine code lets Python's handlers run, and stops where one of them raises an error.
 
-Handlers run in the main thread only. A kernel that runs there calls them after so many samples (`BETWEEN`); if one
+Handlers run in the main thread only. A kernel that runs there calls them after every `BETWEEN` samples; if one
 raises, as Ctrl-C does, the error is stored in a table of this process, the kernel returns early, and its caller raises
 the error. All is done by functions of CPython whose addresses are in the table.
 """

@@ -48,7 +48,7 @@ def signature(program: Program) -> str:
 
 
 class GeneralisedUfunc:
-    """The ufunc of a kernel, None if NumPy knows none with so many operands.
+    """The ufunc of a kernel, None if it has more operands than NumPy allows.
 
     NumPy borrows every pointer it is given, so that they are kept alive here.
     """

@@ -167,7 +167,7 @@ def _number() -> str:
 
 
 def _row() -> str:
-    """@row(object, env, where, count) -> i1: write an array of so many float32 or int64 to a place."""
+    """@row(object, env, where, count) -> i1: write an array of `count` float32 or int64 to a place."""
     c = Code()
     ok = Checks(c, "bad")
     c.label("entry")
@@ -196,7 +196,7 @@ def _row() -> str:
 def _convert() -> str:
     """@convert(object, description, env, args, steps, number, stride, call, space) -> i1: one sample into the space.
 
-    For what is no float64 array.
+    For arguments that are not float64 arrays.
     """
     c = Code()
     c.label("entry")

@@ -92,7 +92,7 @@ def _reuse(c: Code, description: str) -> None:
 
 
 def _without_nan() -> str:
-    """@without_nan(data, count) -> i1: whether none of so many numbers is NaN; eight at a time, then one by one."""
+    """@without_nan(data, count) -> i1: whether none of `count` numbers is NaN; eight at a time, then one by one."""
     c = Code()
     c.label("entry")
     c.do("%whole = and i64 %count, -8")

@@ -68,7 +68,7 @@ def describe(c: Code, number: str) -> str:
 
 
 def entries(c: Code, number: str, samples: str) -> str:
-    """The number of entries of an argument in so many samples."""
+    """The number of entries of an argument in a number of samples."""
     description = describe(c, number)
     core, count = word(c, description, 0), samples
     for j in range(3):

@@ -1,7 +1,8 @@
 """Whether a folder of Windows is one that only this user, and administrators, can write to.
 
 Windows has no owner and mode as POSIX has. But it protects the profile of each user, where the default folder of the
-cache is; elsewhere, as in the root of a drive, it lets every user create and change files unless somebody forbade it.
+cache is; elsewhere, as in the root of a drive, it lets every user create and change files unless this is
+forbidden.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def _work() -> str:
     """@work(slot, awake, lock, acquire, closing): serve, and sleep on the lock between tasks, until it is closing.
 
     Who wakes a worker says that it is awake, and releases the lock if it was not: once for each sleep. A worker that
-    finds a task, having said that it sleeps, says that it is awake itself, unless somebody else just did.
+    finds a task, having said that it sleeps, says that it is awake itself, unless another thread just did.
     """
     return "\n".join(
         [
@@ -373,7 +373,7 @@ class Workers:
         self.table[_RELEASE] = _address_of(ctypes.pythonapi.PyThread_release_lock)
 
     def start(self, count: int) -> None:
-        """Have so many workers, or as many as the system lets us start; a task wakes those that sleep.
+        """Have `count` workers, or as many as the system lets us start; a task wakes those that sleep.
 
         A signal handler that asks for workers while its own thread is starting some takes those that are there.
         """
@@ -475,7 +475,7 @@ def run_shared(kernel: Kernel, arrays: list[np.ndarray], n: int, threads: int, l
 def call_shared(
     share: int, arguments: tuple[int, int, int], data: int, chunk: int, threads: int, long: bool = True
 ) -> None:
-    """Call a driver's function `share` here and on other threads, so many in all; see `batch_loop.py`."""
+    """Call a driver's function `share` here and on other threads, `threads` in all; see `batch_loop.py`."""
     ours = workers()
     ours.start(threads - 1)
     code().together(address(ours.table), share, *arguments, data, chunk, threads - 1, long)

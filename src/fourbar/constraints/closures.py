@@ -39,7 +39,7 @@ _HALF_A_TURN = 1e-12  # of 1 + cos θ: nearer to half a turn there is no directi
 
 def _halved(rows: Sequence[Scalar], cosine: Scalar, at_half_a_turn: Sequence[Scalar]) -> list[Scalar]:
     """Rows of size sin θ as rows of size 2 sin(θ/2), the same to second order, but zero for θ = 0 only. Half a turn may
-    be undone in two ways or more: what is said there is given."""
+    be undone in two ways or more: the rows there are an argument."""
     whole = 1.0 + cosine
     factor = sqrt(2.0 / maximum(whole, _HALF_A_TURN))
     pairs = zip(rows, at_half_a_turn, strict=True)

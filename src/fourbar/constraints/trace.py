@@ -254,7 +254,7 @@ class RowTrace:
 
 
 class VariedCondition(NamedTuple):
-    """A condition whose numbers may change: `at` gives it for so many changes."""
+    """A condition as a function of its numbers: `at` returns it for given values of them."""
 
     at: Callable[[Vec], Restriction]
     size: int = 0

@@ -23,7 +23,7 @@ _SUMS = ("add", "sub", "neg")
 class Separated(NamedTuple):
     """`before` takes the arguments that were named and returns `KNOWN` (k); `rest` takes that instead of them.
 
-    So many operations were `moved` out of the rest.
+    `moved` is the number of operations moved out of the rest.
     """
 
     before: Program

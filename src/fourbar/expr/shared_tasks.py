@@ -82,7 +82,7 @@ def shape_apart(function: Callable[..., Any], structure: Any, leaves: int) -> Tr
 
 
 def shape_of_copy(count: int) -> TracedStep:
-    """The shape of a step, standing apart, that hands on so many values: x + (-0.0) is x, whatever x is."""
+    """The shape of a standalone step that copies `count` values: x + (-0.0) is x for every x."""
     graph = Graph()
     roots = [graph.node("add", graph.node("load", i), -0.0) for i in range(count)]
     places = list(range(count))

@@ -44,7 +44,7 @@ class Direct:
         return function(*args)
 
     def repeat(self, body: Body, state: Any, most: int, going: Any = 1.0) -> Any:
-        """Run `body(state) -> (state, going)` while `going` is above zero, at most so many times."""
+        """Run `body(state) -> (state, going)` while `going` is above zero, at most `most` times."""
         return repeat_numbers(body, state, most, going)
 
 
@@ -157,7 +157,7 @@ class Unrolled:
             raise TooLarge
 
     def _close(self, size: int) -> None:
-        """Begin another block, after one of so many nodes."""
+        """Begin another block, after one of `size` nodes."""
         self._graphs.append(Graph())
         self._values.append({})
         if self._left is not None:
@@ -180,7 +180,7 @@ class Unrolled:
         return unflatten(shape.structure, iter(shape.leaves(given, use.made)))
 
     def _stand_apart(self, use: Use, size: int) -> None:
-        """Make a call a block of its own, which adds so many nodes to the program."""
+        """Make a call a block of its own, which adds `size` nodes to the program."""
         self.begin_block()
         self._apart[len(self._graphs) - 1] = use
         self._close(size)

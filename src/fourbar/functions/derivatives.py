@@ -106,7 +106,7 @@ def restored_result(name: str, fields: tuple[str, ...], values: tuple[Any, ...])
 def _by_name(what: str, names: list[str], given: Any, least: int = 0) -> dict[str, Any]:
     """Arrays given as a tuple, by name, or one alone, as a dictionary without those left out.
 
-    At least so many are needed: one alone is then a mistake.
+    At least `least` are needed: one alone is then a mistake.
     """
     if isinstance(given, Mapping):
         wrong = [name for name in given if name not in names]
@@ -169,7 +169,7 @@ def _rates(what: str, parameters: Any) -> dict[str, Any]:
 
 
 def _all_arrays(given: Any, least: int, most: int) -> bool:
-    """Whether this is a tuple of so many plain arrays, which needs no reading."""
+    """Whether this is a tuple of `least` to `most` plain arrays, which needs no reading."""
     return type(given) is tuple and least <= len(given) <= most and all(type(x) is np.ndarray for x in given)
 
 

@@ -2,7 +2,7 @@
 
     tau = f(q, v, a)                        one sample, or any leading axes, which broadcast
     f(q, v, a, out=tau)                     into an existing array
-    f(q, v, a, threads=2)                   on so many threads (else as many as there are CPUs, for large batches)
+    f(q, v, a, threads=2)                   on two threads (else as many as there are CPUs, for large batches)
 
 The program is traced and compiled at the first call. With FOURBAR_BACKEND=numpy it is interpreted instead.
 """

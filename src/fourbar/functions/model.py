@@ -19,7 +19,7 @@ Changes = tuple[tuple["Parameter", tuple[Any, ...]], ...]  # numbers and their e
 
 @dataclass(frozen=True)
 class Model:
-    """A mechanism and its cluster tree; why its mass matrix has no inverse, if somebody found that out."""
+    """A mechanism and its cluster tree; the reason why the mass matrix is singular, once known."""
 
     mechanism: Mechanism
     cluster_tree: ClusterTree

@@ -1,4 +1,4 @@
-"""Why a result is NaN although its arguments are finite: what is said of it, in words.
+"""Reasons why a result is NaN although its arguments are finite: the texts of errors and warnings.
 
 The reasons are coordinates that stand for no placement (a quaternion of zeros, an angle beyond what sin and cos can
 reduce), joints that move nothing with inertia, loops at a toggle position, and Euler angles at gimbal lock.
@@ -177,9 +177,9 @@ def _sought_massless_joint(cluster_tree: ClusterTree) -> str:
 class Explainer:
     """Says why results are NaN. One sample: an error. A batch: a warning; those samples are NaN throughout.
 
-    Of joints that move nothing, which somebody has accepted, there is a warning for one sample too. `configurations`
+    Joints that move no mass, if accepted on loading, are warned about for single samples too. `configurations`
     are the names of the arguments that hold coordinates; `reason` is what NaN means where none of the general reasons
-    applies; without one nothing is said.
+    applies; without one there is no message.
     """
 
     def __init__(self, cluster_tree: ClusterTree, configurations: Sequence[str], reason: str) -> None:

@@ -11,7 +11,7 @@ from .rollout import ALWAYS, Now, RolloutRun
 
 
 class RepeatedSteps:
-    """Steps of a motion with controls that are held for a call, recorded every so many steps in the same arrays.
+    """Steps of a motion with controls that are held for a call, recorded every few steps in the same arrays.
 
     `controls` (..., *shape) by name are to be written before each call, `rows` are the same as a motion takes them.
     States go from one set of arrays to another and back: what interrupts a step leaves the motion as it was before, but

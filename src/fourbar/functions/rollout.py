@@ -220,7 +220,7 @@ class Rollout:
         threads: int | None = None,
         on_progress: Callable[[int], None] | None = None,
     ) -> Rolled:
-        """Make steps, and record every so many of them: all results, or those named in `records`.
+        """Make steps, and record after every `every` of them: all results, or those named in `records`.
 
         `on_progress(k)` is called whenever some are done, k in all.
         """
@@ -309,7 +309,7 @@ class RolloutRun:
         return {name: np.empty((self.n, rows, *shapes[name])) for name in names}
 
     def rows(self, controls: Mapping[str, np.ndarray], least: int) -> list[np.ndarray]:
-        """Controls (..., rows, *shape) as (n, rows, *shape), in the order of the step; at least so many rows."""
+        """Controls (..., rows, *shape) as (n, rows, *shape), in the order of the step; at least `least` rows."""
         found = []
         for name, shape in self._rollout.step.controls.items():
             if name not in controls:

@@ -29,7 +29,7 @@ def step_weights(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Windows:
-    """Windows of so many samples each; what is left at the end is not used. `edges` (k + 1) are their samples."""
+    """Windows of equal numbers of samples, without those left over at the end. `edges` (k + 1) are their samples."""
 
     def __init__(self, t: np.ndarray, window: int) -> None:
         self._n, self._window = len(t), window

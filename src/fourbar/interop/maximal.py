@@ -187,8 +187,8 @@ def _require_poses(robot: System, q: np.ndarray, residual: np.ndarray, tolerance
     gap = robot.loop_gap(q)
     if not np.all(gap <= tolerance):
         raise ArgumentError(
-            f"the poses leave the loops open by {np.max(gap):.3g} (tolerance {tolerance:.0e}); near= says how many "
-            "turns joints have made, robot.assemble(q) closes a small gap"
+            f"the poses leave the loops open by {np.max(gap):.3g} (tolerance {tolerance:.0e}); near= resolves the "
+            "number of whole turns, robot.assemble(q) closes a small gap"
         )
 
 

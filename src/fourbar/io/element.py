@@ -102,7 +102,7 @@ class Element:
         return self.numbers(name, 1, default if default is _REQUIRED else (default,))[0]  # type: ignore[arg-type]
 
     def numbers(self, name: str, count: int, default: tuple[float, ...] | object = _REQUIRED) -> tuple[float, ...]:
-        """An attribute that consists of so many finite numbers, separated by spaces."""
+        """An attribute that consists of `count` finite numbers, separated by spaces."""
         text = self.get(name)
         if text is None:
             if default is _REQUIRED:
@@ -128,7 +128,7 @@ class Element:
         return self._numbers(self.words(), 1, "its text")[0]
 
     def text_numbers(self, count: int) -> tuple[float, ...]:
-        """The text as so many finite numbers."""
+        """The text as `count` finite numbers."""
         return self._numbers(self.words(), count, "its text")
 
     def text_flag(self) -> bool:

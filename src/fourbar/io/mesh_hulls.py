@@ -109,7 +109,7 @@ def _directions() -> np.ndarray:
 
 
 def reduced(points: np.ndarray, most: int = MOST_POINTS) -> Hull:
-    """At most so many of the points (n, 3) that reach nearly as far as all of them, in every direction."""
+    """At most `most` of the points (n, 3), whose hull is nearly that of all of them."""
     if most < 4:
         raise ArgumentError(f"most={most}: a hull needs at least 4 points")
     ways = _directions()

@@ -53,7 +53,7 @@ def _reason(word: str) -> str:
 
 
 def read_numbers(text: str, count: int) -> tuple[float, ...]:
-    """So many numbers, separated by spaces."""
+    """`count` numbers, separated by spaces."""
     words = text.split()
     if len(words) != count:
         if "$" in text:

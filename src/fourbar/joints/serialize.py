@@ -46,7 +46,7 @@ def number(what: str, value: Any) -> float:
 
 
 def numbers(what: str, value: Any, count: int | None = None) -> list[float]:
-    """A list of finite numbers, so many if a count is given."""
+    """A list of finite numbers, of length `count` if that is given."""
     if not isinstance(value, list | tuple):
         raise ModelError(f"{what}: expected a list of {count or 'finite'} numbers, got {shown(value)}")
     if count is not None and len(value) != count:

@@ -117,7 +117,7 @@ class ContactBuilder:
         return self
 
     def contact_options(self, **options: Any) -> Self:
-        """Set what is said of contacts as a whole.
+        """Set options of all contacts.
 
         Parameters
         ----------

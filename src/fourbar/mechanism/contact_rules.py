@@ -26,7 +26,7 @@ class ContactRules:
 
     excluded: pairs of bodies whose shapes do not meet. with_parents: whether shapes of a body and of the one that
     carries it meet. enabled: False where a file switches contacts off. cone, impratio (ratio of the impedances of
-    friction and of the normal force) and timestep (s): of MuJoCo's law and step, None where nothing is said.
+    friction and of the normal force) and timestep (s): of MuJoCo's law and step, None where not set.
     """
 
     pairs: tuple[ContactPair, ...] = ()
@@ -62,7 +62,7 @@ class ContactRules:
         return replace(self, pairs=pairs, excluded=tuple(x for x in self.excluded if set(x) <= set(bodies)))
 
     def joined(self, other: ContactRules) -> ContactRules:
-        """Both: what is said of the whole is said by the first that says something."""
+        """The rules of both; options come from the first that sets them."""
         said = {
             name: getattr(self, name) if getattr(self, name) is not None else getattr(other, name)
             for name in ("cone", "impratio", "timestep")

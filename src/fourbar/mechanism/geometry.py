@@ -42,7 +42,7 @@ class Geometry:
     address `mesh` as its file wrote it, `file` where that was found (empty if it was not), and a `scale` by axis. A
     height field ("hfield") has two edges and how deep it reaches below z = 0; `heights[i][j]` are its heights at evenly
     spaced places, i along x and j along y, the first ones at -x/2, -y/2, linear between them.
-    `colour` is (red, green, blue, alpha) from 0 to 1, None where nothing is said. `surface` is how it meets others.
+    `colour` is (red, green, blue, alpha) from 0 to 1, None if unspecified. `surface` is how it meets others.
     """
 
     kind: Kind
@@ -87,7 +87,7 @@ class Geometry:
 
     @property
     def friction(self) -> float | None:
-        """Its coefficient of sliding friction, None where nothing is said."""
+        """Its coefficient of sliding friction, None if unspecified."""
         return self.surface.friction
 
 

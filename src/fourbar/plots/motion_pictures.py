@@ -156,11 +156,11 @@ def _energy(motion: PlottedMotion, joints: Sequence[str] | None) -> list[Panel]:
 def _contacts(motion: PlottedMotion, joints: Sequence[str] | None) -> list[Panel]:
     assert motion.contacts is not None
     lines = [Line(name, "N", name, x) for name, x in motion.contacts.items()]
-    return [_without_blows(motion, x) for x in largest("contact forces", [y for y in lines if y.size > 0.0] or lines)]
+    return [_clip_impacts(motion, x) for x in largest("contact forces", [y for y in lines if y.size > 0.0] or lines)]
 
 
-def _without_blows(motion: PlottedMotion, panel: Panel) -> Panel:
-    """A panel of forces in which those of blows, which last a step, do not make all others look like zero."""
+def _clip_impacts(motion: PlottedMotion, panel: Panel) -> Panel:
+    """A panel of forces whose scale ignores impacts, which last a single step and would hide all other forces."""
     mechanism = motion.robot.mechanism
     weight = sum(body.mass for body in mechanism.bodies) * float(np.linalg.norm(mechanism.gravity))
     usual = max((float(np.percentile(line.values, _USUAL)) for line in panel.lines), default=0.0)
@@ -168,7 +168,7 @@ def _without_blows(motion: PlottedMotion, panel: Panel) -> Panel:
     if most <= _BLOW * top or top == 0.0:
         return panel
     said = f"{most:.0f}" if most >= 100.0 else f"{most:.3g}"
-    return replace(panel, title=f"{panel.title} (to {said} N in blows)", top=top)
+    return replace(panel, title=f"{panel.title} (to {said} N in impacts)", top=top)
 
 
 _PANELS: dict[str, Callable[[PlottedMotion, Sequence[str] | None], list[Panel]]] = {

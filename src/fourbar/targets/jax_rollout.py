@@ -32,7 +32,7 @@ _GROWTH = 10.0  # of these since the start, where they are far from each other b
 
 
 class JaxRollouts(NamedTuple):
-    """States of motions, after every so many steps, as JAX arrays: a pytree.
+    """States of motions, recorded after every `every` steps, as JAX arrays: a pytree.
 
     t (rows): times (s). q (..., rows, nq), v (..., rows, nv): states. lost (..., rows): energy (J) that damping took.
     steps (...): how many a sample made. diverged (...): where these are fewer than were asked for; such samples are
@@ -102,7 +102,7 @@ def rollout(
     period : float, optional
         Time (s) for which controls are held, a multiple of dt; dt if None.
     every : int, default 1
-        Record every so many steps: row k is the state after (k + 1) `every` steps.
+        Number of steps between records: row k is the state after (k + 1) `every` steps.
     passive : bool, default True
         Let springs and damping of the joints, drag and currents act.
     numbers : dict, optional

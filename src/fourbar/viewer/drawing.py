@@ -109,7 +109,7 @@ class Drawing:
         return tuple(layer for layer in LAYERS if layer in used)
 
     def reduced(self, most: int) -> Drawing:
-        """The drawing with about so many triangles at most; surfaces with few keep them."""
+        """The drawing with about `most` triangles at most; surfaces with few keep them."""
         own = {id(x.solid): x.solid for x in self.items}
         total = sum(len(x.faces) for x in own.values())
         if total <= most:

@@ -176,7 +176,7 @@ class GltfWriter:
         return found
 
     def ghosts(self, count: int) -> None:
-        """Pale copies at times spread evenly over the motion, of the first world."""
+        """Translucent copies at evenly spaced times of the motion, of the first world."""
         for k in np.linspace(0, len(self.recording.t) - 1, count).round().astype(int) if self.moves else ():
             places = self.recording.places(self.drawing, slice(k, k + 1))[0, 0]
             nodes = []
@@ -222,9 +222,9 @@ def glb(
 ) -> bytes:
     """A recording as a binary glTF file.
 
-    layers: which are written, "shapes" and "ground" if None. rate: keyframes per second at most. ghosts: pale copies
-    at so many times. most: triangles of the whole robot at most, about. follow: whether the camera of a page follows
-    the base.
+    layers: which are written, "shapes" and "ground" if None. rate: keyframes per second at most. ghosts: number of
+    translucent copies, at evenly spaced times. most: triangles of the whole robot at most, about. follow: whether the
+    camera of a page follows the base.
     """
     recording = recording.sampled(rate)
     shown = {"shapes", "ground"} if layers is None else set(layers)

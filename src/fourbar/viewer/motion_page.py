@@ -105,7 +105,7 @@ class MotionPage:
             self._show_ghosts(len(self._ghosts) and int(self._count.value))
 
     def _show_ghosts(self, count: int) -> None:
-        """Pale copies of all worlds at times spread evenly over the motion."""
+        """Translucent copies of all worlds at evenly spaced times of the motion."""
         with self._lock:
             for handle in self._ghosts:
                 handle.remove()

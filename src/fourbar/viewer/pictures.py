@@ -34,7 +34,7 @@ def picture(
 def film(
     recording: RecordedMotion, path: Path, *, size: Any = (720, 450), rate: float | None = None, **options: Any
 ) -> None:
-    """Write a film (.gif or .mp4) of a recording, with so many pictures per second; a terminal shows how far it is."""
+    """Write a film (.gif or .mp4) of a recording, with `rate` pictures per second; a terminal shows the progress."""
     ending = path.suffix.lower()
     rate = _RATES[ending] if rate is None else rate
     count = max(2, round(recording.duration * rate) + 1)
@@ -50,7 +50,7 @@ def film(
 
 
 def _with_progress(made: Iterable[np.ndarray], count: int, name: str) -> Iterator[np.ndarray]:
-    """The same pictures; on a terminal, with a line that says how many there are."""
+    """The same pictures; on a terminal, with a line that counts them."""
     shown = sys.stderr.isatty()
     for k, x in enumerate(made, 1):
         if shown:

@@ -105,7 +105,7 @@ class Eye(NamedTuple):
         return 0.5 * self.size[1] / float(np.tan(0.5 * self.field))
 
     def scaled(self, times: int) -> Eye:
-        """The camera with so many times finer pixels."""
+        """The camera with `times` times as many pixels along each side."""
         return self._replace(size=(self.size[0] * times, self.size[1] * times))
 
     def rays(self, pixel: np.ndarray) -> np.ndarray:

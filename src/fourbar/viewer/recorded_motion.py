@@ -158,7 +158,7 @@ class RecordedMotion:
         return (grid - grid.mean(axis=0)) * self.spread
 
     def sampled(self, rate: float) -> RecordedMotion:
-        """At most so many states per second: of those recorded, evenly chosen ones."""
+        """At most `rate` states per second, evenly chosen from those recorded."""
         count = max(2, int(np.ceil(self.duration * rate)) + 1)
         if len(self.t) <= count:
             return self

@@ -74,7 +74,7 @@ def _neighbours(faces: np.ndarray, count: int) -> list[tuple[np.ndarray, np.ndar
 
 
 def simplified(vertices: np.ndarray, faces: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """At most so many triangles that look alike: vertices in the same cell of a grid become their mean."""
+    """At most `most` triangles of nearly the same surface: vertices in the same cell of a grid become their mean."""
     vertices, faces = np.asarray(vertices, float), np.asarray(faces, int)
     cells = 512
     best = vertices, faces

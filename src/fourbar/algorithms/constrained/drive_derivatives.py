@@ -1,8 +1,8 @@
 """Derivatives of the forces of drives and constraints, from the factors that gave these forces.
 
 The conditions that determine the forces are differentiated instead of the steps that solve them: the same factors solve
-for the changes. With ρ = τ_a - A_aᵀ λ the drives' forces, B the columns of the held velocities, Z what these do not
-feel, and E = Lᵀ A_aᵀ Z:
+for the changes. With ρ = τ_a - A_aᵀ λ the drives' forces, B the columns of the held velocities, Z a basis of the
+forces along rows that do not act on these (Bᵀ Z = 0), and E = Lᵀ A_aᵀ Z:
 
     Bᵀ δλ = δτ_h - δBᵀ λ =: b            and, for least torque (A_a W ρ = B μ),  with ρ' = δρ at δλ = B⁺ᵀ b
     EᵀE δw = Eᵀ Lᵀ ρ' + Zᵀ (δA_a W ρ - δB μ),   δλ = B⁺ᵀ b + Z δw;

@@ -21,7 +21,8 @@ class Plan(NamedTuple):
     """The structure of a problem, without its numbers: velocities and rows by number, sizes of their columns.
 
     `held`: passive velocities, by place in `passive`, whose forces determine those of all others. `rows`: rows that
-    stand for all; `spare`: those of them, by place in `rows`, whose unit forces span what no passive velocity feels.
+    stand for all; `spare`: those of them, by place in `rows`, whose unit forces span the null space of
+    the passive velocities.
     `root` is L in W = L Lᵀ, `every` the number of all rows; `quiet` is a force that is small for this robot.
     """
 
@@ -60,8 +61,8 @@ def driven(tau: Vec, A: Mat, plan: Plan) -> DriveForces:
 
 
 class Split(NamedTuple):
-    """Forces along rows, and the factors that gave them: of the held velocities' columns, of what these do not feel,
-    and of how the drives feel that."""
+    """Forces along rows, and the factors that gave them: of the held velocities' columns, of their null space,
+    and of the drives' forces along it."""
 
     force: Vec
     held: Orthogonal
@@ -82,7 +83,7 @@ def share_force(tau: Vec, A: Sequence[Vec], plan: Plan) -> Split:
 
 
 def share_torque(tau: Vec, C: Sequence[Vec], plan: Plan) -> Split:
-    """λ of the chosen rows C as the held velocities need it, and along what these do not feel as the drives like it."""
+    """λ of the chosen rows C: determined by the held velocities, and in their null space the least for the drives."""
     held, r = plan.held_velocities, len(C)
     factors = orthogonal([column(C, p) for p in held], plan.held.sizes)
     force = factors.least([tau[p] for p in held], r)

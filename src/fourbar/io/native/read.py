@@ -251,7 +251,7 @@ def _read_joint(reading: Reading, value: Any) -> Plain:
 
 
 def _scalars(what: str, value: Any, count: int, infinite: bool = False) -> list[float]:
-    """So many numbers, or one for all; where allowed, "inf" too."""
+    """`count` numbers, or one for all; where allowed, "inf" too."""
     values = value if isinstance(value, list) else [value] * count
     if infinite:
         values = [_WORDS.get(x, x) if isinstance(x, str) else x for x in values]

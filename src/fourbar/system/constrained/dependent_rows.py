@@ -47,7 +47,7 @@ class Broken(NamedTuple):
     shape: tuple[int, ...]
 
     def among(self, x: np.ndarray, batch: int) -> np.ndarray:
-        """The mask beside derivatives (..., *result, *shape) with so many axes of a batch."""
+        """The mask beside derivatives (..., *result, *shape) with `batch` leading axes."""
         own = self.lost.shape[: self.lost.ndim - len(self.shape)]
         return self.lost.reshape(*own, *(1,) * (x.ndim - batch - len(self.shape)), *self.shape)
 

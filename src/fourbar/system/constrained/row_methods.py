@@ -86,7 +86,7 @@ def residual(c: Context) -> Outputs:
 
 @method(Q, V, DT_OR_1, results="q", into=METHODS)
 def moved(c: Context) -> Outputs:
-    """The robot's own `integrate` (..., nq), where NaN needs no words: a trial that leads nowhere."""
+    """The robot's own `integrate` (..., nq), without a warning for NaN: a trial step that fails."""
     return integrate(c)
 
 

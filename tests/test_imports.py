@@ -17,7 +17,11 @@ from fourbar.functions.methods import METHODS
 from fourbar.system.system import System
 
 SOURCE = Path(fourbar.__file__).resolve().parent
-LAZY = ("fourbar", "fourbar.expr", "fourbar.joints", "fourbar.loops", "fourbar.edit", "fourbar.sim")
+LAZY = (
+    "fourbar", "fourbar.bridges", "fourbar.constraints", "fourbar.edit", "fourbar.expr", "fourbar.joints",
+    "fourbar.loops", "fourbar.sim", "fourbar.spatial",
+)  # fmt: skip
+LISTED = (*LAZY, "fourbar.contact", "fourbar.convert", "fourbar.identification", "fourbar.interop", "fourbar.robots")
 
 # Parts that neither building a robot nor computing with it needs, and those that a robot needs to compute only.
 NOT_NEEDED = """
@@ -151,6 +155,58 @@ def test_type_checkers_see_what_is_found(package):
     names = {name for _, name in told}
     assert names <= offered
     assert offered <= names | imported_at_once(package)
+
+
+@pytest.mark.parametrize("package", LISTED)
+def test_a_public_name_is_imported_as_itself(package):
+    """Without that a typed package does not offer it: type checkers would call it private."""
+    tree = ast.parse(Path(import_module(package).__file__ or "").read_text(encoding="utf-8"))
+    own = [x for x in ast.walk(tree) if isinstance(x, ast.ImportFrom) and x.level and x.module != "lazy"]
+    aliases = [alias for node in own for alias in node.names]
+    assert [x.name for x in aliases if x.asname != x.name and not (x.asname or "").startswith("_")] == []
+    named = {x.name for x in aliases if x.asname == x.name}
+    assert named == set(import_module(package).__all__) - {"ROBOTS"}
+    assert "__all__" not in ast.unparse(tree)
+
+
+PACKAGE = {
+    "__init__": """
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from fourbar.lazy import lazy
+from . import _private as _private
+from .early import first as first
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from . import whole as whole
+    from .late import second as second
+
+TABLE = {"first": first}
+lazy(optional=("missing",))
+""",
+    "early": "first = 1",
+    "late": "second = 2",
+    "whole": "",
+    "_private": "",
+}
+
+
+def test_a_public_name_is_listed_once(tmp_path):
+    """Its import makes it known to type checkers, to `__all__`, to `dir` and to whoever names it first."""
+    (tmp_path / "package").mkdir()
+    for name, text in PACKAGE.items():
+        (tmp_path / "package" / f"{name}.py").write_text(text, encoding="utf-8")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\nimport package\nprint(*package.__all__)\n"
+        "print('package.late' in sys.modules, package.first, package.second, package.whole.__name__)\n"
+        "print(*(x for x in dir(package) if x[0] != '_'))\nfrom package import *\nprint(second, TABLE['first'])\n"
+        "try: package.secnd\nexcept AttributeError as error: print('second' in str(error))\n"
+        "try: package.missing\nexcept ImportError: print('gone')"
+    )
+    names = ["TABLE", "first", "second", "whole"]
+    assert output(code) == [*names, "False", "1", "2", "package.whole", *names, "2", "1", "True", "gone"]
 
 
 @pytest.mark.parametrize("package", LAZY)

@@ -4,93 +4,80 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import sources as sources  # first: it notes when this process began to read the source files
+from . import sources as _sources  # noqa: F401  (first: it notes when this process began to read the source files)
 
 # isort: split
-from . import joints, loops
-from . import once as once  # it lets no process fork while a thread imports a part of fourbar
-from .errors import (
-    ArgumentError,
-    AssemblyError,
-    FourbarError,
-    IdentificationError,
-    ModelError,
-    SingularError,
-    UnknownNameError,
-)
+from . import joints as joints
+from . import loops as loops
+from . import once as _once  # noqa: F401  (it lets no process fork while a thread imports a part of fourbar)
+from .errors import ArgumentError as ArgumentError
+from .errors import AssemblyError as AssemblyError
+from .errors import FourbarError as FourbarError
+from .errors import IdentificationError as IdentificationError
+from .errors import ModelError as ModelError
+from .errors import SingularError as SingularError
+from .errors import UnknownNameError as UnknownNameError
 from .lazy import lazy
 
 if TYPE_CHECKING:
     from . import baselines as baselines
     from . import bridges as bridges
-    from . import constraints, contact, convert, robots, spatial
+    from . import constraints as constraints
+    from . import contact as contact
+    from . import convert as convert
     from . import lagrange as lagrange
-    from .compile.compilation_progress import CompileProgress, compile_progress
-    from .contact import HeightField, Plane, SignedDistance
-    from .expr import acos, asin, atan2, cos, exp, maximum, minimum, select, sin, sqrt, tan, tanh
-    from .functions.inverse_kinematics_targets import Target
-    from .identification import Identification, base_parameters, exciting_trajectory, identify
-    from .io import Finding, ParseError, Report
-    from .mechanism.actuators import Actuator, Drive
-    from .mechanism.fluid import Fluid
-    from .sim import (
-        ContactRun,
-        Rollouts,
-        Scene,
-        SimulationWarning,
-        Trajectory,
-        load_scene,
-        observe,
-        rollout,
-        simulate,
-        traced,
-    )
-    from .system.inverse_kinematics import InverseKinematics
-    from .system.limits import Limits
-    from .system.load import FileWarning, load, loads
-    from .system.system import Builder, System
-    from .targets.c import export_c
-    from .targets.wasm import export_wasm
-    from .viewer.view import View, view
+    from . import robots as robots
+    from . import spatial as spatial
+    from .compile.compilation_progress import CompileProgress as CompileProgress
+    from .compile.compilation_progress import compile_progress as compile_progress
+    from .contact import HeightField as HeightField
+    from .contact import Plane as Plane
+    from .contact import SignedDistance as SignedDistance
+    from .expr import acos as acos
+    from .expr import asin as asin
+    from .expr import atan2 as atan2
+    from .expr import cos as cos
+    from .expr import exp as exp
+    from .expr import maximum as maximum
+    from .expr import minimum as minimum
+    from .expr import select as select
+    from .expr import sin as sin
+    from .expr import sqrt as sqrt
+    from .expr import tan as tan
+    from .expr import tanh as tanh
+    from .functions.inverse_kinematics_targets import Target as Target
+    from .identification import Identification as Identification
+    from .identification import base_parameters as base_parameters
+    from .identification import exciting_trajectory as exciting_trajectory
+    from .identification import identify as identify
+    from .io import Finding as Finding
+    from .io import ParseError as ParseError
+    from .io import Report as Report
+    from .mechanism.actuators import Actuator as Actuator
+    from .mechanism.actuators import Drive as Drive
+    from .mechanism.fluid import Fluid as Fluid
+    from .sim import ContactRun as ContactRun
+    from .sim import Rollouts as Rollouts
+    from .sim import Scene as Scene
+    from .sim import SimulationWarning as SimulationWarning
+    from .sim import Trajectory as Trajectory
+    from .sim import load_scene as load_scene
+    from .sim import observe as observe
+    from .sim import rollout as rollout
+    from .sim import simulate as simulate
+    from .sim import traced as traced
+    from .system.inverse_kinematics import InverseKinematics as InverseKinematics
+    from .system.limits import Limits as Limits
+    from .system.load import FileWarning as FileWarning
+    from .system.load import load as load
+    from .system.load import loads as loads
+    from .system.system import Builder as Builder
+    from .system.system import System as System
+    from .targets.c import export_c as export_c
+    from .targets.wasm import export_wasm as export_wasm
+    from .viewer.view import View as View
+    from .viewer.view import view as view
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Actuator", "ArgumentError", "AssemblyError", "Builder", "CompileProgress", "ContactRun", "Drive", "FileWarning",
-    "Finding", "Fluid", "FourbarError", "HeightField", "Identification", "IdentificationError", "InverseKinematics",
-    "Limits", "ModelError", "ParseError", "Plane", "Report", "Rollouts", "Scene", "SignedDistance", "SimulationWarning",
-    "SingularError", "System", "Target", "Trajectory", "UnknownNameError", "View", "acos", "asin", "atan2",
-    "base_parameters", "compile_progress", "constraints", "contact", "convert", "cos", "exciting_trajectory", "exp",
-    "export_c", "export_wasm", "identify", "joints", "load", "load_scene", "loads", "loops", "maximum", "minimum",
-    "observe", "robots", "rollout", "select", "simulate", "sin", "spatial", "sqrt", "tan", "tanh", "traced", "view",
-]  # fmt: skip
-
-lazy(
-    __name__,
-    {
-        "baselines": "",
-        "bridges": "",
-        "compile.compilation_progress": "CompileProgress compile_progress",
-        "constraints": "",
-        "contact": "HeightField Plane SignedDistance",
-        "convert": "",
-        "expr": "acos asin atan2 cos exp maximum minimum select sin sqrt tan tanh",
-        "identification": "Identification base_parameters exciting_trajectory identify",
-        "io": "Finding ParseError Report",
-        "lagrange": "",
-        "mechanism.actuators": "Actuator Drive",
-        "mechanism.fluid": "Fluid",
-        "robots": "",
-        "spatial": "",
-        "sim": "ContactRun Rollouts Scene SimulationWarning Trajectory load_scene observe rollout simulate traced",
-        "system.inverse_kinematics": "InverseKinematics",
-        "system.limits": "Limits",
-        "system.load": "FileWarning load loads",
-        "system.system": "Builder System",
-        "functions.inverse_kinematics_targets": "Target",
-        "targets.c": "export_c",
-        "targets.wasm": "export_wasm",
-        "viewer.view": "View view",
-    },
-    optional=("casadi", "dask", "gymnasium", "jax", "torch"),
-)
+lazy(optional=("casadi", "dask", "gymnasium", "jax", "torch"))

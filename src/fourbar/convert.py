@@ -3,96 +3,71 @@
 Small pure functions over leading axes. NumPy only: no peer need be installed.
 """
 
-from .interop import (
-    PEERS,
-    StateMap,
-    force_from_wrench,
-    point_velocity,
-    pose_from_quaternion,
-    quaternion_from_pose,
-    swapped,
-    twist_from_world,
-    twist_to_world,
-    wrench_from_force,
-    wrench_from_world,
-    wrench_to_world,
-)
-from .interop.euler_angles import (
-    SEQUENCES,
-    euler_from_matrix,
-    euler_from_quaternion,
-    euler_from_vector,
-    is_gimbal_locked,
-    matrix_from_euler,
-    quaternion_from_euler,
-    vector_from_euler,
-)
+from .interop import PEERS as PEERS
+from .interop import StateMap as StateMap
+from .interop import force_from_wrench as force_from_wrench
+from .interop import point_velocity as point_velocity
+from .interop import pose_from_quaternion as pose_from_quaternion
+from .interop import quaternion_from_pose as quaternion_from_pose
+from .interop import swapped as swapped
+from .interop import twist_from_world as twist_from_world
+from .interop import twist_to_world as twist_to_world
+from .interop import wrench_from_force as wrench_from_force
+from .interop import wrench_from_world as wrench_from_world
+from .interop import wrench_to_world as wrench_to_world
+from .interop.euler_angles import SEQUENCES as SEQUENCES
+from .interop.euler_angles import euler_from_matrix as euler_from_matrix
+from .interop.euler_angles import euler_from_quaternion as euler_from_quaternion
+from .interop.euler_angles import euler_from_vector as euler_from_vector
+from .interop.euler_angles import is_gimbal_locked as is_gimbal_locked
+from .interop.euler_angles import matrix_from_euler as matrix_from_euler
+from .interop.euler_angles import quaternion_from_euler as quaternion_from_euler
+from .interop.euler_angles import vector_from_euler as vector_from_euler
+from .interop.generalized_forces import ForcesAndTorques as ForcesAndTorques
+from .interop.generalized_forces import JointTorques as JointTorques
+from .interop.generalized_forces import body_torques_from_joint_torques as body_torques_from_joint_torques
+from .interop.generalized_forces import connectivity_matrix as connectivity_matrix
 from .interop.generalized_forces import (
-    ForcesAndTorques,
-    JointTorques,
-    body_torques_from_joint_torques,
-    connectivity_matrix,
-    forces_and_joint_torques_from_generalized,
-    generalized_from_joint_torques,
-    joint_torques_from_body_torques,
-    joint_torques_from_generalized,
-    wrenches_from_generalized,
+    forces_and_joint_torques_from_generalized as forces_and_joint_torques_from_generalized,
 )
-from .interop.joint_coordinates import JointCoordinates, joint_coordinates
-from .interop.maximal import (
-    Coordinates,
-    MaximalState,
-    State,
-    coordinates_from_poses,
-    maximal_from_state,
-    reduced_coordinates,
-    state_from_maximal,
-)
-from .interop.numbered_robot import reduced_velocities
-from .interop.peer_states import state_map
-from .interop.rotation_rates import (
-    euler_rate_from_omega,
-    matrix_rate_from_omega,
-    omega_from_euler_rate,
-    omega_from_matrix_rate,
-    omega_from_quaternion_rate,
-    omega_from_vector_rate,
-    quaternion_rate_from_omega,
-    vector_rate_from_omega,
-)
-from .interop.rotations import (
-    matrix_from_quaternion,
-    matrix_from_vector,
-    nearest_rotation,
-    quaternion_from_matrix,
-    quaternion_from_vector,
-    vector_from_matrix,
-    vector_from_quaternion,
-    wxyz_from_xyzw,
-    xyzw_from_wxyz,
-)
-from .interop.velocities import (
-    JointVelocity,
-    Velocities,
-    joint_velocity,
-    velocities_by_joint,
-    velocities_by_least_squares,
-    velocities_recursive,
-)
+from .interop.generalized_forces import generalized_from_joint_torques as generalized_from_joint_torques
+from .interop.generalized_forces import joint_torques_from_body_torques as joint_torques_from_body_torques
+from .interop.generalized_forces import joint_torques_from_generalized as joint_torques_from_generalized
+from .interop.generalized_forces import wrenches_from_generalized as wrenches_from_generalized
+from .interop.joint_coordinates import JointCoordinates as JointCoordinates
+from .interop.joint_coordinates import joint_coordinates as joint_coordinates
+from .interop.maximal import Coordinates as Coordinates
+from .interop.maximal import MaximalState as MaximalState
+from .interop.maximal import State as State
+from .interop.maximal import coordinates_from_poses as coordinates_from_poses
+from .interop.maximal import maximal_from_state as maximal_from_state
+from .interop.maximal import reduced_coordinates as reduced_coordinates
+from .interop.maximal import state_from_maximal as state_from_maximal
+from .interop.numbered_robot import reduced_velocities as reduced_velocities
+from .interop.peer_states import state_map as state_map
+from .interop.rotation_rates import euler_rate_from_omega as euler_rate_from_omega
+from .interop.rotation_rates import matrix_rate_from_omega as matrix_rate_from_omega
+from .interop.rotation_rates import omega_from_euler_rate as omega_from_euler_rate
+from .interop.rotation_rates import omega_from_matrix_rate as omega_from_matrix_rate
+from .interop.rotation_rates import omega_from_quaternion_rate as omega_from_quaternion_rate
+from .interop.rotation_rates import omega_from_vector_rate as omega_from_vector_rate
+from .interop.rotation_rates import quaternion_rate_from_omega as quaternion_rate_from_omega
+from .interop.rotation_rates import vector_rate_from_omega as vector_rate_from_omega
+from .interop.rotations import matrix_from_quaternion as matrix_from_quaternion
+from .interop.rotations import matrix_from_vector as matrix_from_vector
+from .interop.rotations import nearest_rotation as nearest_rotation
+from .interop.rotations import quaternion_from_matrix as quaternion_from_matrix
+from .interop.rotations import quaternion_from_vector as quaternion_from_vector
+from .interop.rotations import vector_from_matrix as vector_from_matrix
+from .interop.rotations import vector_from_quaternion as vector_from_quaternion
+from .interop.rotations import wxyz_from_xyzw as wxyz_from_xyzw
+from .interop.rotations import xyzw_from_wxyz as xyzw_from_wxyz
+from .interop.velocities import JointVelocity as JointVelocity
+from .interop.velocities import Velocities as Velocities
+from .interop.velocities import joint_velocity as joint_velocity
+from .interop.velocities import velocities_by_joint as velocities_by_joint
+from .interop.velocities import velocities_by_least_squares as velocities_by_least_squares
+from .interop.velocities import velocities_recursive as velocities_recursive
+from .lazy import lazy
 
-__all__ = [
-    "Coordinates", "ForcesAndTorques", "JointCoordinates", "JointTorques", "JointVelocity", "MaximalState", "PEERS",
-    "SEQUENCES", "State", "StateMap", "Velocities", "body_torques_from_joint_torques", "connectivity_matrix",
-    "coordinates_from_poses", "euler_from_matrix", "euler_from_quaternion", "euler_from_vector",
-    "euler_rate_from_omega", "force_from_wrench", "forces_and_joint_torques_from_generalized",
-    "generalized_from_joint_torques", "is_gimbal_locked", "joint_coordinates", "joint_torques_from_body_torques",
-    "joint_torques_from_generalized", "joint_velocity", "matrix_from_euler", "matrix_from_quaternion",
-    "matrix_from_vector", "matrix_rate_from_omega", "maximal_from_state", "nearest_rotation", "omega_from_euler_rate",
-    "omega_from_matrix_rate", "omega_from_quaternion_rate", "omega_from_vector_rate", "point_velocity",
-    "pose_from_quaternion", "quaternion_from_euler", "quaternion_from_matrix", "quaternion_from_pose",
-    "quaternion_from_vector", "quaternion_rate_from_omega", "reduced_coordinates", "reduced_velocities",
-    "state_from_maximal", "state_map", "swapped", "twist_from_world", "twist_to_world", "vector_from_euler",
-    "vector_from_matrix", "vector_from_quaternion", "vector_rate_from_omega", "velocities_by_joint",
-    "velocities_by_least_squares", "velocities_recursive", "wrench_from_force", "wrench_from_world", "wrench_to_world",
-    "wrenches_from_generalized", "wxyz_from_xyzw", "xyzw_from_wxyz",
-]  # fmt: skip
+lazy()

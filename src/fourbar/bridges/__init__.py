@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy
 
 if TYPE_CHECKING:
-    from . import drake, mujoco, pinocchio
+    from . import drake as drake
+    from . import mujoco as mujoco
+    from . import pinocchio as pinocchio
 
-__all__ = ["drake", "mujoco", "pinocchio"]
-
-lazy(__name__, dict.fromkeys(__all__, ""))
+lazy()

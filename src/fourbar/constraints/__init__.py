@@ -11,30 +11,19 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy
 
 if TYPE_CHECKING:
-    from .closures import Closure, Distance
-    from .condition import Condition
-    from .contacts import Contact
-    from .formula import Formula
-    from .function_loops import Constraint, Parametric
-    from .gears import Coupling, Differential, Gear, Polynomial
-    from .joint_conditions import Prescribed, Rows
-    from .loop import Loop
+    from .closures import Closure as Closure
+    from .closures import Distance as Distance
+    from .condition import Condition as Condition
+    from .contacts import Contact as Contact
+    from .formula import Formula as Formula
+    from .function_loops import Constraint as Constraint
+    from .function_loops import Parametric as Parametric
+    from .gears import Coupling as Coupling
+    from .gears import Differential as Differential
+    from .gears import Gear as Gear
+    from .gears import Polynomial as Polynomial
+    from .joint_conditions import Prescribed as Prescribed
+    from .joint_conditions import Rows as Rows
+    from .loop import Loop as Loop
 
-__all__ = [
-    "Closure", "Condition", "Constraint", "Contact", "Coupling", "Differential", "Distance", "Formula", "Gear", "Loop",
-    "Parametric", "Polynomial", "Prescribed", "Rows",
-]  # fmt: skip
-
-lazy(
-    __name__,
-    {
-        "closures": "Closure Distance",
-        "condition": "Condition",
-        "contacts": "Contact",
-        "formula": "Formula",
-        "function_loops": "Constraint Parametric",
-        "gears": "Coupling Differential Gear Polynomial",
-        "joint_conditions": "Prescribed Rows",
-        "loop": "Loop",
-    },
-)
+lazy()

@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy
 
 if TYPE_CHECKING:
-    from . import change, coordinates, join, lock, mass_from_shapes, mirror, rename, sub
+    from . import change as change
+    from . import coordinates as coordinates
+    from . import join as join
+    from . import lock as lock
+    from . import mass_from_shapes as mass_from_shapes
+    from . import mirror as mirror
+    from . import rename as rename
+    from . import sub as sub
 
-__all__ = ["change", "coordinates", "join", "lock", "mass_from_shapes", "mirror", "rename", "sub"]
-
-lazy(__name__, dict.fromkeys(__all__, ""))
+lazy()

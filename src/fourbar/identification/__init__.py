@@ -1,11 +1,12 @@
 """Identification: which parameters of a robot its motion determines, and their values."""
 
-from .base_parameters import BaseParameters, base_parameters
-from .estimate import identify
-from .excite import Excitation, exciting_trajectory
-from .fourier import Fourier
-from .result import Identification
+from ..lazy import lazy
+from .base_parameters import BaseParameters as BaseParameters
+from .base_parameters import base_parameters as base_parameters
+from .estimate import identify as identify
+from .excite import Excitation as Excitation
+from .excite import exciting_trajectory as exciting_trajectory
+from .fourier import Fourier as Fourier
+from .result import Identification as Identification
 
-__all__ = [
-    "BaseParameters", "Excitation", "Fourier", "Identification", "base_parameters", "exciting_trajectory", "identify",
-]  # fmt: skip
+lazy()

@@ -1,23 +1,21 @@
 """States, twists and wrenches as other libraries store them. Formulas only: no such library need be installed."""
 
-from .conventions import PEERS, convention
-from .joint_states import Convention
-from .robot_states import PeerJoint, StateMap, state_map
-from .twists import (
-    force_from_wrench,
-    point_velocity,
-    pose_from_quaternion,
-    quaternion_from_pose,
-    swapped,
-    twist_from_world,
-    twist_to_world,
-    wrench_from_force,
-    wrench_from_world,
-    wrench_to_world,
-)
+from ..lazy import lazy
+from .conventions import PEERS as PEERS
+from .conventions import convention as convention
+from .joint_states import Convention as Convention
+from .robot_states import PeerJoint as PeerJoint
+from .robot_states import StateMap as StateMap
+from .robot_states import state_map as state_map
+from .twists import force_from_wrench as force_from_wrench
+from .twists import point_velocity as point_velocity
+from .twists import pose_from_quaternion as pose_from_quaternion
+from .twists import quaternion_from_pose as quaternion_from_pose
+from .twists import swapped as swapped
+from .twists import twist_from_world as twist_from_world
+from .twists import twist_to_world as twist_to_world
+from .twists import wrench_from_force as wrench_from_force
+from .twists import wrench_from_world as wrench_from_world
+from .twists import wrench_to_world as wrench_to_world
 
-__all__ = [
-    "PEERS", "Convention", "PeerJoint", "StateMap", "convention", "force_from_wrench", "point_velocity",
-    "pose_from_quaternion", "quaternion_from_pose", "state_map", "swapped", "twist_from_world", "twist_to_world",
-    "wrench_from_force", "wrench_from_world", "wrench_to_world",
-]  # fmt: skip
+lazy()

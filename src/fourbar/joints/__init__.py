@@ -10,37 +10,26 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy
 
 if TYPE_CHECKING:
-    from .base import Joint
-    from .composite import Composite
-    from .custom import CustomJoint
-    from .euler import SphericalEuler
-    from .examples import REGISTRY
-    from .fixed import Fixed
-    from .lie import Free, GroupJoint, Planar, Schoenflies, Spherical, Translation2, Translation3
-    from .one_axis import Cylindrical, Helical, Prismatic, Revolute
-    from .registry import JOINT_TYPES, register
-    from .rotation_vector import SphericalExponential
-    from .universal import Universal
+    from .base import Joint as Joint
+    from .composite import Composite as Composite
+    from .custom import CustomJoint as CustomJoint
+    from .euler import SphericalEuler as SphericalEuler
+    from .examples import REGISTRY as REGISTRY
+    from .fixed import Fixed as Fixed
+    from .lie import Free as Free
+    from .lie import GroupJoint as GroupJoint
+    from .lie import Planar as Planar
+    from .lie import Schoenflies as Schoenflies
+    from .lie import Spherical as Spherical
+    from .lie import Translation2 as Translation2
+    from .lie import Translation3 as Translation3
+    from .one_axis import Cylindrical as Cylindrical
+    from .one_axis import Helical as Helical
+    from .one_axis import Prismatic as Prismatic
+    from .one_axis import Revolute as Revolute
+    from .registry import JOINT_TYPES as JOINT_TYPES
+    from .registry import register as register
+    from .rotation_vector import SphericalExponential as SphericalExponential
+    from .universal import Universal as Universal
 
-__all__ = [
-    "Composite", "CustomJoint", "Cylindrical", "Fixed", "Free", "GroupJoint", "Helical", "JOINT_TYPES", "Joint",
-    "Planar", "Prismatic", "REGISTRY", "Revolute", "Schoenflies", "Spherical", "SphericalEuler", "SphericalExponential",
-    "Translation2", "Translation3", "Universal", "register",
-]  # fmt: skip
-
-lazy(
-    __name__,
-    {
-        "base": "Joint",
-        "composite": "Composite",
-        "custom": "CustomJoint",
-        "euler": "SphericalEuler",
-        "examples": "REGISTRY",
-        "rotation_vector": "SphericalExponential",
-        "fixed": "Fixed",
-        "lie": "Free GroupJoint Planar Schoenflies Spherical Translation2 Translation3",
-        "registry": "JOINT_TYPES register",
-        "one_axis": "Cylindrical Helical Prismatic Revolute",
-        "universal": "Universal",
-    },
-)
+lazy()

@@ -4,35 +4,35 @@ The numbers of the paper's robots are from ROAM-Lab-ND/generalized_rbda (MIT lic
 of the links of JVRC-1 by way of it from jvrc_description; `data/README.md` says which. The others are fourbar's own.
 """
 
-from types import ModuleType
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
 
 from ..lazy import lazy
-from .cassie import cassie_leg
-from .chains import gt_chain, pbt_chain
-from .crank_rocker import crank_rocker
-from .humanoids import jvrc1, mit_humanoid
-from .linkages import five_bar, four_bar, parallelogram, planar_leg_linkage, six_bar, slider_crank
-from .mini_cheetah import mini_cheetah
-from .parallel import delta, stewart_platform
-from .pendulum import double_pendulum
-from .tello import tello, tello_with_arms
-from .wrist import differential_wrist
+from .cassie import cassie_leg as cassie_leg
+from .chains import gt_chain as gt_chain
+from .chains import pbt_chain as pbt_chain
+from .crank_rocker import crank_rocker as crank_rocker
+from .humanoids import jvrc1 as jvrc1
+from .humanoids import mit_humanoid as mit_humanoid
+from .linkages import five_bar as five_bar
+from .linkages import four_bar as four_bar
+from .linkages import parallelogram as parallelogram
+from .linkages import planar_leg_linkage as planar_leg_linkage
+from .linkages import six_bar as six_bar
+from .linkages import slider_crank as slider_crank
+from .mini_cheetah import mini_cheetah as mini_cheetah
+from .parallel import delta as delta
+from .parallel import stewart_platform as stewart_platform
+from .pendulum import double_pendulum as double_pendulum
+from .tello import tello as tello
+from .tello import tello_with_arms as tello_with_arms
+from .wrist import differential_wrist as differential_wrist
 
-ROBOTS = {
-    f.__name__: f
-    for f in (
-        cassie_leg, crank_rocker, delta, differential_wrist, double_pendulum, five_bar, four_bar, gt_chain, jvrc1,
-        mini_cheetah, mit_humanoid, parallelogram, pbt_chain, planar_leg_linkage, six_bar, slider_crank,
-        stewart_platform, tello, tello_with_arms,
-    )
-}  # fmt: skip
-
-__all__ = [
-    "ROBOTS", "cassie_leg", "crank_rocker", "delta", "differential_wrist", "double_pendulum", "five_bar", "four_bar",
-    "gt_chain", "jvrc1", "mini_cheetah", "mit_humanoid", "parallelogram", "pbt_chain", "planar_leg_linkage", "six_bar",
-    "slider_crank", "stewart_platform", "tello", "tello_with_arms",
-]  # fmt: skip
+ROBOTS: dict[str, Callable[..., Any]] = {
+    name: x for name, x in sorted(globals().items()) if isinstance(x, FunctionType) and x is not lazy
+}
 
 for _name in [name for name, x in globals().items() if isinstance(x, ModuleType)]:
     del globals()[_name]  # fb.robots.cassie is no robot: the error that says so names cassie_leg
-lazy(__name__, {})
+lazy()

@@ -12,28 +12,27 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy
 
 if TYPE_CHECKING:
-    from .adjoint import Ad, ad, exp, log, to_array
-    from .groups import SE2, SE3, SO2, SO3, AbelianGroup, Group, Rn, SchoenfliesGroup, Subgroup
-    from .inertia import Inertia
-    from .linear import Mat, Vec
-    from .subspace import Columns, Selection
-    from .transform import Transform
-    from .vectors import Twist, Wrench
+    from .adjoint import Ad as Ad
+    from .adjoint import ad as ad
+    from .adjoint import exp as exp
+    from .adjoint import log as log
+    from .adjoint import to_array as to_array
+    from .groups import SE2 as SE2
+    from .groups import SE3 as SE3
+    from .groups import SO2 as SO2
+    from .groups import SO3 as SO3
+    from .groups import AbelianGroup as AbelianGroup
+    from .groups import Group as Group
+    from .groups import Rn as Rn
+    from .groups import SchoenfliesGroup as SchoenfliesGroup
+    from .groups import Subgroup as Subgroup
+    from .inertia import Inertia as Inertia
+    from .linear import Mat as Mat
+    from .linear import Vec as Vec
+    from .subspace import Columns as Columns
+    from .subspace import Selection as Selection
+    from .transform import Transform as Transform
+    from .vectors import Twist as Twist
+    from .vectors import Wrench as Wrench
 
-__all__ = [
-    "AbelianGroup", "Ad", "Columns", "Group", "Inertia", "Mat", "Rn", "SE2", "SE3", "SO2", "SO3", "SchoenfliesGroup",
-    "Selection", "Subgroup", "Transform", "Twist", "Vec", "Wrench", "ad", "exp", "log", "to_array",
-]  # fmt: skip
-
-lazy(
-    __name__,
-    {
-        "adjoint": "Ad ad exp log to_array",
-        "groups": "AbelianGroup Group Rn SE2 SE3 SO2 SO3 SchoenfliesGroup Subgroup",
-        "inertia": "Inertia",
-        "linear": "Mat Vec",
-        "subspace": "Columns Selection",
-        "transform": "Transform",
-        "vectors": "Twist Wrench",
-    },
-)
+lazy()

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from public import Entry, Section, sections
-from registered import documented, section
+
+from fourbar.functions import docstrings
+from fourbar.functions.docstrings import section
 
 TARGET = Path(__file__).with_name("api.md")
 _HEAD = """\
@@ -40,7 +42,7 @@ def _joined(text: str) -> str:
 
 def _listed(title: str, doc: str, leave: tuple[str, ...] = ()) -> Iterator[str]:
     """A section of entries as a list."""
-    entries = [entry for entry in documented(doc, title) if entry.name not in leave]
+    entries = [entry for entry in docstrings.entries(doc, title) if entry.name not in leave]
     if entries:
         yield f"**{title}**\n"
         for name, kind, text in entries:

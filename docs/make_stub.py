@@ -14,9 +14,10 @@ from inspect import Parameter
 from pathlib import Path
 from typing import NamedTuple
 
-from registered import actuated_methods, constrained_methods, documented, methods, options_of
+from registered import actuated_methods, constrained_methods, methods, options_of
 
 from fourbar.functions.arguments import F_EXT
+from fourbar.functions.docstrings import entries
 from fourbar.functions.registry import Method
 
 TARGET = Path(__file__).parents[1] / "src" / "fourbar" / "system" / "robot_methods.pyi"
@@ -135,7 +136,7 @@ def python_type(text: str) -> str:
 
 def result_type(method: Method) -> str:
     """What a call returns: a number for one sample, or an array for a batch, if it has no core axes; `Any` is both."""
-    kinds = ["Any" if r.type.startswith("float") else "Array" for r in documented(method.doc, "Returns")]
+    kinds = ["Any" if r.type.startswith("float") else "Array" for r in entries(method.doc, "Returns")]
     if len(kinds) != len(method.results):
         raise ValueError(f"the section Returns has {len(kinds)} entries for the results {method.results}")
     return kinds[0] if len(kinds) == 1 else f"tuple[{', '.join(kinds)}]"
@@ -155,7 +156,7 @@ def _optional(method: Method) -> list[Typed]:
 
 
 def _options(method: Method) -> list[Typed]:
-    types = {p.name: p.type for p in documented(method.doc, "Parameters")}
+    types = {p.name: p.type for p in entries(method.doc, "Parameters")}
     return [
         Typed(p.name, python_type(types[p.name]) + (" | None" if p.default is None else ""), _default(p))
         for p in options_of(method)

@@ -8,7 +8,11 @@ import pydoc
 import pytest
 
 import fourbar as fb
+from fourbar.functions.arguments import F_EXT, Q
+from fourbar.functions.docstrings import complete, declared, entries
 from fourbar.functions.methods import METHODS
+from fourbar.functions.registry import Method, Option
+from fourbar.system.constrained import actuated, drive_recordings
 
 ROBOT = fb.robots.double_pendulum()
 
@@ -25,6 +29,49 @@ def test_every_method_says_what_it_takes(name: str) -> None:
     assert all(parameters[x.name].default == x.default for x in method.options if not x.required)
     assert f.__name__ == name
     assert inspect.getdoc(f) == inspect.cleandoc(method.doc)
+
+
+@pytest.mark.quick
+def test_docstrings_describe_only_what_differs_from_the_declarations() -> None:
+    registered = [*METHODS.items(), *drive_recordings.METHODS.items(), *actuated.METHODS.items()]
+    repeated, unknown = [], []
+    for name, method in registered:
+        known = {entry.name: (entry.type, " ".join(entry.text.split())) for entry in declared(method)}
+        for entry in entries(method.text, "Parameters"):
+            if known.get(entry.name) == (entry.type, " ".join(entry.text.split())):
+                repeated.append(f"{name}: {entry.name}")
+            if entry.name not in known and name != "hybrid_dynamics":  # `hybrid.METHOD` has its options
+                unknown.append(f"{name}: {entry.name}")
+    assert (repeated, unknown) == ([], [])
+
+
+@pytest.mark.quick
+def test_a_docstring_gets_the_entries_of_what_its_method_takes() -> None:
+    def two(c: object) -> None:
+        """Two results.
+
+        Parameters
+        ----------
+        side : str
+            Left or right.
+
+        Returns
+        -------
+        a : ndarray
+            One.
+        """
+
+    method = Method(
+        two, (Q,), ("a", "b"), (F_EXT,), (Option("side", "left"), Option("n", 2, type="int", text="Count."))
+    )
+    doc = complete(method._replace(text=two.__doc__ or ""))
+    listed = {entry.name: entry for entry in entries(doc, "Parameters")}
+    assert [*listed] == ["q", "side", "n", "f_ext", "out", "threads"]
+    assert listed["side"].text == "Left or right." and listed["n"].type == "int, default 2"
+    assert listed["f_ext"].type.endswith(", or dict, optional") and listed["out"].type == "tuple of ndarray, optional"
+    assert max(map(len, doc.splitlines())) <= 112 and '``{"hand": wrench}``' in doc
+    assert doc.startswith("Two results.\n\nParameters\n") and doc.endswith("Returns\n-------\na : ndarray\n    One.")
+    assert complete(method) == ""
 
 
 @pytest.mark.quick

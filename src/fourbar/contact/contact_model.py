@@ -50,7 +50,7 @@ METHOD = Method(
     RESULTS,
     (F_EXT, FRICTION, U),
     (Option("spec"),),
-    doc=contact_step.__doc__ or "",
+    text=contact_step.__doc__ or "",
 )
 
 

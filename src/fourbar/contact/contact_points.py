@@ -32,7 +32,7 @@ def contact_points(c: Context, spec: Spec) -> Outputs:
     return [("points", (len(points), 3), [x for point in points for x in point])]
 
 
-_METHOD = Method(contact_points, (Q,), ("points",), (), (Option("spec"),), doc=contact_points.__doc__ or "")
+_METHOD = Method(contact_points, (Q,), ("points",), (), (Option("spec"),), text=contact_points.__doc__ or "")
 
 
 def _static(cluster_tree: ClusterTree, spec: Spec) -> dict[str, Any]:

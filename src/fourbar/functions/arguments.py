@@ -1,4 +1,4 @@
-"""The arguments of methods, each declared once: what it is called, what it is, and so its shape for a model.
+"""The arguments of methods, each declared once: its name, its kind, which gives its shape for a model, and its help.
 
 A method names those that it takes: `@method(Q, V, A, results="tau", optional=[F_EXT])`.
 """
@@ -6,8 +6,8 @@ A method names those that it takes: `@method(Q, V, A, results="tau", optional=[F
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,9 +17,13 @@ from .model import Model
 
 @dataclass(frozen=True)
 class DeclaredArgument(ABC):
-    """An argument as it is declared."""
+    """An argument as it is declared. `type` and `text` are its entry in the docstrings of methods that take it."""
 
     name: str
+    text: str = field(default="", kw_only=True)
+
+    type: ClassVar[str] = "array_like"
+    default: ClassVar[float | None] = None
 
     @abstractmethod
     def shape(self, model: Any) -> tuple[int, ...]:
@@ -47,6 +51,8 @@ class SizedArgument(DeclaredArgument):
 class ConfigurationArgument(DeclaredArgument):
     """Coordinates (nq). It moves along the group and the loops: its tangent has nv entries."""
 
+    type = "array_like, shape (..., nq)"
+
     def shape(self, model: Model) -> tuple[int, ...]:
         return (model.cluster_tree.nq,)
 
@@ -57,12 +63,16 @@ class ConfigurationArgument(DeclaredArgument):
 class OpenCoordinates(DeclaredArgument):
     """Coordinates (nq) each of which may change by itself, also such that loops open."""
 
+    type = "array_like, shape (..., nq)"
+
     def shape(self, model: Model) -> tuple[int, ...]:
         return (model.cluster_tree.nq,)
 
 
 class Tangent(DeclaredArgument):
     """A number for each independent velocity (nv): velocities, accelerations, forces."""
+
+    type = "array_like, shape (..., nv)"
 
     def shape(self, model: Model) -> tuple[int, ...]:
         return (model.cluster_tree.nv,)
@@ -71,12 +81,16 @@ class Tangent(DeclaredArgument):
 class JointForces(DeclaredArgument):
     """A force of each velocity of each joint, independent or not."""
 
+    type = "array_like, shape (..., n)"
+
     def shape(self, model: Model) -> tuple[int, ...]:
         return (model.cluster_tree.spanning_tree.nv,)
 
 
 class Wrenches(DeclaredArgument):
     """A wrench [moment; force] on each body (n_bodies, 6), or on some, by their names."""
+
+    type = "array_like, shape (..., n_bodies, 6), or dict"
 
     def shape(self, model: Model) -> tuple[int, ...]:
         return len(model.mechanism.bodies), 6
@@ -88,6 +102,8 @@ class Wrenches(DeclaredArgument):
 class ActuatorForces(DeclaredArgument):
     """A force of each actuator (n_actuators)."""
 
+    type = "array_like, shape (..., nu)"
+
     def shape(self, model: Model) -> tuple[int, ...]:
         return (len(model.mechanism.actuators),)
 
@@ -96,6 +112,7 @@ class ActuatorForces(DeclaredArgument):
 class Scalar(DeclaredArgument):
     """One number, with a default or without."""
 
+    type = "array_like, shape (...)"
     default: float | None = None
 
     def shape(self, model: Model) -> tuple[int, ...]:
@@ -105,14 +122,34 @@ class Scalar(DeclaredArgument):
         return Argument(self.name, self.shape(model), optional, default=self.default)
 
 
-Q, Q0, Q1 = map(ConfigurationArgument, ("q", "q0", "q1"))
-COORDINATES = OpenCoordinates("q")
-V, A, TAU = map(Tangent, ("v", "a", "tau"))
-B = Tangent("b")  # a right side of M x = b
-THETA = Tangent("theta")  # in a chart: q = q0 ⊕ θ
-F_EXT = Wrenches("f_ext")
-U = ActuatorForces("u")
-DT = Scalar("dt")
-DT_OR_1 = Scalar("dt", 1.0)
-TAU_PASSIVE = JointForces("tau_passive")
-FRICTION_VELOCITY = Scalar("friction_velocity")
+Q = ConfigurationArgument("q", text="Configuration, with its loops closed.")
+Q0 = ConfigurationArgument("q0", text="Configuration at the start.")
+Q1 = ConfigurationArgument("q1", text="Configuration at the end.")
+COORDINATES = OpenCoordinates("q", text="Coordinates, with open or closed loops.")
+V = Tangent("v", text="Velocity (rad/s, m/s).")
+A = Tangent("a", text="Acceleration (rad/s², m/s²).")
+TAU = Tangent("tau", text="Joint forces (N m, N).")
+B = Tangent("b", text="Right-hand side: joint forces (N m, N).")
+THETA = Tangent("theta", text="θ in q(t) = q₀ ⊕ θ(t) (rad, m).")
+F_EXT = Wrenches(
+    "f_ext",
+    text="Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies, "
+    '``{"hand": wrench}``.',
+)
+U = ActuatorForces(
+    "u",
+    text="Controls of the actuators, in the order of `names.actuators`: those of a motor are forces (N m, N), those of "
+    "servos lengths (rad, m) or velocities (rad/s, m/s).",
+)
+DT = Scalar("dt", text="Time step (s).")
+DT_OR_1 = Scalar("dt", 1.0, text="Time (s); without it v is the step itself, q ⊕ v.")
+TAU_PASSIVE = JointForces(
+    "tau_passive",
+    text="Given forces (N m, N) that act in the joints besides those of the drives, one for each velocity of each "
+    "joint, in the order of `expand_velocity` (n = nv without embedded loops).",
+)
+FRICTION_VELOCITY = Scalar(
+    "friction_velocity",
+    text="Velocity v_s > 0 (rad/s, m/s) around rest over which dry friction is smoothed: joints with `friction` f then "
+    "rub with -f tanh(v / v_s). Without it there is no dry friction.",
+)

@@ -88,7 +88,11 @@ class OptionedMethod:
         self._arguments = (*self._method.arguments, *more)
         self._count = len(self._arguments)
         self._choices = Choices(self._method.static, self.specialise)
-        self.__doc__, self.__name__ = self._method.doc, name
+        self.__name__ = name
+
+    @property
+    def __doc__(self) -> str:
+        return self._method.doc
 
     @property
     def __signature__(self) -> Any:

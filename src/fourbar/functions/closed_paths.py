@@ -70,7 +70,7 @@ def compiled_path(mechanism: Mechanism, number: int) -> Any:
         SizedArgument("length", 0),
         SizedArgument("depth", 0),
     )
-    method = Method(path, inputs, ("q", "going"), (), (Option("number"),), doc=path.__doc__ or "")
+    method = Method(path, inputs, ("q", "going"), (), (Option("number"),), text=path.__doc__ or "")
     return make_method(
         model, "closed_path", method, partial(_static, number=number), (compiled_path, mechanism, number)
     )

@@ -64,7 +64,10 @@ class DerivativeRecording(Recording):
         self.of = of
         self.model = of.model
         self.name = f"{of.name}.{self.kind}"
-        self.doc = of.doc
+
+    @property
+    def doc(self) -> str:
+        return self.of.doc
 
     @property
     def nan(self) -> str:

@@ -275,7 +275,7 @@ def compiled_search(mechanism: Mechanism, aims: tuple[Aim, ...], limits: bool, h
         SizedArgument("setting", len(SETTINGS)),
     )
     options = (Option("aims"), Option("limits", True), Option("held", ()))
-    method = Method(search, inputs, ("q", "report"), (), options, doc=search.__doc__ or "")
+    method = Method(search, inputs, ("q", "report"), (), options, text=search.__doc__ or "")
     static = partial(_static, aims=aims, limits=limits, held=held)
     rebuild = (compiled_search, mechanism, aims, limits, held)
     return make_method(Model.of(mechanism), "inverse_kinematics", method, static, rebuild)

@@ -32,7 +32,6 @@ class Recording(ABC):
     name: str
     arguments: tuple[Argument, ...]
     results: tuple[str, ...]
-    doc: str
 
     def __init__(self) -> None:
         self._programs: dict[tuple[str, ...], Program] = {}
@@ -58,6 +57,11 @@ class Recording(ABC):
                     key = partial(fingerprint, (present, self.parts))
                     self._programs.setdefault(present, cached_program(key, partial(self.write, present)))
         return self._programs[present]
+
+    @property
+    def doc(self) -> str:
+        """The docstring of the function."""
+        return ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -99,7 +103,6 @@ class MethodRecording(Recording):
         super().__init__()
         self.model = model
         self.name = name
-        self.doc = method.doc
         self.results = method.results
         self.method = method
         self.read = static
@@ -110,6 +113,10 @@ class MethodRecording(Recording):
     def arguments(self) -> tuple[Argument, ...]:  # type: ignore[override]
         """All arguments, with their shapes."""
         return self.method.given(self.model, self._more)
+
+    @property
+    def doc(self) -> str:
+        return self.method.doc
 
     @property
     def names(self) -> tuple[str, ...]:

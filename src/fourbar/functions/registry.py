@@ -26,7 +26,8 @@ class Option(NamedTuple):
 
     `keep` turns what is given into what can be kept, a number or a name or a tuple of them, where that takes more than
     to turn a list into a tuple. `written` is what stands for its value on a command line: "FRAME", or "FRAME ..." for
-    several; without it the option cannot be given there.
+    several; without it the option cannot be given there. `type` and `text` are its entry in the docstrings of methods
+    that have it.
     """
 
     name: str
@@ -34,6 +35,8 @@ class Option(NamedTuple):
     required: bool = False
     keep: Callable[[Any], Any] = _as_given
     written: str = ""
+    type: str = ""
+    text: str = ""
 
 
 def _no_options(cluster_tree: Any) -> dict[str, Any]:
@@ -69,7 +72,8 @@ class Method(NamedTuple):
     `read` takes a cluster tree and all options by name, and gives what `record` takes besides the context. `nan` says
     why a result may be NaN where no loop is at a toggle position, `nan_of_loops` the same of robots with loops that are
     solved while they move. `inverts_mass`: it needs the inverse of the mass matrix. `rivals` are other algorithms with
-    the same results: the program with the fewest operations is kept. `stages` are another way to differentiate.
+    the same results: the program with the fewest operations is kept. `stages` are another way to differentiate. `text`
+    is the docstring as written, where arguments and options are described only if they differ from their declaration.
     """
 
     record: Record
@@ -78,7 +82,7 @@ class Method(NamedTuple):
     extra: tuple[DeclaredArgument, ...] = ()
     options: tuple[Option, ...] = ()
     read: Callable[..., dict[str, Any]] = _no_options
-    doc: str = ""
+    text: str = ""
     nan: str = ""
     nan_of_loops: str = ""
     inverts_mass: bool = False
@@ -93,7 +97,7 @@ class Method(NamedTuple):
     @property
     def defaults(self) -> dict[str, float | None]:
         """The same with their defaults, None where there is none."""
-        return {x.name: getattr(x, "default", None) for x in self.inputs}
+        return {x.name: x.default for x in self.inputs}
 
     @property
     def optional(self) -> tuple[str, ...]:
@@ -104,6 +108,12 @@ class Method(NamedTuple):
     def static(self) -> tuple[str, ...]:
         """The names of the options."""
         return tuple(x.name for x in self.options)
+
+    @property
+    def doc(self) -> str:
+        """The docstring: as written, with an entry for every argument and option in its section Parameters."""
+        docstrings: Any = imported(f"{__package__}.docstrings")  # when first needed: computing does not
+        return docstrings.complete(self)
 
     def given(self, model: Model, more: tuple[Argument, ...] = ()) -> tuple[Argument, ...]:
         """All arguments, for a model; `more` come after those that have to be given."""
@@ -160,7 +170,10 @@ def method(
     rivals: Sequence[Rival] = (),
     into: Methods | dict[str, Method] = METHODS,
 ) -> Any:
-    """Register a recording function as a method; its docstring becomes the method's."""
+    """Register a recording function as a method; its docstring becomes the method's.
+
+    What it takes is described by the declarations; the docstring says what differs, and what is returned.
+    """
 
     def register(function: Record) -> Record:
         into[function.__name__] = Method(

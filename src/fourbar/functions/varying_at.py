@@ -35,7 +35,7 @@ class Borrowed(Recording):
     def __init__(self, of: Recording) -> None:
         super().__init__()
         self.of = of
-        self.model, self.name, self.results, self.doc = of.model, of.name, of.results, of.doc
+        self.model, self.name, self.results = of.model, of.name, of.results
 
     def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         return self.program(present)
@@ -43,6 +43,10 @@ class Borrowed(Recording):
     @property
     def parts(self) -> tuple[Any, ...]:
         return type(self), self.of.parts
+
+    @property
+    def doc(self) -> str:
+        return self.of.doc
 
     @property
     def nan(self) -> str:
@@ -144,7 +148,11 @@ class FunctionAt:
         self._by_names: dict[tuple[str, ...], _Ready] = {}
         self._by_count: dict[int, _Ready] = {}
         self._turn = Turn()
-        self.__name__, self.__doc__ = recording.name, recording.doc
+        self.__name__ = recording.name
+
+    @property
+    def __doc__(self) -> str:
+        return self._recording.doc
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         ready = self._by_count.get(len(args))

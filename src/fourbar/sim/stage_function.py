@@ -30,7 +30,7 @@ class StageRecording(Recording):
     start is q0 and v0. If it is `packed`, these are arrays `now` (N) and `start` (nq + nv). Derivatives are by entries.
     """
 
-    name, doc = "runge_kutta_stage", "One pass of a Runge-Kutta step."
+    name = "runge_kutta_stage"
 
     def __init__(self, followed: Followed, law: ForceLaw, packed: bool) -> None:
         super().__init__()

@@ -1838,8 +1838,8 @@ class Velocity(Protocol):
         frame : str
             Name of a frame or body.
         at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
-            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
-            or a point (m) in the axes of the frame.
+            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the
+            world, or a point (m) in the axes of the frame.
         expressed_in : str, default 'world'
             Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
         out : ndarray, optional
@@ -1994,8 +1994,8 @@ class Acceleration(Protocol):
         frame : str
             Name of a frame or body.
         at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
-            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
-            or a point (m) in the axes of the frame.
+            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the
+            world, or a point (m) in the axes of the frame.
         expressed_in : str, default 'world'
             Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
         out : ndarray, optional
@@ -2133,8 +2133,8 @@ class Jacobian(Protocol):
         frame : str
             Name of a frame or body.
         at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
-            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
-            or a point (m) in the axes of the frame.
+            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the
+            world, or a point (m) in the axes of the frame.
         expressed_in : str, default 'world'
             Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
         out : ndarray, optional
@@ -2275,8 +2275,8 @@ class JacobianRate(Protocol):
         frame : str
             Name of a frame or body.
         at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
-            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
-            or a point (m) in the axes of the frame.
+            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the
+            world, or a point (m) in the axes of the frame.
         expressed_in : str, default 'world'
             Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
         out : ndarray, optional
@@ -2862,8 +2862,8 @@ class ControlGains(Function, Protocol):
         u : array_like, shape (..., nu)
             Controls of the actuators, in the order of `names.actuators`: those of a motor are forces (N m, N), those of
             servos lengths (rad, m) or velocities (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
+        out : tuple of ndarray, optional
+            Arrays that receive the results.
         threads : int, optional
             Largest number of threads for a batch.
 
@@ -3086,8 +3086,8 @@ class InversePassiveDynamics(Function, Protocol):
             Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
             ``{"hand": wrench}``.
         friction_velocity : array_like, shape (...), optional
-            Velocity v_s > 0 (rad/s, m/s) around rest over which dry friction is smoothed: joints with `friction` f then rub
-            with -f tanh(v / v_s). Without it there is no dry friction.
+            Velocity v_s > 0 (rad/s, m/s) around rest over which dry friction is smoothed: joints with `friction` f then
+            rub with -f tanh(v / v_s). Without it there is no dry friction.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -5653,8 +5653,8 @@ class ConstrainedInverseDynamics(Function, Protocol):
             Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
             ``{"hand": wrench}``.
         tau_passive : array_like, shape (..., n), optional
-            Given forces (N m, N) that act in the joints besides those of the drives, one for each velocity of each joint,
-            in the order of `expand_velocity` (n = nv without embedded loops).
+            Given forces (N m, N) that act in the joints besides those of the drives, one for each velocity of each
+            joint, in the order of `expand_velocity` (n = nv without embedded loops).
         out : tuple of ndarray, optional
             Arrays that receive the results.
         threads : int, optional
@@ -5756,8 +5756,8 @@ class ConstrainedInversePassiveDynamics(Function, Protocol):
             Given forces (N m, N) that act in the joints besides those of drives, springs, dampers and friction, one for
             each velocity of each joint, in the order of `expand_velocity` (n = nv without embedded loops).
         friction_velocity : array_like, shape (...), optional
-            Velocity v_s > 0 (rad/s, m/s) around rest over which dry friction is smoothed: joints with `friction` f then rub
-            with -f tanh(v / v_s). Without it there is no dry friction.
+            Velocity v_s > 0 (rad/s, m/s) around rest over which dry friction is smoothed: joints with `friction` f then
+            rub with -f tanh(v / v_s). Without it there is no dry friction.
         out : tuple of ndarray, optional
             Arrays that receive the results.
         threads : int, optional
@@ -6431,8 +6431,8 @@ class ActuatedInversePassiveDynamics(Function, Protocol):
             Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
             ``{"hand": wrench}``.
         friction_velocity : array_like, shape (...), optional
-            Velocity v_s (rad/s, m/s) that smooths Coulomb friction, as in `System.inverse_passive_dynamics`; without it
-            there is no dry friction.
+            Velocity v_s > 0 (rad/s, m/s) around rest over which dry friction is smoothed: joints with `friction` f then
+            rub with -f tanh(v / v_s). Without it there is no dry friction.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -7333,8 +7333,8 @@ class RobotMethods:
         frame : str
             Name of a frame or body.
         at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
-            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
-            or a point (m) in the axes of the frame.
+            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the
+            world, or a point (m) in the axes of the frame.
         expressed_in : str, default 'world'
             Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
         out : ndarray, optional
@@ -7377,8 +7377,8 @@ class RobotMethods:
         frame : str
             Name of a frame or body.
         at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
-            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
-            or a point (m) in the axes of the frame.
+            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the
+            world, or a point (m) in the axes of the frame.
         expressed_in : str, default 'world'
             Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
         out : ndarray, optional
@@ -7418,8 +7418,8 @@ class RobotMethods:
         frame : str
             Name of a frame or body.
         at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
-            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
-            or a point (m) in the axes of the frame.
+            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the
+            world, or a point (m) in the axes of the frame.
         expressed_in : str, default 'world'
             Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
         out : ndarray, optional
@@ -7459,8 +7459,8 @@ class RobotMethods:
         frame : str
             Name of a frame or body.
         at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
-            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
-            or a point (m) in the axes of the frame.
+            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the
+            world, or a point (m) in the axes of the frame.
         expressed_in : str, default 'world'
             Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
         out : ndarray, optional
@@ -7808,8 +7808,8 @@ class RobotMethods:
         u : array_like, shape (..., nu)
             Controls of the actuators, in the order of `names.actuators`: those of a motor are forces (N m, N), those of
             servos lengths (rad, m) or velocities (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
+        out : tuple of ndarray, optional
+            Arrays that receive the results.
         threads : int, optional
             Largest number of threads for a batch.
 
@@ -7942,8 +7942,8 @@ class RobotMethods:
             Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
             ``{"hand": wrench}``.
         friction_velocity : array_like, shape (...), optional
-            Velocity v_s > 0 (rad/s, m/s) around rest over which dry friction is smoothed: joints with `friction` f then rub
-            with -f tanh(v / v_s). Without it there is no dry friction.
+            Velocity v_s > 0 (rad/s, m/s) around rest over which dry friction is smoothed: joints with `friction` f then
+            rub with -f tanh(v / v_s). Without it there is no dry friction.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional

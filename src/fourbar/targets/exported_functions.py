@@ -17,6 +17,7 @@ from ..errors import ArgumentError
 from ..expr import Block, Program, interpret
 from ..expr.program import MEMORY
 from ..functions.derivative_recordings import DerivativeRecording, Jacobian, Jvp
+from ..functions.docstrings import entries
 from ..functions.recording import Recording
 from ..system.system import System
 
@@ -47,9 +48,8 @@ def identifier(text: str) -> str:
 def _described(doc: str) -> tuple[str, dict[str, str]]:
     """The summary of a docstring, and the first sentence of what it says of each argument and result, by name."""
     text = inspect.cleandoc(doc)
-    entries = re.findall(r"^(\w+) : [^\n]*\n((?:    [^\n]*\n?)+)", text, re.MULTILINE)
     sentences: dict[str, str] = {}
-    for name, own in entries:  # integrate has an argument q and a result q
+    for name, _, own in (*entries(text, "Parameters"), *entries(text, "Returns")):  # integrate has two of the name q
         key = f"{name}_next" if name in sentences else name
         sentences[key] = re.split(r"(?<=\.)\s|[:;] `", " ".join(own.split()))[0].rstrip(".")
     return " ".join(text.partition("\n\n")[0].split()), sentences

@@ -36,7 +36,7 @@ class ChosenRecording(Recording):
     def __init__(self, of: Recording, present: tuple[str, ...]) -> None:
         super().__init__()
         self._of, self._present = of, present
-        self.model, self.name, self.doc = of.model, of.name, of.doc
+        self.model, self.name = of.model, of.name
         known = {a.name: a for a in of.arguments}
         self.arguments = tuple(known[x]._replace(name=f"x{i}", optional=False) for i, x in enumerate(present))
         self.results = tuple(y.name for y in self._renamed.outputs)
@@ -69,8 +69,6 @@ class ChosenRecording(Recording):
 
 class _ProjectionRecording(Recording):
     """(q, x) to step(embedding, q, x) of each cluster; derivatives by q are by its entries, on no group."""
-
-    doc = "What belongs to the entries of a configuration, along the configuration space, or back."
 
     def __init__(self, model: Model, name: str, step: Callable[..., Any], given: str) -> None:
         super().__init__()

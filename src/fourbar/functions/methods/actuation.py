@@ -21,14 +21,8 @@ def actuator_force(c: Context) -> Outputs:
 
     Parameters
     ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
     u : array_like, shape (..., n_actuators)
         Forces of the actuators (N m, N), in the order of `names.actuators`.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -68,15 +62,6 @@ def actuator_force(c: Context) -> Outputs:
 def actuator_matrix(c: Context) -> Outputs:
     """Matrix that takes the velocity to the velocities of the actuators.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     B : ndarray, shape (..., n_actuators, nv)
@@ -110,15 +95,6 @@ def actuator_matrix(c: Context) -> Outputs:
 @method(Q, results="length")
 def actuator_length(c: Context) -> Outputs:
     """Lengths of the actuators.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -157,20 +133,6 @@ def actuator_length(c: Context) -> Outputs:
 def control_response(c: Context) -> Outputs:
     """Forces of the actuators at their controls.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    u : array_like, shape (..., nu)
-        Controls of the actuators, in the order of `names.actuators`: those of a motor are forces (N m, N), those of
-        servos lengths (rad, m) or velocities (rad/s, m/s).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     force : ndarray, shape (..., nu)
@@ -208,20 +170,6 @@ def control_response(c: Context) -> Outputs:
 def control_force(c: Context) -> Outputs:
     """Joint forces made by the actuators at their controls.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    u : array_like, shape (..., nu)
-        Controls of the actuators, in the order of `names.actuators`: those of a motor are forces (N m, N), those of
-        servos lengths (rad, m) or velocities (rad/s, m/s).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     tau : ndarray, shape (..., nv)
@@ -258,20 +206,6 @@ def control_force(c: Context) -> Outputs:
 @method(Q, V, U, results="stiffness damping")
 def control_gains(c: Context) -> Outputs:
     """Stiffness and damping that the actuators add to the joints.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    u : array_like, shape (..., nu)
-        Controls of the actuators, in the order of `names.actuators`: those of a motor are forces (N m, N), those of
-        servos lengths (rad, m) or velocities (rad/s, m/s).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------

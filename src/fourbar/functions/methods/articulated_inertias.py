@@ -17,7 +17,12 @@ from ..context import Context
 from ..options import read_frame
 from ..registry import Option, Outputs, flat, method
 
-_FRAME = Option("frame", written="FRAME")
+_FRAME = Option(
+    "frame",
+    written="FRAME",
+    type="str",
+    text="Name of a frame or body; without it the result has an axis of all bodies, in the order of `names.bodies`.",
+)
 
 
 def _read_places(cluster_tree: ClusterTree, frame: str | None) -> dict[str, Any]:
@@ -67,17 +72,6 @@ def _articulated(c: Context, frame: Location | None) -> tuple[tuple[int, ...], l
 def articulated_inertia(c: Context, frame: Location | None) -> Outputs:
     """Articulated inertia of one body or of all bodies.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    frame : str, optional
-        Name of a frame or body; without it the result has an axis of all bodies, in the order of `names.bodies`.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     I_A : ndarray, shape (..., 6, 6) or (..., n_bodies, 6, 6)
@@ -110,24 +104,6 @@ def articulated_inertia(c: Context, frame: Location | None) -> Outputs:
 @method(Q, V, TAU, results="p_A", optional=[F_EXT], options=[_FRAME], read=_read_places, inverts_mass=True)
 def articulated_bias(c: Context, frame: Location | None) -> Outputs:
     """Bias force of the articulated body of one body or of all bodies.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    tau : array_like, shape (..., nv)
-        Joint forces (N m, N).
-    frame : str, optional
-        Name of a frame or body; without it the result has an axis of all bodies, in the order of `names.bodies`.
-    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
-        ``{"hand": wrench}``.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------

@@ -12,17 +12,6 @@ from ..registry import Outputs, flat, method, vector
 def twists(c: Context) -> Outputs:
     """Twists of all bodies.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     V : ndarray, shape (..., n_bodies, 6)
@@ -50,15 +39,6 @@ def twists(c: Context) -> Outputs:
 def jacobians(c: Context) -> Outputs:
     """Jacobians of all bodies.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     J : ndarray, shape (..., n_bodies, 6, nv)
@@ -83,18 +63,6 @@ def jacobians(c: Context) -> Outputs:
 @method(Q, F_EXT, results="tau")
 def generalized_force(c: Context) -> Outputs:
     """Joint forces that do the work of wrenches on bodies.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    f_ext : array_like, shape (..., n_bodies, 6), or dict
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
-        ``{"hand": wrench}``.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------

@@ -23,7 +23,7 @@ def _read_cluster(cluster_tree: ClusterTree, cluster: Any) -> dict[str, Any]:
     return {"cluster": home[cluster]}
 
 
-_CLUSTER = Option("cluster", required=True, written="BODY")
+_CLUSTER = Option("cluster", required=True, written="BODY", type="str", text="A body of the cluster.")
 
 
 def _joint(c: Context, cluster: int) -> cluster_joints.ClusterJoint:
@@ -37,17 +37,6 @@ def _loop_rows(tie: Any, q: Any) -> Any:
 @method(Q, results="S", options=[_CLUSTER], read=_read_cluster)
 def cluster_subspace(c: Context, cluster: int) -> Outputs:
     """Motion subspace of a cluster joint.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    cluster : str
-        A body of the cluster.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -83,17 +72,6 @@ def cluster_subspace(c: Context, cluster: int) -> Outputs:
 def cluster_transform(c: Context, cluster: int) -> Outputs:
     """Transform of motions from the parent cluster to a cluster.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    cluster : str
-        A body of the cluster.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     X : ndarray, shape (..., 6 n, 6 m)
@@ -123,17 +101,6 @@ def cluster_transform(c: Context, cluster: int) -> Outputs:
 @method(Q, results="Ta Tc", options=[_CLUSTER], read=_read_cluster)
 def cluster_force_subspaces(c: Context, cluster: int) -> Outputs:
     """Active and constraint force subspaces of a cluster joint.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    cluster : str
-        A body of the cluster.
-    out : tuple of ndarray, optional
-        Arrays that receive the results.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------

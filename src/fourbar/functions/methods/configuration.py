@@ -21,19 +21,6 @@ _TOO_FAR = "the step leads to no configuration: q, v or dt are too large"
 def integrate(c: Context) -> Outputs:
     """Configuration after moving with constant velocity for a time.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    dt : array_like, shape (...), default 1.0
-        Time (s); without it v is the step itself, q ⊕ v.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     q : ndarray, shape (..., nq)
@@ -74,17 +61,6 @@ def _rate(embedding: Any, theta: Any, v: Any) -> Any:
 def chart_rate(c: Context) -> Outputs:
     """Rate of the exponential coordinates of a step.
 
-    Parameters
-    ----------
-    theta : array_like, shape (..., nv)
-        θ in q(t) = q₀ ⊕ θ(t) (rad, m).
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     rate : ndarray, shape (..., nv)
@@ -119,17 +95,6 @@ def _between(embedding: Any, q0: Any, q1: Any) -> Any:
 def difference(c: Context) -> Outputs:
     """Velocity that moves one configuration to another in unit time.
 
-    Parameters
-    ----------
-    q0 : array_like, shape (..., nq)
-        Configuration at the start.
-    q1 : array_like, shape (..., nq)
-        Configuration at the end.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     v : ndarray, shape (..., nv)
@@ -155,15 +120,6 @@ def difference(c: Context) -> Outputs:
 def expand(c: Context) -> Outputs:
     """Coordinates of all joints of the spanning tree.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     q : ndarray, shape (..., n_all)
@@ -187,17 +143,6 @@ def expand(c: Context) -> Outputs:
 @method(Q, V, results="v")
 def expand_velocity(c: Context) -> Outputs:
     """Velocities of all joints of the spanning tree.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -224,19 +169,6 @@ def expand_velocity(c: Context) -> Outputs:
 def expand_acceleration(c: Context) -> Outputs:
     """Accelerations of all joints of the spanning tree.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    a : array_like, shape (..., nv)
-        Acceleration (rad/s², m/s²).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     a : ndarray, shape (..., n)
@@ -260,15 +192,6 @@ def expand_acceleration(c: Context) -> Outputs:
 @method(Q, results="G")
 def loop_map(c: Context) -> Outputs:
     """Matrix that takes the independent velocities to those of the spanning tree.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -301,17 +224,6 @@ def loop_map(c: Context) -> Outputs:
 @method(Q, V, results="g")
 def loop_bias(c: Context) -> Outputs:
     """Accelerations of the spanning tree where the independent accelerations are zero.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------

@@ -66,17 +66,6 @@ def _coriolis(c: Context) -> Rows:
 def coriolis_matrix(c: Context) -> Outputs:
     """Coriolis matrix, the one of the Christoffel symbols.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     C : ndarray, shape (..., nv, nv)
@@ -109,17 +98,6 @@ def coriolis_matrix(c: Context) -> Outputs:
 def mass_matrix_rate(c: Context) -> Outputs:
     """Rate of the mass matrix as the robot moves.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     M_rate : ndarray, shape (..., nv, nv)
@@ -145,17 +123,6 @@ def mass_matrix_rate(c: Context) -> Outputs:
 @method(Q, V, results="tau")
 def coriolis_force(c: Context) -> Outputs:
     """Coriolis and centrifugal forces.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -201,15 +168,6 @@ def _bent(c: Context, cube: symbols.Cube) -> symbols.Cube:
 @method(Q, results="Gamma")
 def christoffel(c: Context) -> Outputs:
     """Christoffel symbols of the first kind of the mass matrix.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------

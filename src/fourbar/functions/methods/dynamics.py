@@ -28,17 +28,6 @@ def inverse_dynamics(c: Context) -> Outputs:
     ----------
     q : array_like, shape (..., nq)
         Configuration, with its loops closed: `robot.check(q, v)` checks them, `robot.assemble(q)` closes them.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    a : array_like, shape (..., nv)
-        Acceleration (rad/s², m/s²).
-    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
-        ``{"hand": wrench}``.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -107,17 +96,6 @@ def forward_dynamics(c: Context) -> Outputs:
     ----------
     q : array_like, shape (..., nq)
         Configuration, with its loops closed: `robot.check(q, v)` checks them, `robot.assemble(q)` closes them.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    tau : array_like, shape (..., nv)
-        Joint forces (N m, N).
-    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
-        ``{"hand": wrench}``.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -190,7 +168,14 @@ def read_prescribed(cluster_tree: ClusterTree, prescribed: Any) -> dict[str, Any
     return {"prescribed": tuple(tuple(joint in names for joint in own) for own in by_cluster)}
 
 
-PRESCRIBED = Option("prescribed", required=True, keep=_listed, written="JOINT ...")
+PRESCRIBED = Option(
+    "prescribed",
+    required=True,
+    keep=_listed,
+    written="JOINT ...",
+    type="sequence of str",
+    text="Joints whose acceleration is given.",
+)
 
 
 @method(Q, V, A, TAU, results="a tau", optional=[F_EXT], options=[PRESCRIBED], read=read_prescribed)
@@ -199,23 +184,10 @@ def hybrid_dynamics(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> Out
 
     Parameters
     ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
     a : array_like, shape (..., nv)
         Acceleration (rad/s², m/s²); read for the joints in `prescribed`.
     tau : array_like, shape (..., nv)
         Joint forces (N m, N); read for all other joints.
-    prescribed : sequence of str
-        Joints whose acceleration is given.
-    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
-        ``{"hand": wrench}``.
-    out : tuple of ndarray, optional
-        Arrays that receive the results.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -249,20 +221,6 @@ def hybrid_dynamics(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> Out
 def bias_force(c: Context) -> Outputs:
     """Joint forces at acceleration zero: Coriolis, centrifugal and gravity forces.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
-        ``{"hand": wrench}``.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     tau : ndarray, shape (..., nv)
@@ -288,15 +246,6 @@ def bias_force(c: Context) -> Outputs:
 def gravity_force(c: Context) -> Outputs:
     """Joint forces that hold the robot still against gravity.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     tau : ndarray, shape (..., nv)
@@ -321,15 +270,6 @@ def gravity_force(c: Context) -> Outputs:
 @method(Q, results="M")
 def mass_matrix(c: Context) -> Outputs:
     """Mass matrix, symmetric and full (CRBA).
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -379,15 +319,6 @@ def _inverse_by_merging(c: Context) -> Outputs:
 def inverse_mass_matrix(c: Context) -> Outputs:
     """Inverse of the mass matrix.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     M_inverse : ndarray, shape (..., nv, nv)
@@ -423,17 +354,6 @@ def _solve_by_merging(c: Context) -> Outputs:
 )  # fmt: skip
 def solve_mass_matrix(c: Context) -> Outputs:
     """Solution x of M x = b.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    b : array_like, shape (..., nv)
-        Right-hand side: joint forces (N m, N).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------

@@ -10,7 +10,13 @@ from ..arguments import Q, V
 from ..context import Context
 from ..registry import Option, Outputs, flat, method
 
-ABOUT = Option("about", energy.COM, written="POINT")
+ABOUT = Option(
+    "about",
+    energy.COM,
+    written="POINT",
+    type="{'com', 'world'}",
+    text="Point about which the angular momentum is taken: the centre of mass, or the origin of the world.",
+)
 
 
 def _read_about(_: Any, about: Any) -> dict[str, Any]:
@@ -22,17 +28,6 @@ def _read_about(_: Any, about: Any) -> dict[str, Any]:
 @method(Q, V, results="energy")
 def kinetic_energy(c: Context) -> Outputs:
     """Kinetic energy ½ vᵀ M v.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -57,15 +52,6 @@ def kinetic_energy(c: Context) -> Outputs:
 @method(Q, results="energy")
 def potential_energy(c: Context) -> Outputs:
     """Potential energy in gravity.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -92,15 +78,6 @@ def potential_energy(c: Context) -> Outputs:
 def center_of_mass(c: Context) -> Outputs:
     """Centre of mass of all moving bodies.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     position : ndarray, shape (..., 3)
@@ -123,15 +100,6 @@ def center_of_mass(c: Context) -> Outputs:
 @method(Q, results="J")
 def center_of_mass_jacobian(c: Context) -> Outputs:
     """Jacobian of the centre of mass.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -159,19 +127,6 @@ def center_of_mass_jacobian(c: Context) -> Outputs:
 def momentum(c: Context, about: str) -> Outputs:
     """Angular and linear momentum of all moving bodies.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    about : {'com', 'world'}, default 'com'
-        Point about which the angular momentum is taken: the centre of mass, or the origin of the world.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     h : ndarray, shape (..., 6)
@@ -197,15 +152,9 @@ def momentum_matrix(c: Context, about: str) -> Outputs:
 
     Parameters
     ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
     about : {'com', 'world'}, default 'com'
         Point about which the angular momentum is taken: the centre of mass, which makes A the centroidal momentum
         matrix, or the origin of the world.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -230,15 +179,6 @@ def momentum_matrix(c: Context, about: str) -> Outputs:
 @method(Q, results="A")
 def centroidal_matrix(c: Context) -> Outputs:
     """Centroidal momentum matrix.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------

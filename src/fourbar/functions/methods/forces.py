@@ -24,9 +24,27 @@ from ..registry import Option, Outputs, Rival, flat, method
 
 Ends = tuple[tuple[Location, bool], ...]  # frames, each with whether only its three linear rows are wanted
 _ENDS = (
-    Option("frames", (), written="FRAME ..."),
-    Option("points", (), written="FRAME ..."),
-    Option("expressed_in", "world", written="AXES"),
+    Option(
+        "frames",
+        (),
+        written="FRAME ...",
+        type="sequence of str",
+        text="Frames or bodies with six rows each, [angular; linear].",
+    ),
+    Option(
+        "points",
+        (),
+        written="FRAME ...",
+        type="sequence of str",
+        text="Frames or bodies with three rows each, the linear ones; they come after `frames`.",
+    ),
+    Option(
+        "expressed_in",
+        "world",
+        written="AXES",
+        type="{'world', 'frame'}",
+        text="Axes of the rows: those of the world, or of each frame itself.",
+    ),
 )
 
 
@@ -100,21 +118,6 @@ def _osim_by_projection(c: Context, ends: Ends, in_world: bool) -> Outputs:
 def osim_inverse(c: Context, ends: Ends, in_world: bool) -> Outputs:
     """Inverse operational-space inertia of one or more frames (PV-OSIMr or EFPA).
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    frames : sequence of str, optional
-        Frames or bodies with six rows each, [angular; linear].
-    points : sequence of str, optional
-        Frames or bodies with three rows each, the linear ones; they come after `frames`.
-    expressed_in : {'world', 'frame'}, default 'world'
-        Axes of the rows: those of the world, or of each frame itself.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     Omega : ndarray, shape (..., k, k)
@@ -161,21 +164,6 @@ _NOT_INDEPENDENT = (
 )  # fmt: skip
 def osim(c: Context, ends: Ends, in_world: bool) -> Outputs:
     """Operational-space inertia of one or more frames.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    frames : sequence of str, optional
-        Frames or bodies with six rows each, [angular; linear].
-    points : sequence of str, optional
-        Frames or bodies with three rows each, the linear ones; they come after `frames`.
-    expressed_in : {'world', 'frame'}, default 'world'
-        Axes of the rows: those of the world, or of each frame itself.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -231,22 +219,6 @@ def _loop_wrenches(c: Context) -> dict[str, list[Wrench]]:
 def reactions(c: Context) -> Outputs:
     """Wrenches that bodies receive through their joints.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    a : array_like, shape (..., nv)
-        Acceleration (rad/s², m/s²).
-    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
-        ``{"hand": wrench}``.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     F : ndarray, shape (..., n_bodies, 6)
@@ -298,15 +270,6 @@ def _pulls(tie: LoopEmbedding, q: tuple[Vec, ...]) -> tuple[tuple[Wrench, ...], 
 @method(Q, results="pull")
 def loop_pull(c: Context) -> Outputs:
     """Wrenches on all bodies of unit forces along the conditions of loops.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------

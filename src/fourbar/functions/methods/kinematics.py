@@ -56,24 +56,28 @@ def _read_reported(cluster_tree: ClusterTree, frame: Any, at: Any, expressed_in:
     return {"frame": Reported(home, _read_point(at), axes)}
 
 
-FRAME = Option("frame", required=True, written="FRAME")
-_REPORTED = (FRAME, Option("at", "origin", written="POINT"), Option("expressed_in", "world", written="AXES"))
+FRAME = Option("frame", required=True, written="FRAME", type="str", text="Name of a frame or body.")
+_AT = Option(
+    "at",
+    "origin",
+    written="POINT",
+    type="{'origin', 'world'} or array_like, shape (3,)",
+    text="Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the "
+    "world, or a point (m) in the axes of the frame.",
+)
+_EXPRESSED_IN = Option(
+    "expressed_in",
+    "world",
+    written="AXES",
+    type="str",
+    text="Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.",
+)
+_REPORTED = (FRAME, _AT, _EXPRESSED_IN)
 
 
 @method(Q, results="T", options=[FRAME], read=_read_pose)
 def pose(c: Context, frame: Location) -> Outputs:
     """Pose of a frame or body in the world.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    frame : str
-        Name of a frame or body.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -103,15 +107,6 @@ def pose(c: Context, frame: Location) -> Outputs:
 def poses(c: Context) -> Outputs:
     """Poses of all bodies in the world.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     T : ndarray, shape (..., n_bodies, 4, 4)
@@ -136,24 +131,6 @@ def poses(c: Context) -> Outputs:
 @method(Q, V, results="velocity", options=_REPORTED, read=_read_reported)
 def velocity(c: Context, frame: Reported) -> Outputs:
     """Velocity of a frame or body.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    frame : str
-        Name of a frame or body.
-    at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
-        Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
-        or a point (m) in the axes of the frame.
-    expressed_in : str, default 'world'
-        Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -181,26 +158,6 @@ def velocity(c: Context, frame: Reported) -> Outputs:
 @method(Q, V, A, results="acceleration", options=_REPORTED, read=_read_reported)
 def acceleration(c: Context, frame: Reported) -> Outputs:
     """Acceleration of a frame or body.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    a : array_like, shape (..., nv)
-        Acceleration (rad/s², m/s²).
-    frame : str
-        Name of a frame or body.
-    at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
-        Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
-        or a point (m) in the axes of the frame.
-    expressed_in : str, default 'world'
-        Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -231,22 +188,6 @@ def acceleration(c: Context, frame: Reported) -> Outputs:
 def jacobian(c: Context, frame: Reported) -> Outputs:
     """Jacobian of a frame or body.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    frame : str
-        Name of a frame or body.
-    at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
-        Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
-        or a point (m) in the axes of the frame.
-    expressed_in : str, default 'world'
-        Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     J : ndarray, shape (..., 6, nv)
@@ -272,24 +213,6 @@ def jacobian(c: Context, frame: Reported) -> Outputs:
 @method(Q, V, results="Jdot_v", options=_REPORTED, read=_read_reported)
 def jacobian_rate(c: Context, frame: Reported) -> Outputs:
     """Rate of the Jacobian of a frame, times the velocity.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    frame : str
-        Name of a frame or body.
-    at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
-        Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
-        or a point (m) in the axes of the frame.
-    expressed_in : str, default 'world'
-        Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------

@@ -30,16 +30,10 @@ def loop_residual(c: Context, every: bool) -> Outputs:
 
     Parameters
     ----------
-    q : array_like, shape (..., nq)
-        Coordinates, with open or closed loops.
     rows : str
         ``"all"``: every condition of every loop, in the order of the rows of `loop_jacobian`. ``"independent"``: the
         conditions that hold the dependent coordinates stored in q, as many as there are of these and none that others
         imply: the equality constraints of an optimisation over q. Explicit loops, which every q satisfies, have none.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -95,15 +89,6 @@ def _tied(c: Context) -> list[Any]:
 def loop_jacobian(c: Context) -> Outputs:
     """Jacobian of the conditions of all loops.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     K : ndarray, shape (..., m, n)
@@ -143,17 +128,6 @@ def loop_jacobian(c: Context) -> Outputs:
 @method(Q, V, results="k")
 def loop_jacobian_bias(c: Context) -> Outputs:
     """Right-hand side of the conditions of all loops on accelerations.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------

@@ -110,17 +110,6 @@ def passive_parts(c: Context) -> list[Vec]:
 def passive_forces(c: Context) -> Outputs:
     """Forces of springs and viscous damping in the joints, of gravity compensation, drag and currents.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     tau : ndarray, shape (..., nv)
@@ -177,22 +166,6 @@ def _by_merging(c: Context) -> Outputs:
 def passive_dynamics(c: Context) -> Outputs:
     """Accelerations caused by joint forces with springs, damping, gravity compensation, drag and currents.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    tau : array_like, shape (..., nv)
-        Joint forces (N m, N).
-    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
-        ``{"hand": wrench}``.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     a : ndarray, shape (..., nv)
@@ -222,25 +195,6 @@ NO_FRICTION_VELOCITY = (
 @method(Q, V, A, results="tau", optional=[F_EXT, FRICTION_VELOCITY], nan=NO_FRICTION_VELOCITY)
 def inverse_passive_dynamics(c: Context) -> Outputs:
     """Joint forces that, together with springs, damping, drag and dry friction, cause given accelerations.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    a : array_like, shape (..., nv)
-        Acceleration (rad/s², m/s²).
-    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
-        ``{"hand": wrench}``.
-    friction_velocity : array_like, shape (...), optional
-        Velocity v_s > 0 (rad/s, m/s) around rest over which dry friction is smoothed: joints with `friction` f then rub
-        with -f tanh(v / v_s). Without it there is no dry friction.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -292,15 +246,6 @@ def _less(a: Scalar, b: Scalar) -> Scalar:
 def spring_energy(c: Context) -> Outputs:
     """Energy in the springs of the joints, and of gravity compensation.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     energy : float or ndarray, shape (...)
@@ -331,17 +276,6 @@ def spring_energy(c: Context) -> Outputs:
 @method(Q, V, results="power")
 def damping_power(c: Context) -> Outputs:
     """Power taken by viscous damping in the joints, and by drag and currents.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------

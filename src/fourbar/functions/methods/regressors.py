@@ -20,7 +20,7 @@ from ..arguments import A, Q, V
 from ..context import Context, Model, record
 from ..registry import METHODS, Option, Outputs, flat, method
 
-_COLUMNS = Option("columns", RIGID)
+_COLUMNS = Option("columns", RIGID, type="str or sequence of str", text="Kinds of parameters, see `System.regressor`.")
 
 
 def _read_columns(_: Any, columns: Any) -> dict[str, Any]:
@@ -206,12 +206,6 @@ def regressor(c: Context, columns: tuple[str, ...], packed: bool) -> Outputs:
 
     Parameters
     ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    a : array_like, shape (..., nv)
-        Acceleration (rad/s², m/s²).
     columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
         Kinds of parameters. 'inertia': mass m, first moment m c and rotational inertia J about the origin of each body.
         For each velocity of each joint: 'armature' (multiplies its acceleration), 'damping' (its velocity), 'friction'
@@ -220,10 +214,6 @@ def regressor(c: Context, columns: tuple[str, ...], packed: bool) -> Outputs:
     packed : bool, default False
         Return only the entries that are not zero at every state, shape (..., n), at the places that `regressor_pattern`
         lists.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -269,19 +259,6 @@ def regressor_pattern(model: Model, columns: Any) -> tuple[np.ndarray, np.ndarra
 def momentum_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
     """Regressor of the generalized momentum.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
-        Kinds of parameters, see `System.regressor`.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     Y : ndarray, shape (..., nv, p)
@@ -321,19 +298,6 @@ def _negative(x: Vec) -> Vec:
 @method(Q, V, results="Y", options=[_COLUMNS], read=_read_columns)
 def momentum_rate_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
     """Regressor of what motion itself adds to the generalized momentum.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
-        Kinds of parameters, see `System.regressor`.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -391,17 +355,6 @@ def _block_energies(c: Context) -> list[Vec]:
 def kinetic_energy_regressor(c: Context) -> Outputs:
     """Regressor of the kinetic energy.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     y : ndarray, shape (..., p)
@@ -430,15 +383,6 @@ def kinetic_energy_regressor(c: Context) -> Outputs:
 @method(Q, results="y")
 def potential_energy_regressor(c: Context) -> Outputs:
     """Regressor of the potential energy in gravity.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------

@@ -57,11 +57,13 @@ class ActuatedModel(Model):
 class _DriveForces(DeclaredArgument):
     """A force of each actuated velocity (n_actuated)."""
 
+    type = "array_like, shape (..., n_actuated)"
+
     def shape(self, model: ActuatedModel) -> tuple[int, ...]:
         return (len(model.places),)
 
 
-TAU = _DriveForces("tau")
+TAU = _DriveForces("tau", text="Forces of the drives (N m, N).")
 
 
 def _actuated(c: Context) -> ActuatedModel:
@@ -86,22 +88,6 @@ _NOT_HELD = "the actuators do not hold the robot in this configuration: there is
 @method(Q, V, A, results="tau", optional=[F_EXT], nan=_NOT_HELD, into=METHODS)
 def inverse_dynamics(c: Context) -> Outputs:
     """Forces of the drives that cause accelerations of the independent velocities.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    a : array_like, shape (..., nv)
-        Acceleration (rad/s², m/s²).
-    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
-        ``{"hand": wrench}``.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -137,25 +123,6 @@ def _by_drives(c: Context, tau: Sequence[Vec]) -> Outputs:
 def inverse_passive_dynamics(c: Context) -> Outputs:
     """Forces of the drives that cause accelerations besides springs, damping and friction of all joints.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    a : array_like, shape (..., nv)
-        Acceleration (rad/s², m/s²).
-    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
-        ``{"hand": wrench}``.
-    friction_velocity : array_like, shape (...), optional
-        Velocity v_s (rad/s, m/s) that smooths Coulomb friction, as in `System.inverse_passive_dynamics`; without it
-        there is no dry friction.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     tau : ndarray, shape (..., n_actuated)
@@ -189,22 +156,6 @@ def _valid_forces(B: Mat, L: Mat, sizes: Vec, tau: Vec) -> Vec:
 def forward_dynamics(c: Context) -> Outputs:
     """Accelerations caused by forces of the drives.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    tau : array_like, shape (..., n_actuated)
-        Forces of the drives (N m, N).
-    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
-        ``{"hand": wrench}``.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     a : ndarray, shape (..., nv)
@@ -230,15 +181,6 @@ def forward_dynamics(c: Context) -> Outputs:
 @method(Q, results="B", into=METHODS)
 def actuator_map(c: Context) -> Outputs:
     """Matrix that takes the velocity to those of the actuated joints.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------

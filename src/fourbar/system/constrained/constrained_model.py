@@ -110,11 +110,15 @@ class ConstrainedModel(Model):
 class PerRow(DeclaredArgument):
     """A number for each row (m)."""
 
+    type = "array_like, shape (..., m)"
+
     def shape(self, model: ConstrainedModel) -> tuple[int, ...]:
         return (model.m,)
 
 
-FORCE, ROW_ACCELERATION, RESTITUTION = map(PerRow, ("force", "row_acceleration", "restitution"))
+FORCE = PerRow("force", text="Forces λ along the rows (N m, N).")
+ROW_ACCELERATION = PerRow("row_acceleration", text="How the rows accelerate (rad/s², m/s²) instead of not at all.")
+RESTITUTION = PerRow("restitution", text="Each row A v is -restitution times what it was afterwards; zero without it.")
 
 
 class NumericRecorder:

@@ -34,22 +34,8 @@ def inverse_dynamics(c: Context, plan: Plan) -> Outputs:
 
     Parameters
     ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
     a : array_like, shape (..., nv)
         Acceleration (rad/s², m/s²), which the constraints must allow.
-    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
-        ``{"hand": wrench}``.
-    tau_passive : array_like, shape (..., n), optional
-        Given forces (N m, N) that act in the joints besides those of the drives, one for each velocity of each joint,
-        in the order of `expand_velocity` (n = nv without embedded loops).
-    out : tuple of ndarray, optional
-        Arrays that receive the results.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -104,25 +90,11 @@ def inverse_passive_dynamics(c: Context, plan: Plan) -> Outputs:
 
     Parameters
     ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
     a : array_like, shape (..., nv)
         Acceleration (rad/s², m/s²), which the constraints must allow.
-    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
-        ``{"hand": wrench}``.
     tau_passive : array_like, shape (..., n), optional
         Given forces (N m, N) that act in the joints besides those of drives, springs, dampers and friction, one for
         each velocity of each joint, in the order of `expand_velocity` (n = nv without embedded loops).
-    friction_velocity : array_like, shape (...), optional
-        Velocity v_s > 0 (rad/s, m/s) around rest over which dry friction is smoothed: joints with `friction` f then rub
-        with -f tanh(v / v_s). Without it there is no dry friction.
-    out : tuple of ndarray, optional
-        Arrays that receive the results.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ArgumentError
-from ...functions.methods.dynamics import read_prescribed
+from ...functions.methods.dynamics import PRESCRIBED, read_prescribed
+from ...functions.registry import Option
 from .dense_solvers import drive
 from .drive_plan import make_plan
+from .drive_recordings import METHODS
 from .inverse_dynamics import LEAST
 from .method_recordings import Prescribed
 from .redundant_samples import Resolved
@@ -20,63 +22,24 @@ if TYPE_CHECKING:
     from .robot import Constrained
 
 
+_LEAST = Option(
+    "least",
+    LEAST[1],
+    type="{'constraint', 'torque'}",
+    text="What is least where the forces are not unique: λ, or the forces of the prescribed joints.",
+)
+METHOD = METHODS["hybrid_dynamics"]._replace(options=(PRESCRIBED, _LEAST))
+
+
 class HybridDynamics:
-    """All accelerations and forces, where some accelerations and the other forces are given.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    a : array_like, shape (..., nv)
-        Acceleration (rad/s², m/s²); read for the joints in `prescribed`.
-    tau : array_like, shape (..., nv)
-        Joint forces (N m, N); read for all other joints.
-    prescribed : sequence of str
-        Joints whose acceleration is given.
-    least : {'constraint', 'torque'}, default 'constraint'
-        What is least where the forces are not unique: λ, or the forces of the prescribed joints.
-    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
-        ``{"hand": wrench}``.
-    row_acceleration : array_like, shape (..., m), optional
-        How the rows accelerate (rad/s², m/s²) instead of not at all.
-    out : tuple of ndarray, optional
-        Arrays that receive the results.
-    threads : int, optional
-        Largest number of threads for a batch.
-
-    Returns
-    -------
-    a : ndarray, shape (..., nv)
-        Accelerations of all joints (rad/s², m/s²).
-    tau : ndarray, shape (..., nv)
-        Forces of all joints (N m, N).
-    force : ndarray, shape (..., m)
-        Forces λ along the rows (N m, N).
-
-    Raises
-    ------
-    SingularError
-        If the rows contradict each other (NaN and a warning in a batch).
-
-    Notes
-    -----
-    Kim eq. 70-80. The derivatives take the options by name.
-
-    Examples
-    --------
-    >>> import fourbar as fb
-    >>> robot = fb.robots.double_pendulum()
-    >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
-    >>> a, tau, force = held.hybrid_dynamics([0.1, 0.2], [1.0, 0.0], [0.5, 0.0], [0.0, 0.0], prescribed=["shoulder"])
-    >>> a.round(3)
-    array([ 0.5  , -8.153])
-    """
+    """The function `hybrid_dynamics` of a constrained robot, with its options."""
 
     def __init__(self, robot: Constrained, tolerance: float) -> None:
         self._robot, self._tolerance = robot, tolerance
+
+    @property
+    def __doc__(self) -> str:
+        return METHOD.doc
 
     def __repr__(self) -> str:
         return "<fourbar function hybrid_dynamics(q, v, a, tau, prescribed, least='constraint') -> a, tau, force>"

@@ -71,7 +71,7 @@ def solvable(*given: DeclaredArgument, results: str, optional: Sequence[Declared
             ("_factor", _factored, given, ("Y", "b"), ""),
             ("_apply", _applied, (*given, FORCE), made, ""),
         ):
-            METHODS[name + part] = Method(record(problem), takes, gives, extra, doc=text, inverts_mass=True)
+            METHODS[name + part] = Method(record(problem), takes, gives, extra, text=text, inverts_mass=True)
         return problem
 
     return register

@@ -27,15 +27,6 @@ def _rows(c: Context, a: str = "") -> Any:
 def jacobian(c: Context) -> Outputs:
     """Rows of the constraints.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     A : ndarray, shape (..., m, nv)
@@ -62,10 +53,6 @@ def residual(c: Context) -> Outputs:
     ----------
     q : array_like, shape (..., nq)
         Configuration.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -94,17 +81,6 @@ def moved(c: Context) -> Outputs:
 def rate(c: Context) -> Outputs:
     """Rates of the rows.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     rate : ndarray, shape (..., m)
@@ -126,19 +102,6 @@ def rate(c: Context) -> Outputs:
 def acceleration(c: Context) -> Outputs:
     """Accelerations of the rows.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    a : array_like, shape (..., nv)
-        Acceleration (rad/s², m/s²).
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     acceleration : ndarray, shape (..., m)
@@ -159,15 +122,6 @@ def acceleration(c: Context) -> Outputs:
 @method(Q, results="Omega", into=METHODS, inverts_mass=True)
 def osim_inverse(c: Context) -> Outputs:
     """Inverse inertia along the rows.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    out : ndarray, optional
-        Array that receives the result.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------

@@ -28,24 +28,6 @@ from .method_recordings import (
 def forward_dynamics(c: Context) -> RowProblem:
     """Accelerations and constraint forces caused by joint forces.
 
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    tau : array_like, shape (..., nv)
-        Joint forces (N m, N).
-    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
-        ``{"hand": wrench}``.
-    row_acceleration : array_like, shape (..., m), optional
-        How the rows accelerate (rad/s², m/s²) instead of not at all.
-    out : tuple of ndarray, optional
-        Arrays that receive the results.
-    threads : int, optional
-        Largest number of threads for a batch.
-
     Returns
     -------
     a : ndarray, shape (..., nv)
@@ -116,27 +98,14 @@ class HybridProblem:
 
 @solvable(Q, V, A, TAU, results="a tau", optional=[F_EXT, ROW_ACCELERATION])
 def hybrid_dynamics(c: Context, prescribed: Prescribed) -> RowProblem:
-    """All accelerations and joint forces, where some accelerations and the other forces are given.
+    """All accelerations and forces, where some accelerations and the other forces are given.
 
     Parameters
     ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
     a : array_like, shape (..., nv)
         Acceleration (rad/s², m/s²); read for the joints in `prescribed`.
     tau : array_like, shape (..., nv)
         Joint forces (N m, N); read for all other joints.
-    f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
-        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes; or on some bodies,
-        ``{"hand": wrench}``.
-    row_acceleration : array_like, shape (..., m), optional
-        How the rows accelerate (rad/s², m/s²) instead of not at all.
-    out : tuple of ndarray, optional
-        Arrays that receive the results.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------
@@ -154,17 +123,16 @@ def hybrid_dynamics(c: Context, prescribed: Prescribed) -> RowProblem:
 
     Notes
     -----
-    Kim eq. 70-80.
+    Kim eq. 70-80. The derivatives take the options by name.
 
     Examples
     --------
     >>> import fourbar as fb
     >>> robot = fb.robots.double_pendulum()
     >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
-    >>> half = held.hybrid_dynamics.specialise(prescribed=["shoulder"])
-    >>> a, tau, force = half([0.1, 0.2], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
+    >>> a, tau, force = held.hybrid_dynamics([0.1, 0.2], [1.0, 0.0], [0.5, 0.0], [0.0, 0.0], prescribed=["shoulder"])
     >>> a.round(3)
-    array([ 0., -0.])
+    array([ 0.5  , -8.153])
     """
     problem = HybridProblem(c, prescribed)
 
@@ -183,19 +151,6 @@ def hybrid_dynamics(c: Context, prescribed: Prescribed) -> RowProblem:
 @solvable(Q, V, results="v", optional=[RESTITUTION])
 def impulse(c: Context) -> RowProblem:
     """Velocities after the constraints close at once, and the impulses along their rows.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., nq)
-        Configuration, with its loops closed.
-    v : array_like, shape (..., nv)
-        Velocity (rad/s, m/s).
-    restitution : array_like, shape (..., m), optional
-        Each row A v is -restitution times what it was afterwards; zero without it.
-    out : tuple of ndarray, optional
-        Arrays that receive the results.
-    threads : int, optional
-        Largest number of threads for a batch.
 
     Returns
     -------

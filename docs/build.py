@@ -8,7 +8,6 @@ Warnings are errors. The result is docs/_build/html/index.html; `--quick` runs n
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import re
 import shutil
 import subprocess
@@ -17,29 +16,29 @@ from pathlib import Path
 
 from check_links import broken_links
 from make_gallery import write as write_gallery
+from make_notebooks import BLOCK, executed_pages, is_installed
+from make_notebooks import write as write_notebooks
+
+from fourbar.cli.docs import list_for_programs, pages
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 BUILD = DOCS / "_build"
 SOURCE, HTML = BUILD / "source", BUILD / "html"
-_BLOCK = re.compile(r"(?:<!-- needs: (?P<needs>\S+) -->\n)?```python\n(?P<code>.*?)```", re.DOTALL)
 _PAIR = re.compile(r"<!-- needs: (\S+) -->\n```python\n.*?```\n\n```python\n.*?```", re.DOTALL)
 _TOP = "CHANGELOG|CODE_OF_CONDUCT|CONTRIBUTING|SECURITY"  # pages of the root that the site has too
 _NOTEBOOK = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n"
-
-
-def is_there(package: str | None) -> bool:
-    """Whether what a block needs is installed."""
-    return package is None or importlib.util.find_spec(package.partition(".")[0]) is not None
 
 
 def as_cells(text: str) -> str:
     """A page whose blocks of Python are cells; blocks that need what is not installed stay text."""
 
     def cell(m: re.Match[str]) -> str:
-        return f"```{{code-cell}} ipython3\n{m['code']}```" if is_there(m["needs"]) else f"```python\n{m['code']}```"
+        return (
+            f"```{{code-cell}} ipython3\n{m['code']}```" if is_installed(m["needs"]) else f"```python\n{m['code']}```"
+        )
 
-    return _NOTEBOOK + _BLOCK.sub(cell, text) if _BLOCK.search(text) else text
+    return _NOTEBOOK + BLOCK.sub(cell, text) if BLOCK.search(text) else text
 
 
 def beside(text: str) -> str:
@@ -49,6 +48,12 @@ def beside(text: str) -> str:
         return f"```{{raw}} html\n{html}\n```"
 
     return _PAIR.sub(lambda m: f'{raw(f"""<div class="beside {m[1]}">""")}\n\n{m[0]}\n\n{raw("</div>")}', text)
+
+
+def with_notebook(name: str, text: str) -> str:
+    """A page with a link to its notebook below the title."""
+    title, _, rest = text.partition("\n")
+    return f'{title}\n\n<a href="notebooks/{name}.ipynb" download>This page as a notebook</a>\n{rest}'
 
 
 def relinked(text: str) -> str:
@@ -100,24 +105,11 @@ def write_examples() -> None:
     (SOURCE / "examples.md").write_text(page, encoding="utf-8")
 
 
-def summary(text: str) -> tuple[str, str]:
-    """The title of a page and the first sentence of its prose."""
-    title = re.search(r"^# (.+)$", text, re.MULTILINE)
-    words = re.sub(r"```.*?```|<!--.*?-->", "", text, flags=re.DOTALL)
-    prose = re.sub(r"^#.*$|^\|.*$|^!\[.*$", "", words, flags=re.MULTILINE).strip()
-    first = re.split(r"(?<=\.)\s", " ".join(prose.split("\n\n")[0].split()), maxsplit=1)[0]
-    return (title[1] if title else ""), re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", first)
-
-
 def write_llms() -> None:
-    """llms.txt: what the pages are about, for readers that are programs; llms-full.txt: the pages themselves."""
-    pages = {p: p.read_text(encoding="utf-8") for p in sorted(DOCS.glob("*.md")) if p.name != "api.md"}
+    """llms.txt: the list of the pages, for readers that are programs; llms-full.txt: the pages themselves."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    lines = ["# fourbar", "", f"> {summary(readme)[1]}", "", "## Pages", ""]
-    lines += [f"- [{summary(text)[0]}]({p.stem}.html): {summary(text)[1]}" for p, text in pages.items()]
-    lines += ["- [API reference](api.html): every public name with its arguments, results and an example.", ""]
-    (HTML / "llms.txt").write_text("\n".join(lines), encoding="utf-8")
-    (HTML / "llms-full.txt").write_text("\n\n".join([readme, *pages.values()]), encoding="utf-8")
+    (HTML / "llms.txt").write_text(list_for_programs(".html"), encoding="utf-8")
+    (HTML / "llms-full.txt").write_text("\n\n".join([readme, *pages().values()]), encoding="utf-8")
 
 
 def write_source(run: bool) -> None:
@@ -129,10 +121,12 @@ def write_source(run: bool) -> None:
     for page in (DOCS / "wasm").glob("*.html"):
         text = re.sub(r'href="\.\./(\w+)\.md', r'href="../\1.html', page.read_text(encoding="utf-8"))
         (SOURCE / "_pages" / "wasm" / page.name).write_text(text, encoding="utf-8")
+    executed = executed_pages()
     for path in [*DOCS.glob("*.md"), *(ROOT / f"{x}.md" for x in _TOP.split("|"))]:
         if path.name != "api.md":
             text = relinked(path.read_text(encoding="utf-8"))
             text = beside(text) if path.name.startswith("from_") else text
+            text = with_notebook(path.stem, text) if path.stem in executed else text
             (SOURCE / path.name).write_text(as_cells(text) if run else text, encoding="utf-8")
     write_api()
     write_examples()
@@ -144,7 +138,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="build the documentation site into docs/_build/html")
     parser.add_argument("--quick", action="store_true", help="show the code of the pages without running it")
     run = not parser.parse_args().quick
-    if not all(map(is_there, ("sphinx", "myst_nb", "latex2mathml"))):
+    if not all(map(is_installed, ("sphinx", "myst_nb", "latex2mathml"))):
         print(
             'the site needs Sphinx, MyST and latex2mathml; install them with  pip install ".[docs]"',
             file=sys.stderr,
@@ -157,6 +151,7 @@ def main() -> int:
     if done.returncode:
         return done.returncode
     write_llms()
+    write_notebooks(HTML / "notebooks", executed=BUILD / "jupyter_execute" if run else None)
     broken = broken_links(HTML)
     print("\n".join(broken), file=sys.stderr) if broken else print(f"built {HTML / 'index.html'}")
     return int(bool(broken))

@@ -29,8 +29,8 @@ What these numbers do not say:
   shows on a CPU with AVX-512 about what one with AVX2 would give. Single calls use one lane.
 - A robot is compiled before its first call; the rows of first calls say for how long. The code is cached on disk.
 - Rows of contacts hold for feet on a floor: few points, on different links. All candidates are computed in every step,
-  so time grows with their number, touching or not ([how many](simulate.md#what-takes-part)). Bodies that touch each
-  other, such as piles, take longer here than in MuJoCo: the row "666" below.
+  so time grows with their number, touching or not ([how many](simulate.md#supported-shapes-and-joints)). Bodies that
+  touch each other, such as piles, take longer here than in MuJoCo: the row "666" below.
 """
 
 

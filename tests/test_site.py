@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import json
 import re
 import runpy
 import subprocess
@@ -35,6 +38,26 @@ def test_links_that_lead_nowhere_are_listed(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text('<a href="a/b.html#there">x</a>')
     done = subprocess.run([sys.executable, SCRIPT, tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0
+
+
+def test_notebooks_have_the_code_of_their_pages(tmp_path: Path) -> None:
+    """Every executed page, its blocks as cells in order; results of a run are put below their cells."""
+    make = runpy.run_path(str(DOCS / "make_notebooks.py"))
+    files = make["write"](tmp_path)
+    assert {path.stem for path in files} >= {"howto", "loops", "simulate", "derivatives"}
+    for path in files:
+        book = json.loads(path.read_text(encoding="utf-8"))
+        text = (DOCS / f"{path.stem}.md").read_text(encoding="utf-8")
+        blocks = [m["code"].strip() for m in make["BLOCK"].finditer(text) if make["is_installed"](m["needs"])]
+        codes = ["".join(x["source"]).strip() for x in book["cells"] if x["cell_type"] == "code"]
+        assert codes == blocks and len({x["id"] for x in book["cells"]}) == len(book["cells"])
+        words = "".join("".join(x["source"]) for x in book["cells"] if x["cell_type"] == "markdown")
+        assert not re.search(r"\]\(\w+\.md", words)  # links lead to the site
+        if importlib.util.find_spec("nbformat") is not None:
+            importlib.import_module("nbformat").validate(book)
+    text = "# T\n\n```python\n1\n```\nand\n```python\n2\n```\n"
+    one, two = (x for x in make["notebook"](text, [["a"], ["b"]])["cells"] if x["cell_type"] == "code")
+    assert (one["outputs"], two["outputs"], two["execution_count"]) == (["a"], ["b"], 2)
 
 
 @pytest.mark.parametrize("library", ["pinocchio", "mujoco", "drake"])

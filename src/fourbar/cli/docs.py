@@ -201,6 +201,16 @@ def summary(text: str) -> tuple[str, str]:
     return (title[1] if title else ""), re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", first)
 
 
+def list_for_programs(ending: str) -> str:
+    """llms.txt: the pages with their titles and first sentences, for readers that are programs; links end as given."""
+    rows = {name: summary(text) for name, text in pages().items()}
+    about = "Dynamics of articulated rigid bodies whose joints may form loops, compiled to machine code by tracing."
+    lines = ["# fourbar", "", f"> {about}", "", "## Pages", ""]
+    lines += [f"- [{title}]({name}{ending}): {sentence}" for name, (title, sentence) in rows.items()]
+    hint = "`fourbar docs WORD` and `help(robot.forward_dynamics)` have the API: arguments, shapes, units, examples."
+    return "\n".join([*lines, "", "## API", "", hint, ""])
+
+
 def _read(place: str) -> str:
     """The text of a page, of a section, or of a name of the API."""
     name, _, section = place.removesuffix(".md").partition("#")

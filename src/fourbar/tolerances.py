@@ -27,4 +27,10 @@ SPREADING = 30.0  # relative to that gap: how much it may grow in other configur
 LOST = 1e-7  # hold of a loop, relative to that where it was built, below which half of the digits are lost
 KEEP_AWAY = 1e-6  # hold at which random configurations stay away from toggle positions
 NO_PIVOT = 1e-9  # a pivot below this fraction of its row is zero
+# Folds: the length of a row of K after elimination, as at a distance r from a fold (rad), below which fewer than three
+# digits are right where loops are closed to the last bit. That gap moves dependent joints by ε / r, which turns
+# tangents by ε / r² and changes curvatures by ε / r³ (five linkages: up to 1e-15 / r² and 6e-15 / r³)
+FOLD_VELOCITY = 1e-6
+FOLD_ACCELERATION = 2e-4
+FOLD_STEP = 1e-5  # accelerations that are used for a short step only, in which their error counts less
 BEYOND = 1e-9  # how far (rad, m) a limit may be passed, and what dependent joints keep away from theirs: searches

@@ -106,8 +106,11 @@ def test_what_is_no_state_is_refused() -> None:
 
 def test_toggle_positions_are_refused() -> None:
     robot = fb.robots.parallelogram()
-    with pytest.raises(fb.SingularError, match=r"is at a toggle position.*with_independent"):
+    with pytest.raises(fb.SingularError, match=r"is at a toggle position.*\(a fold\).*distance of 0 rad"):
         robot.check(np.zeros(3))
+    piston = fb.robots.slider_crank().with_independent("piston")
+    with pytest.raises(fb.SingularError, match=r"is at a toggle position.*with_independent"):
+        piston.check(np.zeros(3))
     fine = robot.assemble([0.5, -0.5, 0.5], keep=["crank"])
     with pytest.raises(fb.SingularError, match=r"index \[1\] of the batch"):
         robot.check([fine, np.zeros(3)])

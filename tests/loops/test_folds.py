@@ -16,6 +16,8 @@ import fourbar as fb
 from fourbar.joints import Prismatic, Revolute
 from fourbar.loops import Closure
 from fourbar.robots.simple_inertias import rod
+from fourbar.sim.folds import FoldBranch, Folds, LoopFolds
+from fourbar.sim.varied_loops import expand_velocity
 
 pytestmark = pytest.mark.drawn_in_line
 
@@ -105,6 +107,98 @@ def test_a_motion_past_folds_has_the_same_bits_in_any_company() -> None:
         fresh = linkage(CHANGE_POINT)  # which has met no fold yet
         alone = fb.rollout(fresh, q, speeds[i], dt=1e-3, steps=4000, every=100)
         assert np.array_equal(alone.q[3::4], whole.q[i]) and np.array_equal(alone.v[3::4], whole.v[i])
+
+
+def bend(branch: FoldBranch, x: float) -> np.ndarray:
+    """The second derivatives of the dependent coordinates by x."""
+    s, k = (x - branch.centre) / branch.radius, np.arange(2, branch.coefficients.shape[1])
+    return branch.coefficients[:, 2:] @ (k * (k - 1) * s ** (k - 2)) / branch.radius**2
+
+
+DISTANCES = 10.0 ** -np.arange(1.5, 10.0, 0.5)
+
+
+def known_branch(name: str, size: float) -> tuple[fb.System, LoopFolds, FoldBranch, float]:
+    """A linkage that has passed a fold, the branch on which it did, and where on this the fold is."""
+    lengths, guess, speed, _ = CASES[name]
+    robot = isosceles(size) if lengths is None else linkage(lengths, size)
+    fb.rollout(robot, robot.assemble(guess, keep=["crank"]), [speed], dt=1e-3, steps=3000)
+    ((loop, *_),) = Folds.of(robot).loops
+    branch = loop.known[0]
+    x = branch.centre + branch.radius * np.linspace(-0.9, 0.9, 41)
+    fit = np.polynomial.Polynomial.fit(x, [loop._determinant(loop._at(branch, y)) for y in x], 7)
+    (fold,) = [z.real for z in fit.roots() if abs(z.imag) < 1e-9 and abs(z.real - branch.centre) < branch.radius]
+    return robot, loop, branch, fold
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("name", CASES)
+def test_states_near_a_fold_are_computed_well_or_refused(name: str, size: float) -> None:
+    """The branch says what is right. Configurations are those of the branch, and such as loops are closed in."""
+    robot, loop, branch, fold = known_branch(name, size)
+    refused = {"velocity": 0.0, "acceleration": 0.0}
+    for x in (fold + way * away * 1.07**k for away in DISTANCES for way in (-1.0, 1.0) for k in range(3)):
+        exact = loop._at(branch, x)
+        closed = loop._closed(exact + (np.arange(3) != loop.i) * loop.tie.units.guesses * 1e-3 * (x - fold))
+        for q in (exact, closed):
+            results = {
+                "velocity": (lambda q=q: robot.expand_velocity(q, [1.0]), branch.slope(x)),
+                "acceleration": (lambda q=q: robot.expand_acceleration(q, [1.0], [0.0]), bend(branch, x)),
+            }
+            for kind, (function, expected) in results.items():
+                try:
+                    error = np.abs((function()[loop.d] - expected) / loop.units).max()
+                    assert error < 3e-3 * max(1.0, np.abs(expected / loop.units).max())
+                except fb.SingularError as said:
+                    refused[kind] = max(refused[kind], abs(x - fold))
+                    assert "(a fold)" in str(said) and "'pin'" in str(said)
+    assert 1e-8 < refused["velocity"] < 2e-6 and 1e-5 < refused["acceleration"] < 4e-4
+
+
+@pytest.mark.parametrize("method", ["mass_matrix", "inverse_dynamics", "forward_dynamics", "coriolis_matrix"])
+def test_in_a_batch_states_near_a_fold_are_marked(method: str) -> None:
+    robot = linkage(PARALLELOGRAM)
+    q = np.outer([0.3, 1e-7, 1e-3, 1e-9, -1e-8], [1.0, -1.0, 1.0])
+    function = getattr(robot, method)
+    more = [np.ones((5, 1))] * (len(function.state[0].recording.required) - 1)
+    with pytest.warns(RuntimeWarning, match=r"in some samples loop 'pin'.*\(a fold\).*these are NaN"):
+        found = function(q, *more).reshape(5)
+    assert np.isnan(found).tolist() == [False, True, False, True, True]
+    assert np.array_equal(found[[0, 2]], function(q[[0, 2]], *(x[[0, 2]] for x in more)).reshape(2))
+    derivative = function.jacobian
+    with pytest.raises(fb.SingularError, match=r"\(a fold\)"):
+        derivative(q[1], *(x[1] for x in more))
+
+
+def test_loops_side_by_side_are_refused_too() -> None:
+    """Two loops that share only the crank: the first is at its fold, the rows of the second are sound."""
+    b = fb.Builder("two", gravity=(0, 0, 0))
+    b.body("crank", joint=Revolute("z"), **rod(0.4, (0.5, 0, 0)))
+    for k, (coupler, rocker, ground) in enumerate(((1.0, 0.5, 1.0), (0.8, 0.7, 0.9))):
+        b.body(f"coupler{k}", parent="crank", joint=Revolute("z"), position=(0.5, 0, 0), **rod(0.9, (coupler, 0, 0)))
+        b.body(f"rocker{k}", joint=Revolute("z"), position=(ground, 0, 0), **rod(0.7, (rocker, 0, 0)))
+        pin = Closure(
+            Revolute("z"), f"coupler{k}", f"rocker{k}", at_predecessor=(coupler, 0, 0), at_successor=(rocker, 0, 0)
+        )
+        b.loop(pin, name=f"pin{k}", independent=["crank"] if k == 0 else [])
+    robot = b.build()
+    assert robot.nv == 1
+    for x, is_fine in ((0.3, True), (1e-7, False), (1e-9, False)):
+        q = robot.assemble([x, -x, x, 0.9, 1.7], keep=["crank"])
+        if is_fine:
+            assert np.isfinite(robot.mass_matrix(q)).all()
+        else:
+            with pytest.raises(fb.SingularError, match=r"\(a fold\)"):
+                robot.mass_matrix(q)
+
+
+def test_velocities_of_other_joints_are_those_of_the_branch() -> None:
+    """A motion that is followed in the velocity of another joint, next to a fold, still says how the crank moves."""
+    robot, loop, branch, fold = known_branch("change point", 1.0)
+    for away in (1e-3, 1e-6, 1e-9, 0.0):
+        q = loop._at(branch, fold + away)
+        every = expand_velocity(robot, (), (), q[None], np.array([[2.0]]))
+        assert np.abs(every[0, loop.d] - 2.0 * branch.slope(fold + away)).max() < 1e-6
 
 
 NEARLY = [

@@ -101,7 +101,7 @@ class StepRecording(MethodRecording):
         def run(recorder: Any) -> Any:
             which = self._which
             c = VariedContext(self.model, recorder, present, which) if which else Context(self.model, recorder, present)
-            return algorithm(c, **self.static)
+            return algorithm(c.in_steps(), **self.static)
 
         return recorded(self.name, run, block, LARGEST)
 

@@ -227,7 +227,7 @@ class ContactRollout:
         if self.followed.is_home:
             return end
         start = VariedContext.varied(self._robot, end.now.recorder, given, self.taken.which)
-        return OwnStepEnd(end, self.followed, start, tau)
+        return OwnStepEnd(end, self.followed, start.in_steps(), tau)
 
     def _controls(self, c: Context) -> tuple[dict[str, Any], dict[str, Any]]:
         """The controls that are part of the step, and what is kept of them."""

@@ -34,8 +34,13 @@ def kind(x: Any) -> int:
 
 
 def scalar(x: Any) -> Any:
-    """x as an operand: Expr or float. -0.0 becomes 0.0: the graph, which shares equal constants, drops its sign."""
-    return x if x.__class__ is Expr else float(x) + 0.0
+    """x as an operand: Expr or float. -0.0 becomes 0.0: the graph, which shares equal constants, drops its sign. NaN is
+    one object, since it is equal to nothing else.
+    """
+    if x.__class__ is Expr:
+        return x
+    x = float(x) + 0.0
+    return x if x == x else math.nan
 
 
 def _table(rows: Iterable[tuple[Iterable[int], Iterable[int], Rule]]) -> list[Rule | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 from ..algorithms.sweep import Sweeps
@@ -16,6 +17,7 @@ from ..spatial.transform import Transform
 from ..spatial.vectors import Wrench
 from ..tree.cluster_tree import GROUND, compensated_inertias, every_body, is_compensated
 from ..tree.clusters import Cluster, split
+from ..tree.own_joint import Untied
 from ..tree.spanning_tree import SpanningTree
 from ..tree.states import ClusterState, project_forces
 from .model import Model
@@ -68,6 +70,15 @@ class Context:
         other = self.with_values(self.given)
         other.clusters = clusters
         return other
+
+    def in_steps(self) -> Context:
+        """The same recording for a step in time (`LoopEmbedding.in_steps`)."""
+        return self.with_clusters(
+            tuple(
+                x if isinstance(x.embedding, Untied) else replace(x, embedding=x.embedding.in_steps())
+                for x in self.clusters
+            )
+        )
 
     @cached_property
     def expanded(self) -> list[ClusterState]:

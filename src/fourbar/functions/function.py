@@ -224,6 +224,14 @@ class FunctionState:
             results = tuple(_emptied(x, lost) for x in results)
         return results[0] if len(results) == 1 else tuple(results)
 
+    def evaluate(self, *args: Any) -> Any:
+        """The results for all required arguments, with NaN where there are none, without a word."""
+        names = self.recording.required
+        arguments = [a for a in self.arguments if a.name in names]
+        arrays = [to_array(self.name, a, x) for a, x in zip(arguments, args, strict=True)]
+        results = self.variant(tuple(names)).run(arrays, batch_shape(self.name, arguments, arrays), None, 1)
+        return results[0] if len(results) == 1 else tuple(results)
+
     def _converted(self, args: tuple[Any, ...]) -> Any:
         """The results by machine code of what has become arrays that it takes; NotImplemented where that is not so."""
         arrays, changed = [], False

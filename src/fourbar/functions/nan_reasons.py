@@ -14,6 +14,7 @@ import numpy as np
 from ..constraints.trace import cut
 from ..errors import CoordinateError, FourbarError, MasslessError, SingularError, warn
 from ..joints.independence import regular_rates
+from ..tolerances import FOLD_ACCELERATION, FOLD_VELOCITY
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import split
 from ..tree.embedding import LoopEmbedding
@@ -42,6 +43,17 @@ def toggled(cluster_tree: ClusterTree, q: np.ndarray) -> list[str]:
     return found
 
 
+def folded(cluster_tree: ClusterTree, q: np.ndarray) -> dict[str, float]:
+    """The distances (rad) from a fold at one configuration, by the names of the loops that are near one."""
+    found: dict[str, float] = {}
+    for cluster, own in zip(cluster_tree.clusters, split(cluster_tree.clusters, q.tolist(), "nq"), strict=True):
+        tie = cluster.embedding
+        if isinstance(tie, LoopEmbedding) and not tie.explicit and tie.nv:
+            away = float(tie.fold_distance(np.array(own)))
+            found |= dict.fromkeys(cluster.loops if away < FOLD_ACCELERATION else (), away)
+    return found
+
+
 def has_bent_loops(cluster_tree: ClusterTree) -> bool:
     """Whether the conditions of some loop are not linear, so that they may have no derivative somewhere."""
     return any(isinstance(g.embedding, LoopEmbedding) and not g.embedding.is_linear for g in cluster_tree.clusters)
@@ -64,6 +76,15 @@ def describe_toggles(cluster_tree: ClusterTree, rows: np.ndarray) -> str:
     bare = sorted({name for row in rows for name in _without_derivative(cluster_tree, row)})
     if bare:
         return f"loop {', '.join(map(repr, bare))}: its condition has no value or no derivative there"
+    folds = [(away, name) for row in rows for name, away in folded(cluster_tree, row).items()]
+    if folds:
+        names = ", ".join(map(repr, sorted({name for _, name in folds})))
+        return (
+            f"loop {names} is at a toggle position where two of its motions cross (a fold), or near one, at a distance "
+            f"of {min(folds)[0]:.1g} rad: below {FOLD_ACCELERATION:g} accelerations, and below {FOLD_VELOCITY:g} "
+            "velocities, have fewer than three correct digits, whichever joints are independent; take a state further "
+            "away. Motions pass such a position in fourbar.rollout and fourbar.simulate"
+        )
     loops = sorted({name for row in rows for name in toggled(cluster_tree, row)})
     if not loops:
         return ""

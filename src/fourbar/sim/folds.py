@@ -18,7 +18,7 @@ from ..functions.followed import is_solved
 from ..joints import Revolute
 from ..linalg import least_squares
 from ..system.system import System
-from ..tolerances import CLOSED
+from ..tolerances import CLOSED, FOLD_STEP
 from ..tree.elimination import TOGGLE, smallest_pivot
 from ..tree.embedding import LoopEmbedding
 from ..tree.fold_branch import (
@@ -36,7 +36,7 @@ from ..tree.fold_branch import (
 
 RUNGE_KUTTA, FIRST_ORDER = 0.01, 0.01  # strides: how far steps may move, relative to the smallest pivot of K_d
 _NEAR = 0.02  # the smallest pivot of K_d, in its units, below which a branch is needed, or else short steps
-_LOST = 1e-5  # and below which a motion is marked where no branch was found: steps lose too many digits
+_LOST = FOLD_STEP  # and below which a motion is marked where no branch was found
 _SEARCHED = 0.2  # the smallest pivot of K_d below which branches are looked for
 _FASTEST = 8.0  # how fast pivots change with coordinates, in their units, at most
 _LEAP = -1  # for parts: loops with more degrees of freedom, of which no branch is known, leap over a fold as it goes
@@ -67,6 +67,11 @@ class FoldBranch(NamedTuple):
         """The dependent coordinates (m) at x."""
         s = (x - self.centre) / self.radius
         return self.coefficients @ s ** np.arange(DEGREE + 1)
+
+    def slope(self, x: Any) -> np.ndarray:
+        """The derivatives (m) of the dependent coordinates by x."""
+        s, powers = (x - self.centre) / self.radius, np.arange(1, DEGREE + 1)
+        return self.coefficients[:, 1:] @ (powers * s ** (powers - 1)) / self.radius
 
 
 class LoopFolds:
@@ -144,10 +149,7 @@ class LoopFolds:
             return 1
         if not self.folds and pivot < _NEAR:
             return _LEAP
-        independent, K = [j for j, _ in self.tie.independent], self._slopes(q)
-        moved = np.zeros(len(steps))
-        moved[independent] = way * [scale for _, scale in self.tie.independent]
-        moved[self.d] = least_squares(K[:, self.d], -K @ moved)
+        independent, moved = [j for j, _ in self.tie.independent], self.expand_velocity(q, way)
         length, change = (float(np.linalg.norm((moved / steps)[own])) for own in (independent, slice(None)))
         needed = min(length * numbers[STRIDE] ** 0.5, watched_pivot(self.tie) ** 0.5)
         least = numbers[LEAST] ** 0.5
@@ -196,6 +198,21 @@ class LoopFolds:
                 if off < 0.02 * away + 1e-9:
                     found.append((away, branch))
         return min(found, key=lambda x: x[0])[1] if found else None
+
+    def expand_velocity(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The velocities of all joints at q with independent velocities v (nv): near a fold along the branch, if it is
+        known; NaN where nothing determines them.
+        """
+        found = np.zeros(len(self.tie.units.steps))
+        found[[j for j, _ in self.tie.independent]] = v * [scale for _, scale in self.tie.independent]
+        branch = self._recognised(q) if self.folds else None
+        x = q[self.i] - self._turn(q, branch)[0] if branch is not None else 0.0
+        if branch is not None and abs(x - branch.centre) < branch.radius:
+            found[self.d] = branch.slope(x) * found[self.i]
+            return found
+        K = self._slopes(q)
+        found[self.d] = least_squares(K[:, self.d], -K @ found) if self.pivot(q) > TOGGLE else np.nan
+        return found
 
     # Following closed configurations.
 
@@ -331,13 +348,17 @@ class Folds:
 
     def __init__(self, now: System) -> None:
         self.loops: list[tuple[LoopFolds, slice, int, slice]] = []  # with the places of q, of v, of the numbers
+        self._columns: list[list[int]] = []  # of each among the velocities of all joints
+        tree = now.model.cluster_tree
         nq = nv = at = 0
-        for cluster in now.model.cluster_tree.clusters:
+        for cluster in tree.clusters:
             tie: Any = cluster.embedding
             if is_solved(tie):
                 loop = LoopFolds(tie)
                 self.loops.append((loop, slice(nq, nq + tie.nq), nv, slice(at, at + loop.size)))
                 at += loop.size
+                first = tree.spanning_tree.first_v
+                self._columns.append([first[i] + k for i in cluster.links for k in range(tree.moving[i].joint.nv)])
             nq, nv = nq + tie.nq, nv + tie.nv
         self.none = np.concatenate([np.zeros(0), *(_anywhere(x[0].first(1.0)) for x in self.loops)])
 
@@ -352,6 +373,14 @@ class Folds:
         if "_folds" not in kept:
             kept["_folds"] = Folds(now)
         return kept["_folds"]
+
+    def expand_velocity(self, q: np.ndarray, v: np.ndarray, every: np.ndarray) -> None:
+        """Fill in the velocities of the joints of loops among those of all joints, `every` (n, joints), at q (n, nq)
+        with independent velocities v (n, nv); see `LoopFolds.expand_velocity`.
+        """
+        for (loop, own, first, _), columns in zip(self.loops, self._columns, strict=True):
+            for k in range(len(every)):
+                every[k, columns] = loop.expand_velocity(q[k, own], v[k, first : first + loop.tie.nv])
 
     def meet(self, numbers: np.ndarray, q: np.ndarray, w: np.ndarray) -> np.ndarray | None:
         """Other numbers with which a step from q (nq) that gave no state may give one; see `LoopFolds.meet`."""

@@ -17,6 +17,7 @@ from ..tree.bound_embedding import Following
 from ..tree.clusters import Cluster
 from ..tree.parameter_changes import loops_with
 from ..tree.parameters import Parameter
+from .folds import Folds
 
 Which = tuple[Parameter, ...]
 Loops = tuple[str, ...]  # the names of all loops of a cluster
@@ -56,12 +57,30 @@ def varied_functions(robot: System, which: Which) -> Varying:
 
 
 def expand_velocity(robot: System, which: Which, values: Sequence[np.ndarray], q: np.ndarray, v: Any) -> np.ndarray:
-    """`System.expand_velocity` at q (n, ..., nq) where parameters have values (n, *shape)."""
+    """`System.expand_velocity` at q (n, ..., nq) where parameters have values (n, *shape); with those of the robot also
+    near folds, where that refuses.
+    """
     if not which:
-        return robot.expand_velocity(q, v)
+        return _near_folds(robot, q, v)
     more = (1,) * (q.ndim - 2)
     spread = [x.reshape(len(x), *more, *x.shape[1:]) for x in values]
     return varied_functions(robot, which).expand_velocity(q, v, *spread)
+
+
+def _near_folds(robot: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """The velocities of all joints at any states q (..., nq), v (..., nv)."""
+    function: Any = robot.expand_velocity
+    every = np.asarray(function.state[0].evaluate(q, v))
+    is_lost = np.isnan(every).any(axis=-1)
+    if not is_lost.any():
+        return every
+    at, rates = (np.broadcast_to(x, (*is_lost.shape, x.shape[-1]))[is_lost] for x in (q, v))
+    found = every[is_lost]
+    Folds.of(robot).expand_velocity(at, rates, found)
+    every[is_lost] = found
+    if not np.isfinite(found).all():
+        robot.expand_velocity(q, v)  # which says why there is no result
+    return every
 
 
 def loops_at(

@@ -12,8 +12,8 @@ from ..functions.angles import describe_endless_angle, endless_angles, stored_jo
 from ..functions.nan_reasons import (
     dependent_rates,
     describe_dependent_rates,
+    describe_toggles,
     lacks_direction,
-    toggled,
     without_wrong_coordinates,
 )
 from ..linalg import finite, rank, smallest
@@ -25,7 +25,7 @@ from ..tree.embedding import LoopEmbedding
 from ..tree.loop_closing import close_from
 
 OPEN = 1e-6  # a gap that counts as open, in units of its row
-_NEAR_TOGGLE = 1e-4  # least singular value of K_d, beside the entries of K, from which on a toggle is looked for
+_NEAR_TOGGLE = 1e-3  # least singular value of K_d, beside the entries of K, from which on a toggle is looked for
 
 
 def implicit(cluster_tree: ClusterTree) -> Iterator[tuple[Cluster, LoopEmbedding, slice]]:
@@ -143,13 +143,10 @@ def _check_toggles(cluster_tree: ClusterTree, q: np.ndarray) -> None:
         K = finite(tie.units.of(tie.slopes(q[..., own])))[..., tie.rows, :]
         near |= smallest(K[..., tie.dependent]) < _NEAR_TOGGLE * np.abs(K).max(axis=(-2, -1), initial=0.0)
     for at in np.argwhere(near):
-        loops = toggled(cluster_tree, q[tuple(at)])
-        if loops:
+        why = describe_toggles(cluster_tree, q[tuple(at)][None])
+        if why:
             place = f" at index {at.tolist()} of the batch" if at.size else ""
-            raise SingularError(
-                f"check: q{place}: {_named(loops)} {_are(loops)} at a toggle position: the independent velocities do "
-                "not determine the others there; choose others with robot.with_independent(...)"
-            )
+            raise SingularError(f"check: q{place}: {why}")
 
 
 def _check_rates(cluster_tree: ClusterTree, q: np.ndarray) -> None:

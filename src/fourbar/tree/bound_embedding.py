@@ -75,5 +75,9 @@ class Bound(NamedTuple):
         """As for `LoopEmbedding`."""
         return call(map_rate, self, e, e.v)
 
+    def in_steps(self) -> Bound:
+        """As for `LoopEmbedding`."""
+        return Bound(self.tie.in_steps(), self.p)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.tie.at(self.p), name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
 from ..expr import select
 from ..spatial.linear import Scalar, is_zero
@@ -14,19 +15,31 @@ _UNLIKE = 4096.0  # ratio of squared row units above which pivots are compared i
 _Row = tuple[list[Scalar], list[Scalar], Scalar]
 
 
+class WholeRows(NamedTuple):
+    """When a row of (A, B) counts as none after elimination, in its units: the square of its length up to which it
+    does, and the squared units of the first columns of B, which are part of it. Then there is no solution for the other
+    columns, or for these if there are no others.
+    """
+
+    least: float
+    columns: Sequence[float]
+
+
 def solve(
     A: list[list[Scalar]],
     B: list[list[Scalar]],
     rows: Sequence[float],
     columns: Sequence[float],
     least: Scalar = TOGGLE,
+    whole: WholeRows | None = None,
 ) -> list[list[Scalar]]:
     """A⁻¹ B, unrolled, with rows exchanged where another has the larger pivot; NaN where none is left.
 
     `rows`, `columns`: squared units in which the entries of a well-conditioned A are near one, A / (rows columns).
-    `least`: the square of a pivot in these units that counts as none.
+    `least`: the square of a pivot in these units that counts as none. `whole`: where the rows of (A, B) count as
+    dependent, with NaN too.
     """
-    return _eliminate(A, B, rows, columns, least)[0]
+    return _eliminate(A, B, rows, columns, least, whole)[0]
 
 
 def smallest_pivot(A: list[list[float]], rows: Sequence[float], columns: Sequence[float]) -> float:
@@ -36,18 +49,27 @@ def smallest_pivot(A: list[list[float]], rows: Sequence[float], columns: Sequenc
 
 
 def _eliminate(
-    A: list[list[Scalar]], B: list[list[Scalar]], rows: Sequence[float], columns: Sequence[float], least: Scalar
+    A: list[list[Scalar]],
+    B: list[list[Scalar]],
+    rows: Sequence[float],
+    columns: Sequence[float],
+    least: Scalar,
+    whole: WholeRows | None = None,
 ) -> tuple[list[list[Scalar]], list[tuple[Scalar, float, Scalar]]]:
     """A⁻¹ B, and the pivots with the squares of the units of their columns and rows."""
-    n, pivots = len(A), []
+    n, pivots, most = len(A), [], 0 if whole is None else len(whole.columns)
     unlike = max(rows, default=1.0) > _UNLIKE * min(rows, default=1.0)
     left: list[_Row] = [(list(a), list(b), size) for a, b, size in zip(A, B, rows, strict=True)]
     for j in range(n):
+        is_last = all(is_zero(left[i][0][j]) for i in range(j + 1, n))  # no other row may take its place
         for i in range(j + 1, n):
             left[j], left[i] = _larger_first(j, left[j], left[i], unlike)
         a, b, size = left[j]
         pivots.append((a[j], columns[j], size))
         inverse = _reciprocal(a[j], (least * columns[j]) * size)
+        if whole is not None and is_last and a[j].__class__ is not float:
+            is_whole = _square([*a[j:], *b[:most]], [*columns[j:], *whole.columns]) > whole.least * size
+            b = [x if k < most < len(b) else select(is_whole, x, float("nan")) for k, x in enumerate(b)]
         a, b = [x * inverse for x in a], [x * inverse for x in b]
         left[j] = a, b, size
         for i in range(n):
@@ -75,6 +97,15 @@ def _larger_first(j: int, first: _Row, second: _Row, unlike: bool) -> tuple[_Row
         return pairs[0], pairs[1], select(swap, b[2], a[2])
 
     return chosen(first, second), chosen(second, first)
+
+
+def _square(row: Sequence[Scalar], columns: Sequence[float]) -> Scalar:
+    """The square of the length of a row, in squared units of its columns."""
+    square: Scalar = 0.0
+    for x, unit in zip(row, columns, strict=True):
+        if not is_zero(x):
+            square = square + x * x * (1.0 / unit)
+    return square
 
 
 def _reciprocal(pivot: Scalar, least: Scalar) -> Scalar:

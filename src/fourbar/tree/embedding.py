@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -23,14 +23,33 @@ from ..linalg import finite, smallest
 from ..once import cached_property
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.vectors import Wrench
-from ..tolerances import LOST, NO_PIVOT
-from .elimination import SparseRow, Step, no_pivot, paired, reversed_steps, solve, solve_in_steps, steps_to_solve
+from ..tolerances import FOLD_ACCELERATION, FOLD_STEP, FOLD_VELOCITY, LOST, NO_PIVOT
+from .elimination import (
+    SparseRow,
+    Step,
+    WholeRows,
+    no_pivot,
+    paired,
+    reversed_steps,
+    solve,
+    solve_in_steps,
+    steps_to_solve,
+)
 from .shared_joints import Bent, SharedJoint, find_shared
 from .states import Call, ClusterState, EmbeddedState
 from .units import Units
 
 _CLOSED = 1e-12  # the largest gap that may remain
 _NEWTON_STEPS = 4  # each squares the gap that a step along the tangent leaves
+
+
+class FoldBounds(NamedTuple):
+    """How near a fold (rad) there are no velocities or accelerations, since few digits of them would be right; zero: as
+    near as can be.
+    """
+
+    velocity: float = 0.0
+    acceleration: float = 0.0
 
 
 class LoopEmbedding:
@@ -40,6 +59,7 @@ class LoopEmbedding:
     """
 
     least: Scalar = NO_PIVOT**2  # the square of a pivot of K_d, in its units, that counts as none
+    folds: FoldBounds = FoldBounds(FOLD_VELOCITY, FOLD_ACCELERATION)
 
     def __init__(
         self,
@@ -90,7 +110,7 @@ class LoopEmbedding:
         roots = t.roots
         code, number = linear_code(roots, lambda node: (node.op, *node.args))
         ends = tuple(number[r.id] if r.__class__ is Expr else r for r in roots)
-        return type(self), self.joints, self.independent, self.rows, tuple(code), ends, t.entries
+        return type(self), self.joints, self.independent, self.rows, tuple(code), ends, t.entries, self.folds
 
     @cached_property
     def _squares(self) -> tuple[list[float], list[float]]:
@@ -115,11 +135,22 @@ class LoopEmbedding:
         other._units = units
         return other
 
-    def _solve(self, K: list[SparseRow], B: list[list[Scalar]]) -> list[list[Scalar]]:
-        """K_d⁻¹ B."""
+    def in_steps(self) -> Self:
+        """The loops for a step in time, which bears less accurate accelerations near folds."""
+        other = copy(self)
+        vars(other).pop("_key", None)
+        other.folds = FoldBounds(FOLD_VELOCITY, FOLD_STEP)
+        return other
+
+    def _solve(self, K: list[SparseRow], B: list[list[Scalar]], fold: float = 0.0) -> list[list[Scalar]]:
+        """K_d⁻¹ B. With `fold` B begins with the columns K_i, and a row of (K_d, K_i) that is no longer than that after
+        elimination, in its units, counts as none.
+        """
         at = self._position
         K_d = [{at[j]: x for j, x in row.items() if j in at} for row in K]
-        return self._solved(K_d, B, self._places, *self._squares, self.least)
+        squares = [(scale / self.units.columns[j]) ** 2 for j, scale in self.independent]
+        whole = WholeRows(fold**2, squares) if fold else None
+        return self._solved(K_d, B, self._places, *self._squares, self.least, whole)
 
     @staticmethod
     def _solved(
@@ -129,10 +160,11 @@ class LoopEmbedding:
         rows: Sequence[float],
         columns: Sequence[float],
         least: Scalar = NO_PIVOT**2,
+        whole: WholeRows | None = None,
     ) -> list[list[Scalar]]:
         if steps is not None:
             return solve_in_steps(A, B, steps, rows, columns)
-        return solve([[row.get(k, 0.0) for k in range(len(columns))] for row in A], B, rows, columns, least)
+        return solve([[row.get(k, 0.0) for k in range(len(columns))] for row in A], B, rows, columns, least, whole)
 
     @cached_property
     def _places(self) -> list[Step] | None:
@@ -189,7 +221,7 @@ class LoopEmbedding:
         known, n = self._known(full), len(self.traced.v)
         K = self._K(known)
         K_i = [[-row.get(j, 0.0) * scale for j, scale in self.independent] for row in K]
-        solved = self._solve(K, K_i)
+        solved = self._solve(K, K_i, self.folds.velocity)
         G: list[Vec] = [Vec()] * n
         for column, (j, scale) in enumerate(self.independent):
             G[j] = Vec([scale if k == column else 0.0 for k in range(self.nv)])
@@ -204,8 +236,8 @@ class LoopEmbedding:
         g: list[Scalar] = [0.0] * n
         known.update(zip(self.traced.v, velocity, strict=True))
         bend = evaluate([self.traced.curvature[i] for i in self.rows], known)
-        bent = self._solve(K, [[-b] for b in bend])
-        for j, (x,) in zip(self.dependent, bent, strict=True):
+        bent = self._solve(K, [[*row, -b] for row, b in zip(K_i, bend, strict=True)], self.folds.acceleration)
+        for j, (*_, x) in zip(self.dependent, bent, strict=True):
             g[j] = x
         return EmbeddedState(cut(full, nq), cut(velocity, nv), blocks, cut(g, nv))
 
@@ -221,11 +253,13 @@ class LoopEmbedding:
         q, G = [x for own in e.q for x in own], Mat(row for block in e.G for row in block)
         rates = self.K_rate.at(q, [x for own in v for x in own], self.p)
         known = self._known(q)
-        K = self._K_d(known)
-        right = [list(-G.transpose_times(rates[i * n : (i + 1) * n])) for i in range(len(self.rows))]
+        K = self._K(known)
+        K_i = [[-row.get(j, 0.0) * scale for j, scale in self.independent] for row in K]
+        right = [-G.transpose_times(rates[i * n : (i + 1) * n]) for i in range(len(self.rows))]
+        solved = self._solve(K, [[*own, *row] for own, row in zip(K_i, right, strict=True)], self.folds.acceleration)
         rate: list[Vec] = [Vec([0.0] * self.nv)] * n
-        for j, row in zip(self.dependent, self._solve(K, right), strict=True):
-            rate[j] = Vec(row)
+        for j, row in zip(self.dependent, solved, strict=True):
+            rate[j] = Vec(row[self.nv :])
         return tuple(Mat(part) for part in cut(rate, [j.nv for j in self.joints]))
 
     def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar], G: Sequence[Mat] | None = None) -> Vec:
@@ -334,8 +368,8 @@ class LoopEmbedding:
             for j, x in row.items():
                 transposed[self._position[j]][n] = x
         steps = None if self._places is None else reversed_steps(self._places)
-        right, units = [[tau[j]] for j in self.dependent], reversed(self._squares)
-        return [x for (x,) in self._solved(transposed, right, steps, *units)]
+        right, (rows, columns) = [[tau[j]] for j in self.dependent], self._squares
+        return [x for (x,) in self._solved(transposed, right, steps, columns, rows)]
 
     def wrenches(self, q: Sequence[Scalar], tau: Sequence[Scalar]) -> tuple[Wrench, ...]:
         """The wrenches of the loops on the bodies they refer to, when only independent joints are driven.
@@ -428,6 +462,14 @@ class LoopEmbedding:
         with np.errstate(all="ignore"):
             K = self.units.of(self.slopes(q))
         return smallest(finite(K[..., list(self.rows), :][..., list(self.dependent)]))
+
+    def fold_distance(self, q: np.ndarray) -> np.ndarray:
+        """The smallest singular value (...) of K in balanced units: the distance (rad) of q (..., nq), of all joints,
+        from a fold; infinite if K has no rows, zero where it is not finite.
+        """
+        with np.errstate(all="ignore"):
+            K = self.units.of(self.slopes(q))
+        return smallest(finite(K[..., list(self.rows), :]))
 
     def determinacy(self, q: np.ndarray) -> np.ndarray:
         """The degree (...) to which the independent velocities determine the others at q (..., nq) of all joints,

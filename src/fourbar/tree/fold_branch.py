@@ -22,7 +22,7 @@ from ..joints.euclidean import FlatJoint
 from ..spatial.linear import Mat, Scalar, Vec
 from .bound_embedding import Bound
 from .elimination import smallest_pivot
-from .embedding import LoopEmbedding, expand, map_rate
+from .embedding import FoldBounds, LoopEmbedding, expand, map_rate
 from .states import Call, ClusterState, EmbeddedState
 
 DEGREE = 12  # of the polynomials
@@ -98,6 +98,10 @@ class FoldedLoops(NamedTuple):
         """As for `LoopEmbedding`; what is recorded depends on the numbers too."""
         return call(expand, self, q, v)
 
+    def in_steps(self) -> FoldedLoops:
+        """As for `LoopEmbedding`: they are for steps."""
+        return self
+
     def map_rates(self, call: Call, e: ClusterState) -> tuple[Mat, ...]:
         """As for `LoopEmbedding`."""
         return call(map_rate, self, e, e.v)
@@ -106,7 +110,7 @@ class FoldedLoops(NamedTuple):
     def _loops(self) -> LoopEmbedding:
         """The loops as they are solved away from folds."""
         other = copy(self.tie.tie.at(self.tie.p) if isinstance(self.tie, Bound) else self.tie)
-        other.least = self.numbers[LEAST]
+        other.least, other.folds = self.numbers[LEAST], FoldBounds()
         return other
 
     def _loops_along(self, step: Sequence[Scalar], at: Powers | None) -> LoopEmbedding:

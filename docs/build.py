@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from check_links import broken_links
+from make_api import make as make_api
 from make_gallery import write as write_gallery
 from make_notebooks import BLOCK, executed_pages, is_installed
 from make_notebooks import write as write_notebooks
@@ -72,7 +73,7 @@ def slug(title: str) -> str:
 
 def write_api() -> None:
     """The API page as a page per section, and one that lists them."""
-    head, *parts = re.split(r"^## ", (DOCS / "api.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    head, *parts = re.split(r"^## ", make_api(), flags=re.MULTILINE)
     folder = SOURCE / "api"
     folder.mkdir()
     names = []

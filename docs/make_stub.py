@@ -1,12 +1,14 @@
 """Writes src/fourbar/system/robot_methods.pyi, the types of a robot's methods:  python docs/make_stub.py
 
-From the registry and the docstrings: every method is an object that is called with its arrays and options, and has
-derivatives; type checkers see a missing or misspelt argument, and editors show the text.
+Installing fourbar does so too (`wheel_hook.py`). From the registry and the docstrings: every method is an object that
+is called with its arrays and options, and has derivatives; type checkers see a missing or misspelt argument, and
+editors show the text.
 """
 
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import textwrap
 from collections.abc import Iterator
@@ -290,5 +292,14 @@ def make() -> str:
     return "\n".join([_HEAD, *classes, robot()])
 
 
+def write() -> None:
+    """Write the file, unless it is as it should be."""
+    text = make()
+    if not TARGET.exists() or TARGET.read_text(encoding="utf-8") != text:
+        written = TARGET.with_suffix(f".{os.getpid()}")  # others may be reading it
+        written.write_text(text, encoding="utf-8")
+        os.replace(written, TARGET)
+
+
 if __name__ == "__main__":
-    TARGET.write_text(make(), encoding="utf-8")
+    write()

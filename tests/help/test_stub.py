@@ -1,4 +1,4 @@
-"""The stub of a robot's methods is current, and type checkers see by it what is wrong with a call."""
+"""The stub of a robot's methods is made by a build, and type checkers see by it what is wrong with a call."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import inspect
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -20,6 +23,8 @@ from .scripts import script
 
 CALLS = Path(__file__).with_name("calls.py")
 SOURCE = Path(fb.__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
+STUB = Path("fourbar", "system", "robot_methods.pyi")
 
 
 def wrong_lines() -> set[int]:
@@ -46,20 +51,45 @@ def run(folder: Path, *command: str) -> str:
     return made.stdout
 
 
-def test_the_stub_is_current() -> None:
-    stub = script("make_stub")
-    assert stub.TARGET.read_text(encoding="utf-8") == stub.make(), "run: python docs/make_stub.py"
+@pytest.fixture(scope="module")
+def stub() -> str:
+    """The text of the stub that type checkers read: of the installation, or of this checkout, where it is made anew."""
+    made = script("make_stub")
+    if SOURCE / STUB == made.TARGET:
+        made.write()
+    return (SOURCE / STUB).read_text(encoding="utf-8")
+
+
+def test_the_stub_is_current(stub: str) -> None:
+    assert stub == script("make_stub").make()
+
+
+def test_a_build_makes_the_stub_and_packs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub, name = script("make_stub"), "hatchling.builders.hooks.plugin.interface"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["artifacts"] == [stub.TARGET.relative_to(ROOT).as_posix()]
+    assert wheel["hooks"]["custom"]["require-runtime-dependencies"]
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(stub, "TARGET", tmp_path / STUB.name)
+    monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    sys.modules[name].BuildHookInterface = SimpleNamespace  # type: ignore[attr-defined]
+    hook = runpy.run_path(str(ROOT / wheel["hooks"]["custom"]["path"]))["WheelHook"](root=str(ROOT))
+    hook.initialize("standard", {"force_include": {}})
+    assert (tmp_path / STUB.name).read_text(encoding="utf-8") == stub.make()
+    assert sys.path[0] == str(ROOT / "src")  # not a fourbar that is installed
 
 
 @pytest.mark.quick
 def test_the_stub_declares_every_method_and_no_other() -> None:
-    text = script("make_stub").TARGET.read_text(encoding="utf-8")
+    text = script("make_stub").make()
     declared = re.findall(r"    def (\w+)\(self\)", text.partition("\nclass RobotMethods:")[2])
     assert sorted(declared) == sorted(METHODS)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("pyright") is None, reason="pyright is not installed")
+@pytest.mark.usefixtures("stub")
 def test_pyright_sees_what_is_wrong_with_a_call(tmp_path: Path) -> None:
     settings = {"extraPaths": [str(SOURCE)], "include": [CALLS.name], "pythonVersion": "3.11"}
     (tmp_path / CALLS.name).write_text(CALLS.read_text(encoding="utf-8"), encoding="utf-8")
@@ -71,6 +101,7 @@ def test_pyright_sees_what_is_wrong_with_a_call(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+@pytest.mark.usefixtures("stub")
 def test_mypy_sees_what_is_wrong_with_a_call(tmp_path: Path) -> None:
     options = ("--python-version", "3.11", "--follow-imports", "silent", "--cache-dir", str(tmp_path))
     found = run(tmp_path, "mypy", *options, str(CALLS))

@@ -1,6 +1,7 @@
-"""The algorithms as attributes of a robot, for type checkers and editors: the stub beside declares them.
+"""The algorithms as attributes of a robot, for type checkers and editors: a stub declares them.
 
-`python docs/make_stub.py` writes it from the registry, where the attributes come from when the program runs.
+Installing fourbar makes it from the registry, as does `python docs/make_stub.py`; when the program runs, the attributes
+come from there.
 """
 
 from __future__ import annotations

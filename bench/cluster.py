@@ -76,7 +76,7 @@ def on_cluster(client: Any, chunks: int, steps: int) -> tuple[float, float]:
     begin = time.perf_counter()
     found = fb.dask.compute(lazy(chunks, steps))
     wall = time.perf_counter() - begin
-    assert found.q.shape == (chunks * SAMPLES, ROWS, 2) and not found.diverged.any()
+    assert found.q.shape == (1 + ROWS, chunks * SAMPLES, 2) and not found.diverged.any()
     return wall, sum(client.run(time.process_time).values()) + time.process_time() - before
 
 

@@ -88,7 +88,7 @@ class Ours:
         scene = fb.Scene(robot, *terrain, contacts=list(case.feet), pairs="all", law=self.law, limits=False,
                          joint_friction=False)  # fmt: skip
         law = fb.traced(lambda t, q, v: [*[0.0] * 6, *torque(t, q[7:], v[6:])])
-        run, seconds = timed(lambda: scene.simulate(q, v, duration=steps * dt, dt=dt, control=law, period=dt), steps)
+        run, seconds = timed(lambda: scene.simulate(q, v, duration=steps * dt, dt=dt, tau=law, period=dt), steps)
         return Motion(run.q, run.v, seconds)
 
 

@@ -59,7 +59,7 @@ class Task:
             self.tau[:, k, 6:] = inertia * (_RATE * (wanted - q[:, places]) - 2.0 * v[:, 6:]) * _RATE
             return self.tau[:, k]
 
-        self.run = scene.simulate(self.q, self.v, duration=STEPS * DT, dt=DT, control=torque, every=10)
+        self.run = scene.simulate(self.q, self.v, duration=STEPS * DT, dt=DT, tau=torque, every=10)
 
 
 def measure(key: str, turns: int) -> None:

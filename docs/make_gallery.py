@@ -48,7 +48,7 @@ def tello() -> Any:
         wanted = 0.8 * np.sin(3.0 * t + phase)
         return np.concatenate([np.zeros(6), 0.3 * (wanted - v[6:])])
 
-    return fb.simulate(robot, robot.neutral(), duration=4.0, dt=1e-3, control=motors, period=0.01, every=20)
+    return fb.simulate(robot, robot.neutral(), duration=4.0, dt=1e-3, tau=motors, period=0.01, every=20)
 
 
 @scene("A Stewart platform")
@@ -61,7 +61,7 @@ def stewart_platform() -> Any:
         wanted = 0.05 * np.sin(2.0 * t + phase)
         return robot.gravity_force(q) + 200.0 * (wanted - v)
 
-    return fb.simulate(robot, robot.neutral(), duration=4.0, dt=1e-3, control=slides, period=0.002, every=20)
+    return fb.simulate(robot, robot.neutral(), duration=4.0, dt=1e-3, tau=slides, period=0.002, every=20)
 
 
 @scene("A quadruped on rough terrain")
@@ -81,7 +81,7 @@ def quadruped() -> Any:
         return np.concatenate([np.zeros(6), 40.0 * (stand - q[7:]) - 1.0 * v[6:]])
 
     ground = fb.Scene(robot, fb.SignedDistance(bumps, friction=0.8), contacts=feet)
-    return ground.simulate(q, duration=2.0, dt=1e-3, control=hold, period=0.002, every=20)
+    return ground.simulate(q, duration=2.0, dt=1e-3, tau=hold, period=0.002, every=20)
 
 
 @scene("A swing-up by CasADi and IPOPT")

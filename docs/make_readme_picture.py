@@ -27,7 +27,7 @@ def cassie() -> fb.System:
     return robot.attach(leg.mirrored("y"), "pelvis", position=(0.0, -0.13, 0.0), prefix="right_")
 
 
-def stand(robot: fb.System) -> fb.ContactRun:
+def stand(robot: fb.System) -> fb.Run:
     """A moment on a floor; each foot is a bar that touches with its two ends."""
     turned = (0.0, np.pi / 2, 0.0)
     bars = [Shape(f"{side}_foot", "capsule", (0.02, 0.18), (0.03, 0.0, -0.02), rpy=turned) for side in SIDES]
@@ -40,7 +40,7 @@ def stand(robot: fb.System) -> fb.ContactRun:
         """A PD law about the start."""
         return np.concatenate([np.zeros(6), stiffness * ((q - q_now)[places] - 0.1 * v[6:])])
 
-    return scene.simulate(q, duration=0.3, dt=1e-3, control=hold, every=10)
+    return scene.simulate(q, duration=0.3, dt=1e-3, tau=hold, every=10)
 
 
 def main() -> None:

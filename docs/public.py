@@ -250,12 +250,11 @@ def _sections() -> Iterator[Section]:
     for kind, functions in ((Constrained, constrained_methods()), (Actuated, actuated_methods())):
         own = tuple(_called(kind, functions, entry) for entry in members(kind, only_own=True))
         yield Section(f"Robots: `{kind.__name__}`", own, kind)
-    states = [entry for kind in (fb.Trajectory, fb.Rollouts) for entry in (kind_of(kind), *members(kind))]
-    yield Section("Simulation", (function(fb.simulate), function(fb.rollout), function(fb.traced), *states))
+    run = (kind_of(fb.Run), *members(fb.Run))
+    yield Section("Simulation", (function(fb.simulate), function(fb.rollout), function(fb.traced), *run))
     terrains = (kind_of(fb.Plane), kind_of(fb.HeightField), kind_of(fb.SignedDistance))
-    run = (kind_of(fb.ContactRun), *members(fb.ContactRun))
     scene = (kind_of(fb.Scene), kind_of(Keyframe))
-    yield Section("Contacts", (*scene, *run, *terrains, *_classes("contact.", _named(contact, SHOWN_ALONE))))
+    yield Section("Contacts", (*scene, *terrains, *_classes("contact.", _named(contact, SHOWN_ALONE))))
     yield Section("Compilation", (function(fb.compile_progress), kind_of(fb.CompileProgress)))
     yield Section("Viewing", (function(fb.view), kind_of(fb.View), *members(fb.View)))
     seen = tuple(function(getattr(observe, name), "observe.") for name in observe.__all__)

@@ -23,7 +23,7 @@ def torque(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     return robot.inverse_passive_dynamics(q, v, a)
 
 
-trajectory = fb.simulate(robot, [0.5, -0.5], duration=2.0, dt=1e-3, torque=torque, every=10)
-error = np.abs(trajectory.q - [wanted(t)[0] for t in trajectory.t]).max(axis=1)
-print(f"tracking error: {error[0]:.2g} rad at the start, {error[-1]:.1e} rad after {trajectory.t[-1]:g} s")
+run = fb.simulate(robot, [0.5, -0.5], duration=2.0, dt=1e-3, tau=torque, period=0, every=10)
+error = np.abs(run.q - [wanted(t)[0] for t in run.t]).max(axis=1)
+print(f"tracking error: {error[0]:.2g} rad at the start, {error[-1]:.1e} rad after {run.t[-1]:g} s")
 assert error[-1] < 1e-6

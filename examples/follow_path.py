@@ -50,8 +50,8 @@ def main() -> None:
     print(f"largest step between neighbours: {step:.3f} rad; farthest from the path: {away:.1e}")
     print(f"up to {strained.max():.0%} of the torques and {fast.max():.0%} of the speeds that the joints allow")
     if find_spec("matplotlib") is not None:
-        motion = fb.Trajectory(t, q, v, np.zeros(len(t)), robot)
-        motion.plot(["coordinates", "velocities", "torques"], torque=tau).savefig("path.png", dpi=120)
+        motion = fb.Run(t, q, v, robot, np.zeros(len(t)))
+        motion.plot(["coordinates", "velocities", "torques"], tau=tau).savefig("path.png", dpi=120)
         robot.plot(q[:: STEPS // 8], frames=["tool"]).savefig("circle.png", dpi=120)
 
 

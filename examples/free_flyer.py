@@ -30,10 +30,10 @@ def push(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     return tau
 
 
-trajectory = fb.simulate(robot, robot.neutral(), duration=5.0, dt=2e-3, torque=push, every=50)
-momentum = robot.momentum(trajectory.q, trajectory.v)
-turned = 2 * np.arccos(abs(trajectory.q[-1, 3]))
-length = np.linalg.norm(trajectory.q[:, 3:7], axis=1)
+run = fb.simulate(robot, robot.neutral(), duration=5.0, dt=2e-3, tau=push, every=50)
+momentum = robot.momentum(run.q, run.v)
+turned = 2 * np.arccos(abs(run.q[-1, 3]))
+length = np.linalg.norm(run.q[:, 3:7], axis=1)
 print(f"the bus turned by {np.degrees(turned):.1f}°; largest momentum {np.abs(momentum).max():.0e}")
 print(f"the quaternion kept its length to {np.abs(length - 1).max():.0e}")
 assert np.abs(momentum).max() < 1e-9

@@ -53,12 +53,12 @@ def plan(robot: fb.System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return found.value(q).T, found.value(v).T, found.value(force)
 
 
-def followed(robot: fb.System, force: np.ndarray) -> fb.Trajectory:
+def followed(robot: fb.System, force: np.ndarray) -> fb.Run:
     """The motion under the planned force, linear between the times of the plan."""
     times = np.linspace(0.0, DURATION, STEPS + 1)
     return fb.simulate(
-        robot, [0.0, 0.0], duration=DURATION, dt=2e-3,
-        torque=lambda t, q, v: np.array([np.interp(t, times, force), 0.0]),
+        robot, [0.0, 0.0], duration=DURATION, dt=2e-3, period=0,
+        tau=lambda t, q, v: np.array([np.interp(t, times, force), 0.0]),
     )  # fmt: skip
 
 

@@ -58,14 +58,14 @@ def swing(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     return tau
 
 
-free = fb.simulate(ideal, start, duration=3.0, dt=2e-3, torque=swing, every=50)
+free = fb.simulate(ideal, start, duration=3.0, dt=2e-3, tau=swing, every=50)
 momentum = np.abs(ideal.momentum(free.q, free.v, about="world")).max()
 pitch = np.degrees(2 * np.arctan2(free.q[:, 5], free.q[:, 3]))
 print(f"without drag the hull pitches by up to {np.abs(pitch).max():.1f}°; largest momentum {momentum:.0e}")
 assert momentum < 1e-8
 
 # With weight, buoyancy and drag: the keel rights the hull, and drag takes the energy that the motors gave.
-real = fb.simulate(robot, start, duration=3.0, dt=2e-3, torque=swing, every=50)
+real = fb.simulate(robot, start, duration=3.0, dt=2e-3, tau=swing, every=50)
 pitch = np.degrees(2 * np.arctan2(real.q[:, 5], real.q[:, 3]))
 print(f"in water it pitches by up to {np.abs(pitch).max():.1f}°, and drag took {real.lost[-1]:.2f} J")
 coast = fb.simulate(robot, real.q[-1], real.v[-1], duration=20.0, dt=5e-3, every=200)

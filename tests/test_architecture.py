@@ -467,7 +467,8 @@ def test_the_glossary_has_the_words_of_the_source() -> None:
     words = re.findall(r"^\| ([a-z, ]+?) \|", glossary, flags=re.MULTILINE)[1:]
     assert words == [
         "robot", "mechanism", "body", "link", "joint", "spanning tree", "loop", "cluster", "independent velocities",
-        "embedding", "toggle position", "constraint, condition", "recording", "program", "kernel",
+        "embedding", "toggle position", "constraint, condition", "run", "sample", "period", "numbers", "recording",
+        "program", "kernel",
     ]  # fmt: skip
 
 

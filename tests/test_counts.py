@@ -23,7 +23,7 @@ def robot() -> fb.System:
 
 def motion() -> Any:
     """A motion of it, to be shown."""
-    return fb.Trajectory(np.arange(2.0), np.zeros((2, 2)), np.zeros((2, 2)), np.zeros(2), robot())
+    return fb.Run(np.arange(2.0), np.zeros((2, 2)), np.zeros((2, 2)), robot(), np.zeros(2))
 
 
 CALLS: dict[str, Callable[[Any, Path], Any]] = {

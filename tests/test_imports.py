@@ -237,7 +237,7 @@ def test_what_was_imported_late_can_be_pickled():
     warning = fourbar.SimulationWarning("late")
     assert type(pickle.loads(pickle.dumps(warning))) is fourbar.SimulationWarning
     assert pickle.loads(pickle.dumps(fourbar.simulate)) is fourbar.simulate
-    assert pickle.loads(pickle.dumps(fourbar.Trajectory)) is fourbar.Trajectory
+    assert pickle.loads(pickle.dumps(fourbar.Run)) is fourbar.Run
 
 
 def test_methods_are_where_the_robot_looks_for_them():

@@ -56,11 +56,9 @@ if TYPE_CHECKING:
     from .mechanism.actuators import Actuator as Actuator
     from .mechanism.actuators import Drive as Drive
     from .mechanism.fluid import Fluid as Fluid
-    from .sim import ContactRun as ContactRun
-    from .sim import Rollouts as Rollouts
+    from .sim import Run as Run
     from .sim import Scene as Scene
     from .sim import SimulationWarning as SimulationWarning
-    from .sim import Trajectory as Trajectory
     from .sim import load_scene as load_scene
     from .sim import observe as observe
     from .sim import rollout as rollout

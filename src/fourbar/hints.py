@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MOVED = {("motor", x): "Builder.rotor(...) adds the rotor of a geared motor" for x in ("inertia", "mass", "ratio")}
+_MOVED |= {(x, "friction"): 'give numbers={"friction": ...}, of all contacts' for x in ("rollout", "simulate", "step")}
 _LONGEST = 60  # characters of a name in a message
 
 

@@ -8,7 +8,6 @@ from functools import cache
 _ARGUMENTS = {
     "a": "acc acceleration accelerations ddq qacc qdd qddot vdot",
     "com": "center centre center_of_mass centroid",
-    "control": "action actions command commands ctrl controls effort input tau torque torques u",
     "damping": "b kd viscous",
     "dt": "delta_t h sample_time step_size time_step timestep",
     "duration": "horizon length seconds steps t_end t_final tf time total_time",
@@ -17,6 +16,7 @@ _ARGUMENTS = {
     "folders": "mesh_dir mesh_path package_dir package_dirs package_path search_path",
     "frame": "body body_name ee end_effector frame_id frame_name link link_name site",
     "friction": "coulomb friction_coefficient mu",
+    "numbers": "model_parameters parameter parameters params",
     "gear": "gear_ratio ratio reduction",
     "gravity": "g",
     "gravity_compensation": "gravcomp",
@@ -37,7 +37,8 @@ _ARGUMENTS = {
     "steps": "horizon iterations n n_steps num_steps",
     "tangents": "da direction directions dq dv dtau q_dot qdot tangent v_dot vdot",
     "cotangent": "cotangents w weight weights",
-    "tau": "control effort forces generalized_forces joint_torques torque torques u",
+    "tau": "control controls effort forces generalized_forces joint_forces joint_torques torque torques u",
+    "u": "action actions command commands control controls ctrl input",
     "threads": "jobs n_jobs n_threads num_threads workers",
     "v": "dof_vel dq joint_velocities qd qdot qvel velocities velocity",
 }
@@ -125,6 +126,7 @@ _SCENE = {
 _MODULE = {
     "Builder": "ModelBuilder MechanismBuilder MjSpec Spec",
     "Plane": "Floor Ground",
+    "Run": "ContactRun Result Rollouts Trajectory",
     "Scene": "Env Environment Simulation Simulator World",
     "System": "Model MjModel MultibodyPlant Robot RobotModel RobotWrapper",
     "joints": "joint",

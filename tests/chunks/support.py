@@ -90,4 +90,4 @@ class Dying:
         if (number == self._at).any() and not self._mark.exists():
             self._mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return fb.rollout(pendulum(), q, v, dt=0.01, steps=5).q[:, -1]
+        return fb.rollout(pendulum(), q, v, dt=0.01, steps=5).q[-1]

@@ -81,7 +81,7 @@ def test_a_worker_that_is_killed_loses_nothing(client: Any, tmp_path: Path) -> N
     mark = tmp_path / "killed"
     before = set(client.run(_process).values())
     found = many.compute(many.sweep(Dying(mark, 37), np.arange(N), q, v, chunk=5))
-    assert mark.exists() and same_bits(found, fb.rollout(pendulum(), q, v, dt=0.01, steps=5).q[:, -1])
+    assert mark.exists() and same_bits(found, fb.rollout(pendulum(), q, v, dt=0.01, steps=5).q[-1])
     client.wait_for_workers(2, timeout=60)
     assert set(client.run(_process).values()) != before
 

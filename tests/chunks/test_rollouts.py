@@ -41,7 +41,7 @@ def test_rollouts_have_the_bits_of_one_call(scheduler: str) -> None:
 def test_nothing_is_computed_before_it_is_asked_for() -> None:
     q = da.zeros((20, 2), chunks=(5, 2)).map_blocks(never, dtype=float, meta=np.empty((0, 0)))
     lazy = fb.rollout(pendulum(), q, dt=0.01, steps=3)
-    assert lazy.q.chunks == ((5, 5, 5, 5), (3,), (2,))
+    assert lazy.q.chunks == ((4,), (5, 5, 5, 5), (2,))
     with pytest.raises(AssertionError, match="too early"):
         lazy.q.compute(scheduler="synchronous")
 
@@ -50,7 +50,7 @@ def test_controls_in_chunks_and_several_axes() -> None:
     q = np.random.default_rng(0).normal(size=(4, 1, 2))
     u = np.random.default_rng(1).normal(size=(6, 5, 2))
     lazy = fb.rollout(pendulum(), da.from_array(q, chunks=(2, 1, 2)), None, chunked(u, 4), dt=0.01)
-    assert lazy.q.chunks == ((2, 2), (4, 2), (5,), (2,))
+    assert lazy.q.chunks == ((6,), (2, 2), (4, 2), (2,))
     assert same_bits(lazy.q.compute(), fb.rollout(pendulum(), q, None, u, dt=0.01).q)
 
 
@@ -76,7 +76,7 @@ def test_a_control_that_cannot_be_sent_is_refused_by_name() -> None:
         with lock:
             return -q
 
-    with pytest.raises(ArgumentError, match=r"rollout: control cannot be sent.*guarded.*lock"):
+    with pytest.raises(ArgumentError, match=r"rollout: tau cannot be sent.*guarded.*lock"):
         fb.rollout(pendulum(), chunked(states()[0]), None, guarded, dt=0.01, steps=3)
 
 
@@ -113,12 +113,12 @@ def test_controls_of_actuators_numbers_and_observations(kind: str) -> None:
     pairs += [(found.observations[name], x) for name, x in wanted.observations.items()]
     for x, y in pairs:
         assert isinstance(x, np.ndarray) and same_bits(x, y)
-    assert list(found.observations) == ["force", "pose", "own"] and found.u.shape == (n, 3, 1)
+    assert list(found.observations) == ["force", "pose", "own"] and found.u.shape == (4, n, 1)
 
 
 def test_no_samples() -> None:
     lazy = fb.rollout(pendulum(), da.zeros((0, 2)), dt=0.01, steps=3)
-    assert lazy.q.compute().shape == (0, 3, 2) == fb.rollout(pendulum(), np.zeros((0, 2)), dt=0.01, steps=3).q.shape
+    assert lazy.q.compute().shape == (4, 0, 2) == fb.rollout(pendulum(), np.zeros((0, 2)), dt=0.01, steps=3).q.shape
 
 
 def test_to_look_at_what_is_lazy_computes_nothing() -> None:
@@ -188,8 +188,8 @@ def test_scenes() -> None:
     q = np.tile([0.0, 0.0, 0.3, 1.0, 0.0, 0.0, 0.0], (6, 1))
     q[:, 2] += 0.05 * np.arange(6)
     friction = np.linspace(0.1, 0.9, 6)[:, None]
-    wanted = ball_on_floor().rollout(q, steps=205, every=50, friction=friction)
-    lazy = ball_on_floor().rollout(chunked(q, 4), steps=205, every=50, friction=friction)
+    wanted = ball_on_floor().rollout(q, steps=205, every=50, numbers={"friction": friction})
+    lazy = ball_on_floor().rollout(chunked(q, 4), steps=205, every=50, numbers={"friction": friction})
     assert same_bits(lazy.t, wanted.t) and lazy.contacts.names == wanted.contacts.names
     pairs: list[tuple[Any, Any]] = [
         *((getattr(lazy, x), getattr(wanted, x)) for x in ("q", "v", "residual", "worst", "converged", "diverged")),
@@ -214,7 +214,7 @@ def test_a_failure_names_its_sample() -> None:
 
 def test_a_control_that_returns_a_wrong_shape_is_one_of_a_rollout() -> None:
     lazy = fb.rollout(pendulum(), chunked(states()[0]), None, lambda t, q, v: np.zeros(3), dt=0.01, steps=3)
-    with pytest.raises(ArgumentError, match=r"^rollout: control\(t, q, v\) must have shape \(\.\.\., 2\), got \(3,\)"):
+    with pytest.raises(ArgumentError, match=r"^rollout: tau\(t, q, v\) must have shape \(\.\.\., 2\), got \(3,\)"):
         lazy.q.compute()
 
 
@@ -223,7 +223,7 @@ def test_what_computes_at_once_refuses_dask_arrays() -> None:
     for call in (
         lambda: fb.simulate(pendulum(), q, duration=0.1),
         lambda: fb.simulate(pendulum(), [0.0, 0.0], q[0], duration=0.1),
-        lambda: fb.simulate(pendulum(), [0.0, 0.0], control=q, duration=0.1),
+        lambda: fb.simulate(pendulum(), [0.0, 0.0], tau=q, duration=0.1),
         lambda: ball_on_floor().simulate(da.zeros((3, 7)), duration=0.1),
     ):
         with pytest.raises(ArgumentError, match=r"simulate: \w+ is a dask array.*rollout.*compute\(\)"):
@@ -243,11 +243,11 @@ def test_wrong_arguments_are_refused_at_once() -> None:
     q = chunked(states()[0])
     with pytest.raises(ArgumentError, match="q must have shape"):
         fb.rollout(pendulum(), q[:, :1], dt=0.01, steps=3)
-    with pytest.raises(ArgumentError, match="control has 2 rows, but the motion needs 3"):
+    with pytest.raises(ArgumentError, match="tau has 2 rows, but the motion needs 3"):
         fb.rollout(pendulum(), q, None, np.zeros((2, 2)), dt=0.01, steps=3)
-    with pytest.raises(ArgumentError, match=r"control: expected an array .* got an array of shape \(3, 1\)"):
+    with pytest.raises(ArgumentError, match=r"tau: expected an array .* got an array of shape \(3, 1\)"):
         fb.rollout(pendulum(), q, None, da.zeros((3, 1)), dt=0.01, steps=3)
-    with pytest.raises(ArgumentError, match=r"control: expected an array .* got 'push'"):
+    with pytest.raises(ArgumentError, match=r"tau: expected an array .* got 'push'"):
         fb.rollout(pendulum(), q, None, "push", dt=0.01, steps=3)
     with pytest.raises(ArgumentError, match="threads must be a whole number"):
         fb.rollout(pendulum(), q, dt=0.01, steps=3, threads=0)
@@ -278,6 +278,6 @@ def test_numbers_by_name_go_with_their_samples() -> None:
     q, v = states(20)
     numbers = {"hand.mass": chunked(np.arange(20.0), 5), "hand.com": v}
     cores = {"q": (2,), "numbers": {"hand.mass": (), "hand.com": (2,)}}
-    given = {"q": chunked(q, 4), "numbers": numbers, "control": None}
+    given = {"q": chunked(q, 4), "numbers": numbers, "tau": None}
     found = rolled_lazily("rollout", weighed, tuple, given, cores, [Result("x", (2,))], {"scale": 3.0})["x"]
     assert same_bits(found.compute(), q * np.arange(20.0)[:, None] + 3.0 * v)

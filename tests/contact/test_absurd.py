@@ -42,5 +42,5 @@ def test_rotors_may_spin_and_absurd_gains_are_marked() -> None:
         run = scene.simulate(scene.start(), v, duration=0.01, dt=2e-3)
     assert run.too_fast is not None and not run.too_fast.any()
     with pytest.warns(fb.SimulationWarning) as told:
-        run = scene.simulate(scene.start(), v, duration=0.4, dt=2e-3, control=lambda t, q, v: 1e9 * v)
+        run = scene.simulate(scene.start(), v, duration=0.4, dt=2e-3, tau=lambda t, q, v: 1e9 * v)
     assert run.diverged.all() and np.isfinite(run.last[0]).all() and any("diverged" in str(x.message) for x in told)

@@ -144,7 +144,7 @@ def test_friction_may_differ_in_each_sample_of_a_batch() -> None:
     scene = fb.Scene(robot, fb.Plane(friction=0.5, normal=slope(angle)), contacts=feet())
     mu = np.array([0.0, 0.1, 0.3, 0.6])
     q = np.repeat(on_slope(0.05, angle)[None], 4, 0)
-    run = scene.simulate(q, duration=T, dt=2e-3, friction=np.repeat(mu[:, None], len(scene.contacts), 1))
+    run = scene.simulate(q, duration=T, dt=2e-3, numbers={"friction": np.repeat(mu[:, None], len(scene.contacts), 1)})
     speed = np.linalg.norm(run.v[-1], axis=1)
     assert np.allclose(speed, np.maximum(G * (np.sin(angle) - mu * np.cos(angle)) * T, 0.0), atol=1e-7)
 

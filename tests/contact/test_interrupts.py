@@ -36,7 +36,7 @@ def test_live_worlds_and_rollouts_have_the_same_bits(friction):
     scene = balls()
     q, v = states(scene)
     given = np.full(len(scene.contacts), friction)
-    run = scene.rollout(q, v, dt=2e-3, steps=200, friction=given)
+    run = scene.rollout(q, v, dt=2e-3, steps=200, numbers={"friction": given})
     worlds, again = scene.batch(len(q)), scene.batch(len(q))
     for x in (worlds, again):
         x.friction[...] = friction
@@ -44,8 +44,8 @@ def test_live_worlds_and_rollouts_have_the_same_bits(friction):
     worlds.step(steps=200)
     for _ in range(200):
         again.step(np.zeros(scene.robot.nv))
-    pushed = scene.simulate(q, v, duration=0.4, control=np.zeros((200, scene.robot.nv)), friction=given)
-    asked = scene.rollout(q, v, steps=200, control=lambda t, q, v: 0.0 * v, friction=given)
+    pushed = scene.simulate(q, v, duration=0.4, tau=np.zeros((200, scene.robot.nv)), numbers={"friction": given})
+    asked = scene.rollout(q, v, steps=200, tau=lambda t, q, v: 0.0 * v, numbers={"friction": given})
     for x in (worlds.q, again.q, pushed.q[-1], asked.q[-1]):
         assert np.array_equal(x, run.q[-1])
     if friction == 0.6:
@@ -92,10 +92,10 @@ def test_an_interrupted_control_of_a_scene_has_the_states_so_far(verb):
 
     much = {"duration": 0.1} if verb == "simulate" else {"steps": 50}
     with pytest.raises(KeyboardInterrupt) as caught:
-        getattr(scene, verb)(scene.start(), control=control, **much)
+        getattr(scene, verb)(scene.start(), tau=control, **much)
     run = caught.value.run
     whole = scene.rollout(scene.start(), steps=50)
-    assert type(run).__name__ == "ContactRun" and np.isclose(run.t[-1], 0.04)
+    assert type(run).__name__ == "Run" and np.isclose(run.t[-1], 0.04)
     assert np.array_equal(run.q, whole.q[: len(run.t)]) and "'run'" in caught.value.__notes__[0]
 
 

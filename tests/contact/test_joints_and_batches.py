@@ -225,7 +225,7 @@ def test_controls_may_be_a_function_at_a_period_of_its_own() -> None:
 
     q = robot.neutral()
     q[2] = 0.32
-    run = scene.simulate(q, duration=0.05, dt=1e-3, control=torque, period=0.01)
+    run = scene.simulate(q, duration=0.05, dt=1e-3, tau=torque, period=0.01)
     assert np.allclose(asked, np.arange(5) * 1e-2) and len(run.t) == 51
 
 
@@ -290,7 +290,7 @@ def test_a_traced_control_does_what_the_same_in_python_does() -> None:
         return np.array([*([0.0] * 6), *(-20.0 * (q[7:] - 0.1 * t) - 0.5 * v[6:])])
 
     for period in (None, 0.01):
-        runs = [scene.simulate(q, duration=0.1, control=law, period=period) for law in (pd, fb.traced(pd))]
+        runs = [scene.simulate(q, duration=0.1, tau=law, period=period) for law in (pd, fb.traced(pd))]
         assert np.allclose(runs[0].q, runs[1].q, atol=1e-9) and np.abs(runs[0].q[-1, 7:]).max() > 1e-3
 
 

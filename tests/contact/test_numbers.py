@@ -89,12 +89,12 @@ def test_a_robot_alone_too() -> None:
     u = rng.normal(size=(50, 1))
     runs = fb.rollout(robot, [0.3, -0.2], None, u=u, dt=2e-3, numbers=values, every=10)
     motion = fb.simulate(robot, [0.3, -0.2], u=u, duration=0.1, dt=2e-3, numbers=values, every=10)
-    assert runs.q.shape == (4, 5, 2) and np.array_equal(np.moveaxis(motion.q[1:], 0, 1), runs.q)
+    assert runs.q.shape == (6, 4, 2) and np.array_equal(motion.q, runs.q)
     for k in range(n):
         other = rebuilt(robot, {name: x[k] for name, x in values.items()})
         expected = fb.simulate(other, [0.3, -0.2], u=u, duration=0.1, dt=2e-3, every=10)
-        assert np.abs(runs.q[k] - expected.q[1:]).max() < 1e-12
-        assert np.abs(runs.lost[k] - expected.lost[1:]).max() < 1e-12
+        assert np.abs(runs.q[:, k] - expected.q).max() < 1e-12
+        assert np.abs(runs.lost[:, k] - expected.lost).max() < 1e-12
 
 
 def test_the_same_bits_in_any_batch_on_one_and_two_threads() -> None:
@@ -147,8 +147,8 @@ def test_worlds_have_numbers_of_their_own() -> None:
     worlds.reset(q=q, v=v)
     worlds.numbers["base.mass"][:] = masses
     worlds.step(u=STANCE, steps=40)
-    run = scene.rollout(q, v, np.zeros((40, 3)), u=np.tile(STANCE, (40, 1)), friction=worlds.friction, every=40,
-                        numbers={"base.mass": masses, "gravity": [0, 0, -9.81]})  # fmt: skip
+    numbers = {"base.mass": masses, "gravity": [0, 0, -9.81], "friction": worlds.friction}
+    run = scene.rollout(q, v, np.zeros((40, 3)), u=np.tile(STANCE, (40, 1)), every=40, numbers=numbers)
     assert np.array_equal(worlds.q, run.q[-1]) and np.array_equal(worlds.observations["found"], run.contacts.found[-1])
     before = worlds.q.copy()
     worlds.step(np.zeros(robot.nv), ids=np.arange(6) == 2)
@@ -173,7 +173,7 @@ def test_names_of_numbers_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) ->
         worlds.change("base.mass", -1.0)
     assert len(looked_up) == 2 and (worlds.numbers["base.mass"] == 4.0).all()
     with pytest.raises(fb.ArgumentError, match="not both"):
-        scene.step(q, v, dt=2e-3, numbers={"base.mass": 1.0, "terrain.friction": 0.5}, friction=[0.5])
+        scene.step(q, v, dt=2e-3, numbers={"base.mass": 1.0, "terrain.friction": 0.5, "friction": [0.5]})
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,8 @@ def test_numbers_of_a_robot_alone_that_make_no_sense() -> None:
         fb.rollout(robot, robot.neutral(), dt=1e-3, steps=1, numbers={"shin.friction": 0.1})
     with pytest.raises(fb.ArgumentError, match="compiled steps"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fb.simulate(robot, robot.neutral(), duration=0.01, torque=lambda t, q, v: 0.0 * v, numbers={"base.mass": 1.0})
+        law = lambda t, q, v: 0.0 * v  # noqa: E731
+        fb.simulate(robot, robot.neutral(), duration=0.01, period=0, tau=law, numbers={"base.mass": 1.0})
     with pytest.raises(fb.ArgumentError, match="leading axes"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fb.rollout(robot, starts(robot, 3)[0], dt=1e-3, steps=1, numbers={"base.mass": np.ones(2)})

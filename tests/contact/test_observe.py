@@ -156,7 +156,7 @@ def test_a_robot_alone_sees_what_acts_at_that_instant() -> None:
     }  # fmt: skip
     push = np.array([0.5, -0.2, 0.1])
     more: dict[str, Any] = {"duration": 0.046, "dt": dt, "every": 5, "observe": seen}
-    run = fb.simulate(robot, [0.3, -0.2, 0.5], control=np.tile(push, (23, 1)), u=np.tile(u, (23, 1)), **more)
+    run = fb.simulate(robot, [0.3, -0.2, 0.5], tau=np.tile(push, (23, 1)), u=np.tile(u, (23, 1)), **more)
     q, v, t = run.q[1:], run.v[1:], run.t[1:]
     tau = robot.control_force(q, v, u) + push
     a = robot.passive_dynamics(q, v, tau)
@@ -170,11 +170,11 @@ def test_a_robot_alone_sees_what_acts_at_that_instant() -> None:
     assert np.array_equal(found["later"][:, 0], t)
     given = np.tile(u, (23, 1))
     ways: tuple[tuple[dict[str, Any], Any], ...] = (
-        ({"torque": lambda t, q, v: 0.0 * v + push}, given),
-        ({"torque": lambda t, q, v: 0.0 * v + push}, lambda t, q, v: u),
-        ({"torque": fb.traced(lambda t, q, v: list(push))}, lambda t, q, v: u),
-        ({"control": lambda t, q, v: push}, given),
-        ({"control": fb.traced(lambda t, q, v: list(push))}, fb.traced(lambda t, q, v: list(u))),
+        ({"tau": lambda t, q, v: 0.0 * v + push, "period": 0}, given),
+        ({"tau": lambda t, q, v: 0.0 * v + push, "period": 0}, lambda t, q, v: u),
+        ({"tau": fb.traced(lambda t, q, v: list(push)), "period": 0}, lambda t, q, v: u),
+        ({"tau": lambda t, q, v: push}, given),
+        ({"tau": fb.traced(lambda t, q, v: list(push))}, fb.traced(lambda t, q, v: list(u))),
     )
     for other, control in ways:
         same = fb.simulate(robot, [0.3, -0.2, 0.5], u=control, **more, **other)
@@ -183,8 +183,8 @@ def test_a_robot_alone_sees_what_acts_at_that_instant() -> None:
             assert np.abs(x - run.observations[name]).max() < 1e-9, name
     start, forces = [[0.3, -0.2, 0.5]] * 2, np.tile(push, (23, 1))
     rolled = fb.rollout(robot, start, None, forces, u=given, dt=dt, every=5, observe=seen)
-    assert rolled.observations["imu"].shape == (2, 4, 6) and rolled.u.shape == (2, 4, 2)
-    assert np.array_equal(rolled.observations["imu"][1], found["imu"][:4])
+    assert rolled.observations["imu"].shape == (6, 2, 6) and rolled.u.shape == (6, 2, 2)
+    assert np.array_equal(rolled.observations["imu"][1:, 1], found["imu"])
 
 
 def test_loops_are_seen_too() -> None:
@@ -248,5 +248,5 @@ def test_equal_observations_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -
     for k in range(10):
         seen = {f"x{k}": observe.pose("tip")}
         run = fb.rollout(robot_alone, [0.3, 0.2], dt=1e-3, steps=1, observe=seen)
-        assert run.observations[f"x{k}"].shape == (1, 4, 4)
+        assert run.observations[f"x{k}"].shape == (2, 4, 4)
     assert len(vars(robot_alone)["_observers"]) <= 8

@@ -100,7 +100,7 @@ def test_what_is_absurd_ends_in_marked_samples(speed: float, gain: float) -> Non
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        run = scene.simulate(q, v, duration=0.2, dt=DT, control=pushed)
+        run = scene.simulate(q, v, duration=0.2, dt=DT, tau=pushed)
     assert np.isfinite(run.q[:, [0, 2]]).all() and run.converged[:, [0, 2]].all() and not run.diverged[[0, 2]].any()
     assert np.isfinite(run.last[0]).all() and np.isfinite(run.last[1]).all()
     sound = np.isfinite(run.q[-1, 1]).all() and run.converged[-1, 1]

@@ -61,7 +61,7 @@ def test_every_sample_of_a_swinging_batch_is_solved(legs: list, radius: float, f
 
     v = 0.3 * rng.normal(size=(BATCH, robot.nv))
     q = np.repeat(home[None], BATCH, 0)
-    run = scene.simulate(q, v, duration=STEPS * DT, dt=DT, control=torque, every=1)
+    run = scene.simulate(q, v, duration=STEPS * DT, dt=DT, tau=torque, every=1)
     assert run.residual.max() <= 1e-8 and run.converged.all()
     down = run.contacts.found[1:].sum(axis=-1)
     assert (down == len(shapes)).any() and (down % 4 != 0).any()  # flat on the floor, and on edges

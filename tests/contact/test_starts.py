@@ -26,7 +26,7 @@ def reset():
 
 WAYS = {
     "simulate": lambda: fb.simulate(ball(), LONG, duration=0.01).q[0],
-    "torque": lambda: fb.simulate(ball(), LONG, duration=0.01, torque=lambda t, q, v: 0.0 * v).q[0],
+    "torque": lambda: fb.simulate(ball(), LONG, duration=0.01, period=0, tau=lambda t, q, v: 0.0 * v).q[0],
     "rollout": lambda: fb.rollout(ball(), [LONG], dt=0.01, steps=1).q[0, 0],
     "scene.simulate": lambda: scene().simulate(LONG, duration=0.01).q[0],
     "scene.rollout": lambda: scene().rollout([LONG], steps=1).q[0, 0],
@@ -46,13 +46,13 @@ def test_constant_controls_are_those_of_all_rows():
     rows = np.tile(push, (20, 1))
     q = [0, 0, 0.5, 1, 0, 0, 0]
     for one, all_rows in (
-        (fb.simulate(robot, q, duration=0.02, control=push), fb.simulate(robot, q, duration=0.02, control=rows)),
+        (fb.simulate(robot, q, duration=0.02, tau=push), fb.simulate(robot, q, duration=0.02, tau=rows)),
         (
-            fb.rollout(robot, [q] * 2, control=push, dt=1e-3, steps=20),
-            fb.rollout(robot, [q] * 2, control=rows, dt=1e-3),
+            fb.rollout(robot, [q] * 2, tau=push, dt=1e-3, steps=20),
+            fb.rollout(robot, [q] * 2, tau=rows, dt=1e-3),
         ),
-        (scene().simulate(q, duration=0.04, control=push), scene().simulate(q, duration=0.04, control=rows)),
-        (scene().rollout([q] * 2, control=push, steps=20), scene().rollout([q] * 2, control=rows)),
+        (scene().simulate(q, duration=0.04, tau=push), scene().simulate(q, duration=0.04, tau=rows)),
+        (scene().rollout([q] * 2, tau=push, steps=20), scene().rollout([q] * 2, tau=rows)),
     ):
         assert np.array_equal(one.q, all_rows.q) and np.array_equal(one.v, all_rows.v)
 

@@ -228,7 +228,7 @@ def test_what_is_refused(numbers: dict[str, Any], words: str) -> None:
 def test_friction_is_given_once() -> None:
     scene = fb.Scene(brick(), fb.Plane(), contacts=SHAPES["balls"])
     with pytest.raises(fb.ArgumentError, match="not both"):
-        scene.rollout(START, steps=1, friction=0.4 * np.ones(3), numbers={"terrain.friction": 0.3})
+        scene.rollout(START, steps=1, numbers={"friction": 0.4 * np.ones(3), "terrain.friction": 0.3})
     with pytest.raises(fb.UnknownNameError, match=r"terrain\.friction"):
         fb.rollout(brick(), START, dt=1e-3, steps=1, numbers={"terrain.friction": 0.3})
 

@@ -61,11 +61,11 @@ PERIOD = 0.02
 ROWS = np.linspace(-0.4, 0.6, round(UNTIL / PERIOD))[:, None]
 CONTROLS: dict[str, dict[str, Any]] = {
     "none": {},
-    "rows": {"control": ROWS, "period": PERIOD},
-    "python": {"control": held_in_python, "period": PERIOD},
-    "traced": {"control": fb.traced(held), "period": PERIOD},
+    "rows": {"tau": ROWS, "period": PERIOD},
+    "python": {"tau": held_in_python, "period": PERIOD},
+    "traced": {"tau": fb.traced(held), "period": PERIOD},
     "actuators": {"u": 0.2 * ROWS, "period": PERIOD},
-    "both": {"u": fb.traced(lambda t, q, v: [0.2 * fb.sin(9.0 * t) - 0.01 * v[0]]), "control": ROWS, "period": PERIOD},
+    "both": {"u": fb.traced(lambda t, q, v: [0.2 * fb.sin(9.0 * t) - 0.01 * v[0]]), "tau": ROWS, "period": PERIOD},
 }
 
 
@@ -342,11 +342,11 @@ def test_a_five_bar_passes_near_its_fold_as_in_all_coordinates() -> None:
     """
     robot, q = five_bar()
     wanted = reference()
-    exact = fb.simulate(robot, q, duration=0.2, dt=2.5e-4, every=8, control=(3.0, -3.0))
+    exact = fb.simulate(robot, q, duration=0.2, dt=2.5e-4, every=8, tau=(3.0, -3.0))
     assert np.abs(exact.q - wanted[:, :4]).max() < 1e-4 and np.abs(exact.v - wanted[:, [4, 6]]).max() < 2e-2
     apart = {}
     for dt in (2e-3, 1e-3, 5e-4, 2.5e-4):
-        run = fb.Scene(robot).simulate(q, duration=0.2, dt=dt, control=(3.0, -3.0))
+        run = fb.Scene(robot).simulate(q, duration=0.2, dt=dt, tau=(3.0, -3.0))
         assert not run.diverged and run.converged.all() and robot.loop_gap(run.q).max() < 1e-13
         energy = robot.kinetic_energy(run.q, run.v) + robot.potential_energy(run.q)
         power = 0.02 * (run.v**2).sum(axis=-1)
@@ -368,13 +368,13 @@ def test_steps_in_parts_have_the_same_bits_in_any_company() -> None:
     robot, q = five_bar()
     scene, controls = fb.Scene(robot), np.array([[3.0, -3.0], [2.0, -2.5], [3.0, -3.0]])
     rows = np.repeat(controls[:, None], 70, axis=1)
-    whole = scene.rollout(np.tile(q, (3, 1)), control=rows, dt=2e-3)
+    whole = scene.rollout(np.tile(q, (3, 1)), tau=rows, dt=2e-3)
     assert not whole.diverged.any() and whole.converged.all()
-    alone = scene.rollout(q, control=rows[0], dt=2e-3, every=10)
+    alone = scene.rollout(q, tau=rows[0], dt=2e-3, every=10)
     for name in ("q", "v", "residual"):
         one, many = getattr(alone, name), getattr(whole, name)
         assert np.array_equal(one, many[::10, 0]) and np.array_equal(many[:, 0], many[:, 2])
-    asked = scene.simulate(q, duration=0.14, dt=2e-3, control=lambda t, q, v: controls[0])
+    asked = scene.simulate(q, duration=0.14, dt=2e-3, tau=lambda t, q, v: controls[0])
     assert np.array_equal(asked.q, whole.q[:, 0]) and np.array_equal(asked.v, whole.v[:, 0])
     worlds = scene.batch(3, dt=2e-3, observe={"state": fb.traced(lambda t, q, v: [t, *q, *v])})
     worlds.reset(q=q)
@@ -390,14 +390,15 @@ def test_steps_in_parts_have_the_same_bits_in_any_company() -> None:
     assert np.abs(state[:, 5:] - worlds.v).max() < 1e-10
     for period in (2e-3, 10e-3):
         traced = fb.traced(lambda t, q, v: [3.0 + 0.0 * t, -3.0])
-        held = scene.simulate(q, duration=0.14, dt=2e-3, control=traced, period=period)
+        held = scene.simulate(q, duration=0.14, dt=2e-3, tau=traced, period=period)
         assert np.abs(held.q - whole.q[:, 0]).max() < 1e-9
 
 
 def test_a_motion_that_diverges_at_a_toggle_position_names_the_loop() -> None:
     robot, q = five_bar()
     with pytest.warns(fb.SimulationWarning, match=r"diverged.*shorter step.*toggle position of loop 'tip'"):
-        run = fb.Scene(robot).simulate(q, duration=0.3, dt=2e-2, control=(3e4, -3e4))
+        run = fb.Scene(robot).simulate(q, duration=0.3, dt=2e-2, tau=(3e4, -3e4))
     assert run.diverged
     with pytest.warns(fb.SimulationWarning, match=r"diverged.*shorter step.*toggle position of loop 'tip'"):
-        fb.simulate(robot, np.tile(q, (2, 1)), duration=0.3, dt=1e-2, torque=lambda t, q, v: np.array([3e4, -3e4]))
+        law = lambda t, q, v: np.array([3e4, -3e4])  # noqa: E731
+        fb.simulate(robot, np.tile(q, (2, 1)), duration=0.3, dt=1e-2, period=0, tau=law)

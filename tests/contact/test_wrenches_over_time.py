@@ -56,7 +56,7 @@ def test_a_wrench_against_gravity_lets_a_ball_hover(form: str) -> None:
         scene.rollout(START, steps=50, f_ext=f_ext).q[-1],
         fb.simulate(scene, START, duration=0.1, f_ext=f_ext).q[-1],
         fb.simulate(robot, START, duration=0.1, dt=0.01, f_ext=f_ext).q[-1],
-        fb.simulate(robot, START, duration=0.1, dt=0.01, f_ext=f_ext, torque=lambda t, q, v: 0.0 * v).q[-1],
+        fb.simulate(robot, START, duration=0.1, dt=0.01, f_ext=f_ext, period=0, tau=lambda t, q, v: 0.0 * v).q[-1],
         fb.rollout(robot, START, dt=0.01, steps=10, f_ext=f_ext).q[-1],
     ]
     if not callable(f_ext):
@@ -104,7 +104,7 @@ def test_samples_of_a_batch_have_wrenches_of_their_own() -> None:
     t = 0.1
     expected = 0.5 * pushes[:, 0, 3] / MASS * t**2
     runs = fb.rollout(robot, START, dt=0.01, steps=10, f_ext=pushes)
-    assert np.allclose(runs.q[:, -1, 0], expected, rtol=1e-12)
+    assert np.allclose(runs.q[-1, :, 0], expected, rtol=1e-12)
     many = scene.rollout(START, steps=50, f_ext=pushes)
     single = [scene.rollout(START, steps=50, f_ext=x) for x in pushes]
     assert np.array_equal(many.q, np.stack([x.q for x in single], axis=1))
@@ -139,7 +139,7 @@ def test_wrenches_act_on_looped_and_constrained_robots() -> None:
     robot = fb.robots.four_bar()
     q = robot.assemble([0.8, 0.0, 0.0], keep=["link1_joint"])
     wrench = {robot.names.bodies[-1]: np.array([0.1, 0.0, 0.2, 1.0, -2.0, 0.5])}
-    expected = fb.simulate(robot, q, duration=0.2, torque=lambda t, q, v: robot.generalized_force(q, wrench))
+    expected = fb.simulate(robot, q, duration=0.2, period=0, tau=lambda t, q, v: robot.generalized_force(q, wrench))
     pushed = fb.simulate(robot, q, duration=0.2, f_ext=wrench)
     assert np.allclose(pushed.q[-1], expected.q[-1], rtol=0.0, atol=1e-10)
     assert np.abs(pushed.q[-1] - fb.simulate(robot, q, duration=0.2).q[-1]).max() > 1e-3
@@ -185,8 +185,8 @@ def test_wrenches_that_are_wrong_are_named_by_the_function_that_was_called() -> 
         scene.rollout(q, steps=2, f_ext=lambda t, q, v: np.zeros((4, 2, 6)))
     with pytest.raises(fb.UnknownNameError, match="'arn'; did you mean 'arm'"):
         scene.rollout(q, steps=2, f_ext=fb.traced(lambda t, q, v: {"arn": v[:6]}))
-    with pytest.raises(fb.ArgumentError, match=r"^rollout: friction must have shape"):
-        scene.rollout(q, steps=2, friction=np.ones(7))
+    with pytest.raises(fb.ArgumentError, match=r"^numbers: 'friction' must have shape"):
+        scene.rollout(q, steps=2, numbers={"friction": np.ones(7)})
     with pytest.warns(fb.SimulationWarning, match="f_ext was NaN or infinite at t = 0 s"):
         scene.rollout(q, steps=2, f_ext=np.full((2, 6), np.nan))
 

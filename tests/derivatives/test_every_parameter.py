@@ -198,7 +198,7 @@ def test_rollouts(case: str) -> None:
     run = fb.rollout(made, q, v, dt=1e-3, steps=20, numbers=numbers)
     for k, change in enumerate(changes):
         other = fb.rollout(rebuilt(made, change, 1.0), q, v, dt=1e-3, steps=20)
-        assert np.abs(run.q[k] - other.q).max() < 1e-12 and np.abs(run.v[k] - other.v).max() < 1e-10
+        assert np.abs(run.q[:, k] - other.q).max() < 1e-12 and np.abs(run.v[:, k] - other.v).max() < 1e-10
 
 
 @pytest.mark.parametrize(

@@ -74,10 +74,12 @@ def wrong_keywords(robot: fb.System) -> list[tuple[Any, str]]:
     """Calls with a wrong keyword, and the word that was meant."""
     q, v, scene, b = [0.1, 0.2], [0.0, 0.0], fb.Scene(robot), fb.Builder()
     return [
-        (lambda: fb.rollout(robot, q, v, torque=v, dt=1e-3, steps=1), "control"),  # pyright: ignore
+        (lambda: fb.rollout(robot, q, v, torque=v, dt=1e-3, steps=1), "tau"),  # pyright: ignore
         (lambda: fb.simulate(robot, q, v, duration=1.0, timestep=1e-3), "dt"),  # pyright: ignore
-        (lambda: scene.rollout(q, v, torque=v, steps=1), "control"),  # pyright: ignore
-        (lambda: scene.simulate(q, v, torque=v, duration=1.0), "control"),  # pyright: ignore
+        (lambda: scene.rollout(q, v, torque=v, steps=1), "tau"),  # pyright: ignore
+        (lambda: scene.simulate(q, v, torque=v, duration=1.0), "tau"),  # pyright: ignore
+        (lambda: scene.simulate(q, v, control=v, duration=1.0), "tau' or 'u"),  # pyright: ignore
+        (lambda: scene.rollout(q, friction=[0.5], steps=1), 'numbers={"friction": ...}'),  # pyright: ignore
         (lambda: fb.Scene(robot, tolerence=1.0), "tolerance"),  # pyright: ignore
         (lambda: robot.inverse_dynamics(q, v, qdd=v), "'a'"),
         (lambda: robot.forward_dynamics(q, qdot=v, tau=v), "'v'"),
@@ -106,7 +108,7 @@ def test_errors_of_the_work_itself_are_left_as_they_are(robot: fb.System) -> Non
         raise TypeError("of the user")
 
     with pytest.raises(TypeError, match="of the user"):
-        fb.simulate(robot, [0.1, 0.2], duration=0.01, torque=torque)
+        fb.simulate(robot, [0.1, 0.2], duration=0.01, period=0, tau=torque)
     with pytest.raises(TypeError, match="required"):
         fb.simulate(robot, [0.1, 0.2])  # pyright: ignore
 

@@ -58,7 +58,7 @@ def shown() -> dict[str, Any]:
     return {
         "System": robot,
         "Names": robot.names,
-        "Trajectory": fb.simulate(robot, [0.5], duration=0.1, dt=0.01),
+        "Run": fb.simulate(robot, [0.5], duration=0.1, dt=0.01),
         "Report": fb.Report((fb.Finding("warning", UGLY, file="arm.urdf", line=3),), file="arm.urdf"),
         "InverseKinematics": robot.inverse_kinematics({UGLY: (0.1, 0.0, 0.2)}, restarts=1),
         "Scene": fb.Scene(robot, fb.Plane(), contacts=[UGLY]),
@@ -69,7 +69,7 @@ def shown() -> dict[str, Any]:
 
 
 SHOWN = shown()
-DRAWN = ("System", "Scene", "Trajectory")
+DRAWN = ("System", "Scene", "Run")
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -89,7 +89,7 @@ def test_the_table_is_small_and_escaped(name: str) -> None:
     reader = Reader(page)
     assert reader.tags <= TABLE and "table" in reader.tags
     assert "<script" not in page and len(page) < 5000
-    if name not in ("Trajectory", "BaseParameters"):
+    if name not in ("Run", "BaseParameters"):
         assert any(UGLY in word for word in reader.words), "names are shown as they are"
 
 
@@ -125,9 +125,9 @@ def test_a_scene_lists_what_may_touch_and_what_stops_joints() -> None:
 
 
 def test_a_motion_that_is_not_finite_is_shown() -> None:
-    lost = fb.Trajectory(np.array([0.0]), np.full((1, 2), np.nan), np.zeros((1, 2)), np.zeros(1))
+    lost = fb.Run(np.array([0.0]), np.full((1, 2), np.nan), np.zeros((1, 2)))
     assert "1 state" in repr(lost) and "-" in Reader(lost._repr_html_()).words
-    nothing = fb.Trajectory(np.zeros(0), np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0))
+    nothing = fb.Run(np.zeros(0), np.zeros((0, 2)), np.zeros((0, 2)))
     assert "0 states" in repr(nothing) and nothing._repr_html_()
 
 

@@ -43,7 +43,7 @@ def test_every_number_of_every_loop(kind: str, name: str) -> None:
     for k, value in enumerate(values):
         other = rebuilt(made, name, value)
         alone = fb.rollout(other, other.assemble(q, keep), v, dt=1e-3, steps=10)
-        assert np.abs(run.q[k] - alone.q).max() < 1e-10 and np.abs(run.v[k] - alone.v).max() < 1e-9
+        assert np.abs(run.q[:, k] - alone.q).max() < 1e-10 and np.abs(run.v[:, k] - alone.v).max() < 1e-9
         assert not run.diverged[k]
 
 

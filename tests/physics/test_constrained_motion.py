@@ -43,14 +43,14 @@ def test_samples_of_a_batch_move_alone_and_controls_act() -> None:
     q, v = pinned.project(np.array([[0.3, 0.1], [0.6, -0.4], [0.1, 0.2]]), np.ones((3, 2)))
     tau = np.random.default_rng(1).normal(size=(3, 20, 2))
     runs = fb.rollout(pinned, q, v, tau, dt=2e-3, every=4, observe={"imu": fb.observe.imu("tip")})
-    assert np.abs(pinned.residual(runs.q)).max() < 1e-12 and runs.q.shape == (3, 5, 2)
+    assert np.abs(pinned.residual(runs.q)).max() < 1e-12 and runs.q.shape == (6, 3, 2)
     for k in range(3):
-        alone = fb.simulate(pinned, q[k], v[k], control=tau[k], duration=0.04, dt=2e-3, every=4)
-        assert np.abs(alone.q[1:] - runs.q[k]).max() < 1e-13
-    a = pinned.forward_dynamics(runs.q[:, -1], runs.v[:, -1], tau[:, -1])[0]
-    linear = robot.acceleration(runs.q[:, -1], runs.v[:, -1], a, "tip")[:, 3:] + np.array([0.0, 0.0, 9.81])
-    R = robot.pose(runs.q[:, -1], "tip")[:, :3, :3]
-    assert np.abs(runs.observations["imu"][:, -1, 3:] - np.einsum("kji,kj->ki", R, linear)).max() < 1e-8
+        alone = fb.simulate(pinned, q[k], v[k], tau=tau[k], duration=0.04, dt=2e-3, every=4)
+        assert np.abs(alone.q - runs.q[:, k]).max() < 1e-13
+    a = pinned.forward_dynamics(runs.q[-1], runs.v[-1], tau[:, -1])[0]
+    linear = robot.acceleration(runs.q[-1], runs.v[-1], a, "tip")[:, 3:] + np.array([0.0, 0.0, 9.81])
+    R = robot.pose(runs.q[-1], "tip")[:, :3, :3]
+    assert np.abs(runs.observations["imu"][-1, :, 3:] - np.einsum("kji,kj->ki", R, linear)).max() < 1e-8
     still = fb.simulate(held, [0.4, -0.9], duration=0.2, dt=2e-3)  # three rows: it cannot move
     assert np.abs(still.q - [0.4, -0.9]).max() < 1e-12
 
@@ -62,15 +62,16 @@ def test_a_start_that_breaks_a_constraint_is_refused() -> None:
     with pytest.raises(fb.ArgumentError, match="moves by"):
         fb.simulate(pinned, pinned.project([0.3, 0.1]), [1.0, 1.0], duration=0.1)
     with pytest.raises(fb.ArgumentError, match="compiled steps"):
-        fb.simulate(pinned, pinned.project([0.3, 0.1]), duration=0.1, numbers={"lower.mass": 1.0}, torque=nothing)
+        q = pinned.project([0.3, 0.1])
+        fb.simulate(pinned, q, duration=0.1, numbers={"lower.mass": 1.0}, period=0, tau=nothing)
 
 
 def test_controls_that_are_not_finite_are_named() -> None:
     pinned = fb.robots.double_pendulum().constrained(fb.loops.Gear("shoulder", "elbow", -2.0))
     control = np.zeros((20, 2))
     control[5:] = np.nan
-    with pytest.warns(fb.SimulationWarning, match=r"control was NaN or infinite at t = 0\.01 s"):
-        run = fb.simulate(pinned, pinned.project([0.3, 0.1]), duration=0.04, dt=2e-3, control=control)
+    with pytest.warns(fb.SimulationWarning, match=r"tau was NaN or infinite at t = 0\.01 s"):
+        run = fb.simulate(pinned, pinned.project([0.3, 0.1]), duration=0.04, dt=2e-3, tau=control)
     assert len(run.t) == 6
 
 
@@ -111,7 +112,7 @@ def test_steps_in_machine_code_are_those_of_the_functions() -> None:
         (sliding, sliding.system.neutral(), sliding.project(sliding.system.neutral(), rng.normal(size=4))[1]),
     ]
     for held, q, v in cases:
-        by_functions = fb.simulate(held, q, v, duration=0.2, dt=2e-3, torque=nothing)
+        by_functions = fb.simulate(held, q, v, duration=0.2, dt=2e-3, period=0, tau=nothing)
         compiled = fb.simulate(held, q, v, duration=0.2, dt=2e-3)
         assert np.abs(compiled.q - by_functions.q).max() < 1e-11 and np.abs(compiled.v - by_functions.v).max() < 1e-10
         assert (
@@ -127,10 +128,10 @@ def test_rows_that_depend_on_each_other_for_a_moment() -> None:
     q, v = np.zeros(3), np.array([2.0, 2.0, -2.0])
     assert held.rank(q) < held.rank(held.project([0.4, 0.4, -0.4]))
     turned = fb.simulate(held, q, v, duration=0.3, dt=1e-3)
-    expected = fb.simulate(held, q, v, duration=0.3, dt=1e-3, torque=nothing)
+    expected = fb.simulate(held, q, v, duration=0.3, dt=1e-3, period=0, tau=nothing)
     assert len(turned.t) == 301 and np.abs(turned.q - expected.q).max() < 1e-9
     both = fb.rollout(held, [q, held.project([0.4, 0.4, -0.4])], [v, v], dt=1e-3, steps=300)
-    assert not both.diverged.any() and np.abs(both.q[0, -1] - turned.q[-1]).max() < 1e-12
+    assert not both.diverged.any() and np.abs(both.q[-1, 0] - turned.q[-1]).max() < 1e-12
 
 
 def with_numbers(held: Any, values: dict[str, Any]) -> Any:
@@ -169,11 +170,11 @@ def test_parameters_of_samples_are_those_of_robots_built_with_them() -> None:
     for k in range(n):
         other = with_numbers(held, {name: x[k] for name, x in values.items()})
         alone = fb.rollout(other, q[k], v[k], u=u[k], dt=2e-3, every=4, observe=watch)
-        assert np.abs(alone.q - runs.q[k]).max() < 1e-12 and np.abs(alone.v - runs.v[k]).max() < 1e-12
-        assert np.abs(alone.observations["energy"] - runs.observations["energy"][k]).max() < 1e-11
+        assert np.abs(alone.q - runs.q[:, k]).max() < 1e-12 and np.abs(alone.v - runs.v[:, k]).max() < 1e-12
+        assert np.abs(alone.observations["energy"] - runs.observations["energy"][:, k]).max() < 1e-11
         one = fb.rollout(held, q[k], v[k], u=u[k], dt=2e-3, every=4, numbers={name: x[k] for name, x in values.items()})
-        assert np.array_equal(one.q, runs.q[k])
-    assert len(np.unique(runs.q[:, -1, 0])) == n and np.abs(held.residual(runs.q)).max() < 1e-12
+        assert np.array_equal(one.q, runs.q[:, k])
+    assert len(np.unique(runs.q[-1, :, 0])) == n and np.abs(held.residual(runs.q)).max() < 1e-12
 
 
 def test_parameters_of_samples_whose_rows_depend_on_each_other_for_a_moment() -> None:
@@ -199,7 +200,7 @@ def test_parameters_of_samples_whose_rows_depend_on_each_other_for_a_moment() ->
     for k in range(n):
         other = with_numbers(held, {name: x[k] for name, x in values.items()})
         alone = fb.rollout(other, q[k], v[k], dt=2e-3, steps=200)
-        assert np.abs(alone.q - runs.q[k]).max() < 1e-9
+        assert np.abs(alone.q - runs.q[:, k]).max() < 1e-9
 
 
 def test_traced_forces_of_a_constrained_robot_are_compiled() -> None:
@@ -209,9 +210,10 @@ def test_traced_forces_of_a_constrained_robot_are_compiled() -> None:
     def spring(t: Any, q: Any, v: Any) -> Any:
         return [-3.0 * q[0] - 0.1 * v[0], 0.2]
 
-    for name in ("torque", "control"):
-        traced = fb.simulate(held, q, duration=0.3, dt=2e-3, **{name: fb.traced(spring)})
-        asked = fb.simulate(held, q, duration=0.3, dt=2e-3, **{name: lambda t, q, v: np.array(spring(t, q, v))})
+    for period in (0, None):
+        given: dict[str, Any] = {"duration": 0.3, "dt": 2e-3, "period": period}
+        traced = fb.simulate(held, q, tau=fb.traced(spring), **given)
+        asked = fb.simulate(held, q, tau=lambda t, q, v: np.array(spring(t, q, v)), **given)
         assert np.abs(traced.q - asked.q).max() < 1e-12
 
 
@@ -221,23 +223,24 @@ def test_an_actuated_robot_moves_by_the_forces_of_its_drives() -> None:
     q = robot.assemble(robot.neutral())
     f = np.random.default_rng(2).normal(size=(4, 50, len(driven.joints)))
     runs = fb.rollout(driven, q, None, f, dt=1e-3, every=10)
-    assert runs.q.shape == (4, 5, robot.nq) and np.array_equal(runs.u, f[:, 9::10])
+    assert runs.q.shape == (6, 4, robot.nq) and np.array_equal(runs.u[1:], np.swapaxes(f[:, 9::10], 0, 1))
 
     def force(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return np.einsum("kij,ki->kj", driven.actuator_map(q), f[:, 0])
 
     start = np.tile(q, (4, 1))
-    held = fb.simulate(driven, start, control=f[:, :1], period=0.05, duration=0.05, dt=1e-3)
-    assert np.abs(held.q - fb.simulate(robot, start, torque=force, duration=0.05, dt=1e-3).q).max() < 1e-12
-    still = fb.simulate(driven, q, torque=lambda t, q, v: driven.inverse_dynamics(q, v, 0.0 * v), duration=0.1, dt=1e-3)
+    held = fb.simulate(driven, start, tau=f[:, :1], period=0.05, duration=0.05, dt=1e-3)
+    assert np.abs(held.q - fb.simulate(robot, start, period=0, tau=force, duration=0.05, dt=1e-3).q).max() < 1e-12
+    law = lambda t, q, v: driven.inverse_dynamics(q, v, 0.0 * v)  # noqa: E731
+    still = fb.simulate(driven, q, period=0, tau=law, duration=0.1, dt=1e-3)
     assert np.abs(still.q - q).max() < 1e-9
-    with pytest.raises(fb.ArgumentError, match="as control="):
+    with pytest.raises(fb.ArgumentError, match="as tau="):
         fb.simulate(driven, q, u=f, duration=0.05)
-    with pytest.raises(fb.ArgumentError, match="traced forces as control"):
-        fb.simulate(driven, q, torque=fb.traced(lambda t, q, v: [0.0, 0.0]), duration=0.05)
+    with pytest.raises(fb.ArgumentError, match="traced forces with a period"):
+        fb.simulate(driven, q, period=0, tau=fb.traced(lambda t, q, v: [0.0, 0.0]), duration=0.05)
 
 
-@pytest.mark.parametrize("given", ["control", "u", "torque"])
+@pytest.mark.parametrize("given", ["tau", "u", "law"])
 def test_observations_of_samples_are_those_of_robots_built_with_their_parameters(given: str) -> None:
     """Accelerations of a constrained robot too, with masses and gains that differ."""
     masses, gains = np.array([1.0, 2.0, 3.5]), np.array([5.0, 10.0, 20.0])
@@ -250,10 +253,11 @@ def test_observations_of_samples_are_those_of_robots_built_with_their_parameters
         return built.constrained(fb.loops.Gear("upper", "lower", -2.0))
 
     rng = np.random.default_rng(0)
-    acting = {"control": rng.normal(size=(30, 2)), "u": rng.normal(size=(30, 1)),
-              "torque": fb.traced(lambda t, q, v: -0.3 * v)}[given]  # fmt: skip
+    acting = {"tau": rng.normal(size=(30, 2)), "u": rng.normal(size=(30, 1)),
+              "law": fb.traced(lambda t, q, v: -0.3 * v)}[given]  # fmt: skip
     seen = {"a": fb.observe.acceleration("lower"), "imu": fb.observe.imu("upper"), "E": fb.observe.energy()}
-    more = {"duration": 0.03, "dt": 1e-3, given: acting, "observe": seen}
+    more = {"duration": 0.03, "dt": 1e-3, "observe": seen}
+    more |= {"tau": acting, "period": 0} if given == "law" else {given: acting}
     runs = fb.simulate(robot(1.0, 5.0), [0.3, -0.6], numbers={"upper.mass": masses, "servo.kp": gains}, **more)
     for k, both in enumerate(zip(masses, gains, strict=True)):
         alone = fb.simulate(robot(*both), [0.3, -0.6], **more)

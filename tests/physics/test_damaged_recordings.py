@@ -16,7 +16,7 @@ import fourbar as fb
         ({"v": np.zeros((11, 1))}, "v must hold numbers of shape"),
         ({"v": np.full((11, 2), "x")}, "v must hold numbers"),
         ({"v": None}, "an array 'v', which is missing"),
-        ({"lost": None}, "an array 'lost', which is missing"),
+        ({"lost": np.zeros(3)}, "lost must hold numbers of shape"),
         ({"mesh_folders": np.array("{")}, "mesh_folders is no list"),
         ({"mesh_folders": np.array("[1]")}, "mesh_folders is no list"),
     ],
@@ -28,7 +28,7 @@ def test_a_damaged_trajectory_is_refused(change, words, tmp_path):
         arrays = {**held, **change}
     np.savez(file, **{name: x for name, x in arrays.items() if x is not None})
     with pytest.raises(fb.ArgumentError, match=words):
-        fb.Trajectory.load(file)
+        fb.Run.load(file)
 
 
 def test_a_recording_without_folders_is_read(tmp_path):
@@ -38,7 +38,7 @@ def test_a_recording_without_folders_is_read(tmp_path):
     with np.load(file) as held:
         arrays = {name: x for name, x in held.items() if name != "mesh_folders"}
     np.savez(file, **arrays)
-    assert np.array_equal(fb.Trajectory.load(file).q, run.q)
+    assert np.array_equal(fb.Run.load(file).q, run.q)
 
 
 def standing(tmp_path):
@@ -52,7 +52,7 @@ def standing(tmp_path):
 
 def test_a_motion_with_contacts_is_read_again(tmp_path):
     scene, run, file = standing(tmp_path)
-    read = fb.ContactRun.load(file, scene)
+    read = fb.Run.load(file, scene)
     assert read.contacts.names == run.contacts.names and read.contacts.found.any()
     for name in ("t", "q", "v", "residual", "worst", "converged", "diverged", "too_fast"):
         assert np.array_equal(getattr(read, name), getattr(run, name), equal_nan=True), name
@@ -61,7 +61,7 @@ def test_a_motion_with_contacts_is_read_again(tmp_path):
     for name in ("gap", "force", "found"):
         assert np.array_equal(getattr(read.contacts, name), getattr(run.contacts, name), equal_nan=True)
     assert read.recording.points.shape == run.recording.points.shape
-    assert fb.ContactRun.load(file).q.shape == run.q.shape  # the robot is in the file
+    assert fb.Run.load(file).q.shape == run.q.shape  # the robot is in the file
 
 
 def test_a_damaged_motion_with_contacts_is_refused(tmp_path):
@@ -70,14 +70,15 @@ def test_a_damaged_motion_with_contacts_is_refused(tmp_path):
         arrays = {name: x for name, x in held.items() if name != "cone"}
     np.savez(tmp_path / "less.npz", **arrays)
     with pytest.raises(fb.ArgumentError, match="an array 'cone', which is missing"):
-        fb.ContactRun.load(tmp_path / "less.npz")
+        fb.Run.load(tmp_path / "less.npz")
     np.savez(tmp_path / "wrong.npz", **arrays, cone=np.zeros(3))
     with pytest.raises(fb.ArgumentError, match="cone must hold numbers of shape"):
-        fb.ContactRun.load(tmp_path / "wrong.npz")
+        fb.Run.load(tmp_path / "wrong.npz")
     with pytest.raises(fb.ArgumentError, match="1 contacts are not the 0 of the scene"):
-        fb.ContactRun.load(file, fb.Scene(scene.robot))
-    with pytest.raises(fb.ArgumentError, match="holds a ContactRun, not a Trajectory"):
-        fb.Trajectory.load(file)
+        fb.Run.load(file, fb.Scene(scene.robot))
+    np.savez(tmp_path / "other.npz", **{**arrays, "kind": np.array("Film")})
+    with pytest.raises(fb.ArgumentError, match="holds a Film, not a Run"):
+        fb.Run.load(tmp_path / "other.npz")
 
 
 def test_arrays_larger_than_memory_are_refused_unread(tmp_path, monkeypatch):
@@ -85,7 +86,7 @@ def test_arrays_larger_than_memory_are_refused_unread(tmp_path, monkeypatch):
     with zipfile.ZipFile(file, "a") as held, held.open("more.npy", "w") as array:  # a header that declares 1e18 numbers
         np.lib.format.write_array_header_1_0(array, {"descr": "<f8", "fortran_order": False, "shape": (10**18,)})
     with pytest.raises(fb.ArgumentError, match=r"larger than the memory|damaged"):
-        fb.Trajectory.load(file)
+        fb.Run.load(file)
     monkeypatch.setattr("fourbar.sim.results.memory", lambda: 1e3)
     with pytest.raises(fb.ArgumentError, match="of arrays, this machine has 1e-06 GB of memory"):
-        fb.Trajectory.load(file)
+        fb.Run.load(file)

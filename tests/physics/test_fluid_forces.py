@@ -156,7 +156,7 @@ def test_rollouts_of_varied_currents() -> None:
         assert fluid is not None
         one = robot.with_parameters(bodies={"hull": {"fluid": replace(fluid, current=current)}})
         alone = fb.simulate(one, robot.neutral(), np.zeros(robot.nv), duration=0.2, dt=0.01)
-        assert error(runs.q[n, -1], alone.q[-1]) < 1e-12
+        assert error(runs.q[-1, n], alone.q[-1]) < 1e-12
 
 
 def test_scene_has_the_same_motion() -> None:

@@ -12,7 +12,7 @@ VARYING = LINKAGE.varying(f"{LINKAGE.mechanism.bodies[1].name}.mass")
 CALLS = {
     "varying": lambda k: VARYING.at([1.0 + 1e-3 * k]).gravity_force(LINKAGE.neutral()),
     "simulate": lambda k: fb.simulate(PENDULUM, [0.1, 0.2], duration=0.01, dt=1e-3),
-    "torque": lambda k: fb.simulate(PENDULUM, [0.1, 0.2], duration=0.005, dt=1e-3, torque=lambda t, q, v: np.zeros(2)),
+    "torque": lambda k: fb.simulate(PENDULUM, [0.1, 0.2], duration=0.005, period=0, tau=lambda t, q, v: np.zeros(2)),
 }
 
 

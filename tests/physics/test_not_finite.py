@@ -31,10 +31,10 @@ def rows(steps: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("torque", {"torque": nan_later}), ("torque", {"torque": listed}),
-        ("control", {"control": nan_later, "period": 0.01}), ("control", {"control": rows(10), "period": 0.01}),
-        ("torque", {"torque": fb.traced(lambda t, q, v: [fb.sqrt(LATE - t), 0.0])}),
-        ("control", {"control": fb.traced(lambda t, q, v: [fb.sqrt(LATE - t), 0.0]), "period": 0.01}),
+        ("tau", {"tau": nan_later, "period": 0}), ("tau", {"tau": listed, "period": 0}),
+        ("tau", {"tau": nan_later, "period": 0.01}), ("tau", {"tau": rows(10), "period": 0.01}),
+        ("tau", {"tau": fb.traced(lambda t, q, v: [fb.sqrt(LATE - t), 0.0]), "period": 0}),
+        ("tau", {"tau": fb.traced(lambda t, q, v: [fb.sqrt(LATE - t), 0.0]), "period": 0.01}),
     ],
     ids=["function", "list", "control", "array", "traced", "traced_control"],
 )  # fmt: skip
@@ -53,15 +53,15 @@ def test_one_sample_of_many() -> None:
         return found
 
     robot = fb.robots.double_pendulum()
-    with pytest.warns(SimulationWarning, match=r"1 of 3 samples.* torque was NaN or infinite at t = 0\.05"):
-        motion = fb.simulate(robot, np.full((3, 2), 0.1), duration=0.1, dt=0.01, torque=torque)
+    with pytest.warns(SimulationWarning, match=r"1 of 3 samples.* tau was NaN or infinite at t = 0\.05"):
+        motion = fb.simulate(robot, np.full((3, 2), 0.1), duration=0.1, dt=0.01, period=0, tau=torque)
     assert np.isfinite(motion.q[:, [0, 2]]).all() and np.isnan(motion.q[-1, 1]).all()
 
 
 def test_a_motion_that_diverges_by_itself_says_nothing_of_forces() -> None:
     robot = fb.robots.double_pendulum()
     with pytest.warns(SimulationWarning, match="shorter step"):
-        fb.simulate(robot, [0.3, 0.1], duration=1.0, dt=0.01, torque=lambda t, q, v: 1e9 * v)
+        fb.simulate(robot, [0.3, 0.1], duration=1.0, dt=0.01, period=0, tau=lambda t, q, v: 1e9 * v)
 
 
 @pytest.mark.parametrize(
@@ -71,5 +71,5 @@ def test_in_a_scene(given: Any) -> None:
     b = fb.Builder("ball")
     b.body("ball", joint=Free(), mass=1.0, inertia=(0.1, 0.1, 0.1))
     robot = b.build()
-    with pytest.warns(SimulationWarning, match=r"control was NaN or infinite at t = 0\.05"):
-        fb.Scene(robot).simulate(robot.neutral(), duration=0.1, dt=2e-3, control=given)
+    with pytest.warns(SimulationWarning, match=r"tau was NaN or infinite at t = 0\.05"):
+        fb.Scene(robot).simulate(robot.neutral(), duration=0.1, dt=2e-3, tau=given)

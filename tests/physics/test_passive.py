@@ -53,7 +53,7 @@ def test_a_hinge_with_a_spring_and_no_damper_oscillates() -> None:
     assert np.isclose(wheel.spring_energy([0.75]), 0.25)
     held = fb.simulate(
         wheel, [0.75], [0.0], duration=1.0, dt=0.01, passive=False,
-        torque=lambda t, q, v: wheel.passive_forces(q, 0.0 * v),
+        period=0, tau=lambda t, q, v: wheel.passive_forces(q, 0.0 * v),
     )  # fmt: skip
     assert np.isclose(held.q[-1, 0], 0.5 + 0.25 * np.cos(2.0), atol=1e-8)
 

@@ -49,10 +49,11 @@ def test_the_same_as_the_scheme_in_python(name: str) -> None:
     tau = rng.normal(size=(5, 6, robot.nv))
     found = fb.rollout(robot, q, v, tau, dt=DT, every=3)
     wanted = in_python(robot, q, v, tau, 6)
-    assert found.q.shape == (5, 2, robot.nq) and found.t.tolist() == [3 * DT, 6 * DT]
-    near(found.q[:, -1], wanted.q, 1e-13)
-    near(found.v[:, -1], wanted.v, 1e-12)
-    near(found.lost[:, -1], wanted.lost, 1e-12, 1.0)
+    assert found.q.shape == (3, 5, robot.nq) and found.t.tolist() == [0.0, 3 * DT, 6 * DT]
+    assert np.array_equal(found.q[0], q) and np.array_equal(found.v[0], v)
+    near(found.q[-1], wanted.q, 1e-13)
+    near(found.v[-1], wanted.v, 1e-12)
+    near(found.lost[-1], wanted.lost, 1e-12, 1.0)
     assert (found.steps == 6).all() and not found.diverged.any()
 
 
@@ -77,9 +78,9 @@ def test_a_sample_has_the_same_bits_everywhere(name: str) -> None:
     assert np.array_equal(whole.q, again.q) and np.array_equal(whole.v, again.v)
     for some in (slice(5, 6), slice(3, 10), slice(8, 16), slice(1, SOME - 1)):
         part = fb.rollout(robot, q[some], v[some], tau[some], dt=DT)
-        assert np.array_equal(whole.q[some], part.q) and np.array_equal(whole.v[some], part.v)
+        assert np.array_equal(whole.q[:, some], part.q) and np.array_equal(whole.v[:, some], part.v)
     alone = fb.rollout(robot, q[11], v[11], tau[11], dt=DT)
-    assert np.array_equal(whole.q[11], alone.q) and np.array_equal(whole.v[11], alone.v)
+    assert np.array_equal(whole.q[:, 11], alone.q) and np.array_equal(whole.v[:, 11], alone.v)
 
 
 def test_python_and_machine_code_agree_to_the_bit() -> None:
@@ -87,8 +88,8 @@ def test_python_and_machine_code_agree_to_the_bit() -> None:
     robot = small_mechanism()
     s = state(robot, n=3)
     tau = np.random.default_rng(3).normal(size=robot.nv)
-    asked = fb.simulate(robot, s.q, s.v, duration=0.01, torque=lambda t, q, v: tau)
-    array = fb.simulate(robot, s.q, s.v, duration=0.01, control=np.tile(tau, (10, 1)))
+    asked = fb.simulate(robot, s.q, s.v, duration=0.01, period=0, tau=lambda t, q, v: tau)
+    array = fb.simulate(robot, s.q, s.v, duration=0.01, tau=np.tile(tau, (10, 1)))
     assert np.array_equal(asked.q, array.q) and np.array_equal(asked.v, array.v)
 
 
@@ -99,8 +100,8 @@ def law(t: Any, q: Any, v: Any) -> Any:
 
 def test_a_traced_torque_is_the_torque() -> None:
     robot, q = fb.robots.double_pendulum(), np.array([0.4, -0.2])
-    asked = fb.simulate(robot, q, duration=0.2, torque=lambda t, q, v: np.array(law(t, q, v)))
-    traced = fb.simulate(robot, q, duration=0.2, torque=fb.traced(law))
+    asked = fb.simulate(robot, q, duration=0.2, period=0, tau=lambda t, q, v: np.array(law(t, q, v)))
+    traced = fb.simulate(robot, q, duration=0.2, period=0, tau=fb.traced(law))
     near(traced.q, asked.q, 1e-12)
     near(traced.v, asked.v, 1e-11)
 
@@ -118,11 +119,11 @@ def test_controls_are_held(period: int) -> None:
         return answers[-1]
 
     options: dict[str, Any] = {"duration": 0.022, "dt": DT, "period": period * DT, "every": 3}
-    asked = fb.simulate(robot, q, control=control, **options)
+    asked = fb.simulate(robot, q, tau=control, **options)
     assert np.allclose(times, np.arange(-(-22 // period)) * period * DT, atol=1e-15)
-    array = fb.simulate(robot, q, control=np.stack(answers, axis=1), **options)
+    array = fb.simulate(robot, q, tau=np.stack(answers, axis=1), **options)
     assert np.array_equal(asked.q, array.q) and np.array_equal(asked.t, array.t)
-    traced = fb.simulate(robot, q, control=fb.traced(law), **options)
+    traced = fb.simulate(robot, q, tau=fb.traced(law), **options)
     near(traced.q, asked.q, 1e-13)
     near(traced.v, asked.v, 1e-12)
     held = np.repeat(np.stack(answers, axis=1), period, axis=1)
@@ -140,7 +141,7 @@ def test_a_controller_may_keep_state() -> None:
         learned[0] -= 2.0 * q[0]
         return np.array([learned[0] - 200.0 * q[0] - 40.0 * v[0]])
 
-    motion = fb.simulate(robot, [0.0], duration=6.0, dt=1e-3, control=control, period=1e-2, every=100)
+    motion = fb.simulate(robot, [0.0], duration=6.0, dt=1e-3, tau=control, period=1e-2, every=100)
     assert abs(motion.q[-1, 0]) < 1e-4 and abs(learned[0] - 2.0 * 9.81) < 0.1
 
 
@@ -184,20 +185,21 @@ def test_samples_that_diverge_keep_the_others_going() -> None:
     control[1, 20:] = 1e308
     found = fb.rollout(robot, np.full((3, 2), 0.3), None, control, dt=1e-2)
     assert found.diverged.tolist() == [False, True, False] and found.steps[1] < 25 and found.steps[0] == 50
-    assert np.isfinite(found.q[1]).all(axis=-1).sum() == found.steps[1]
-    assert np.isfinite(found.q[[0, 2]]).all() and np.array_equal(found.q[0], found.q[2])
+    assert np.isfinite(found.q[:, 1]).all(axis=-1).sum() == found.steps[1] + 1
+    assert np.isfinite(found.q[:, [0, 2]]).all() and np.array_equal(found.q[:, 0], found.q[:, 2])
     with pytest.warns(fb.SimulationWarning, match=r"1 of 3 samples diverged, the first at t = 0\.2"):
-        motion = fb.simulate(robot, np.full((3, 2), 0.3), duration=0.5, dt=1e-2, control=control)
-    assert np.array_equal(np.moveaxis(motion.q[1:], 0, 1), found.q, equal_nan=True)
+        motion = fb.simulate(robot, np.full((3, 2), 0.3), duration=0.5, dt=1e-2, tau=control)
+    assert np.array_equal(motion.q, found.q, equal_nan=True)
+    assert np.array_equal(motion.diverged, found.diverged) and np.array_equal(motion.steps, found.steps)
     with pytest.warns(fb.SimulationWarning, match="the motion diverged"):
-        alone = fb.simulate(robot, np.full(2, 0.3), duration=0.5, dt=1e-2, control=control[1])
+        alone = fb.simulate(robot, np.full(2, 0.3), duration=0.5, dt=1e-2, tau=control[1])
     assert len(alone.t) == found.steps[1] + 1 and np.isfinite(alone.q).all()
 
 
 def test_all_samples_diverge() -> None:
     robot = fb.robots.double_pendulum()
     found = fb.rollout(robot, np.full((2, 2), 0.3), None, np.full((30, 2), 1e308), dt=1e-2)
-    assert found.diverged.all() and found.q.shape == (2, 30, 2) and np.isnan(found.q[:, -1]).all()
+    assert found.diverged.all() and found.q.shape == (31, 2, 2) and np.isnan(found.q[-1]).all()
 
 
 def test_loops_pass_where_joints_reverse_each_on_its_own_account() -> None:
@@ -225,13 +227,13 @@ def test_forces_keep_their_meaning_in_other_velocities() -> None:
     q, speed = crank.assemble((2.0, -1.6, 1.9)), np.array([6.0])
     slow = crank.expand_velocity(q, speed)[2:3]
     options: dict[str, Any] = {"duration": 0.5, "dt": 1e-3, "every": 50}
-    asked = fb.simulate(rocker, q, slow, torque=lambda t, q, v: np.array([0.3]) - 0.05 * v, **options)
-    traced = fb.simulate(rocker, q, slow, torque=fb.traced(lambda t, q, v: [0.3 - 0.05 * v[0]]), **options)
+    asked = fb.simulate(rocker, q, slow, period=0, tau=lambda t, q, v: np.array([0.3]) - 0.05 * v, **options)
+    traced = fb.simulate(rocker, q, slow, period=0, tau=fb.traced(lambda t, q, v: [0.3 - 0.05 * v[0]]), **options)
     assert np.abs(asked.q - traced.q).max() < 1e-6
     free = fb.simulate(rocker, q, slow, **options)
     assert np.abs(free.q - traced.q).max() > 1e-3
-    held = fb.simulate(rocker, q, slow, control=np.full((500, 1), 0.3), **options)
-    python = fb.simulate(rocker, q, slow, torque=lambda t, q, v: np.array([0.3]), **options)
+    held = fb.simulate(rocker, q, slow, tau=np.full((500, 1), 0.3), **options)
+    python = fb.simulate(rocker, q, slow, period=0, tau=lambda t, q, v: np.array([0.3]), **options)
     assert np.abs(held.q - python.q).max() < 1e-6
 
 
@@ -259,7 +261,7 @@ def test_fourth_order_with_a_traced_torque(joints: Any) -> None:
     robot = random_mechanism(np.random.default_rng(8), joints, "two", floating=False)
     s = state(robot, (3, "home", 1.0), n=1)
     force = fb.traced(lambda t, q, v: [fb.sin(9.0 * t) - 0.3 * x for x in v])
-    ends = [fb.simulate(robot, s.q[0], s.v[0], duration=0.16, dt=dt, every=1000, torque=force).v[-1]
+    ends = [fb.simulate(robot, s.q[0], s.v[0], duration=0.16, dt=dt, every=1000, period=0, tau=force).v[-1]
             for dt in (8e-3, 4e-3, 2e-3)]  # fmt: skip
     coarse, fine = np.linalg.norm(ends[1] - ends[0]), np.linalg.norm(ends[2] - ends[1])
     assert fine > 1e-13 and 3.6 < np.log2(coarse / fine) < 4.4
@@ -268,15 +270,14 @@ def test_fourth_order_with_a_traced_torque(joints: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"control": np.zeros((3, 2)), "torque": lambda t, q, v: q}, "torque or control, not both"),
-        ({"control": np.zeros((3, 2))}, "control has 3 rows, but the motion needs 10"),
-        ({"control": np.zeros((10, 3))}, r"control: expected an array \(..., rows, 2\)"),
-        ({"control": "push"}, "control: expected an array"),
-        ({"control": np.zeros((4, 10, 2)), "q": np.zeros((3, 2))}, "control: leading axes"),
-        ({"control": lambda t, q, v: np.zeros(3)}, r"control\(t, q, v\) must have shape"),
-        ({"control": fb.traced(lambda t, q, v: [0.0])}, r"control\(t, q, v\) must give 2 forces"),
-        ({"control": np.zeros((10, 2)), "period": 1.5e-3}, "period=0.0015: expected a multiple of dt"),
-        ({"control": np.zeros((10, 2)), "period": "long"}, "period='long'"),
+        ({"tau": np.zeros((3, 2))}, "tau has 3 rows, but the motion needs 10"),
+        ({"tau": np.zeros((10, 3))}, r"tau: expected an array \(..., rows, 2\)"),
+        ({"tau": "push"}, "tau: expected an array"),
+        ({"tau": np.zeros((4, 10, 2)), "q": np.zeros((3, 2))}, "tau: leading axes"),
+        ({"tau": lambda t, q, v: np.zeros(3)}, r"tau\(t, q, v\) must have shape"),
+        ({"tau": fb.traced(lambda t, q, v: [0.0])}, r"tau\(t, q, v\) must give 2 forces"),
+        ({"tau": np.zeros((10, 2)), "period": 1.5e-3}, "period=0.0015: expected a multiple of dt"),
+        ({"tau": np.zeros((10, 2)), "period": "long"}, "period='long'"),
         ({"threads": 0}, "threads must be a whole number"),
     ],
 )
@@ -288,7 +289,7 @@ def test_controls_that_make_no_sense(given: dict[str, Any], message: str) -> Non
 
 def test_rollouts_that_make_no_sense() -> None:
     robot = fb.robots.double_pendulum()
-    with pytest.raises(fb.ArgumentError, match="give steps=, or an array control"):
+    with pytest.raises(fb.ArgumentError, match="give steps=, or an array tau"):
         fb.rollout(robot, np.zeros(2), dt=1e-3)
     with pytest.raises(fb.ArgumentError, match="steps=0"):
         fb.rollout(robot, np.zeros(2), dt=1e-3, steps=0)
@@ -303,12 +304,11 @@ def test_rollouts_that_make_no_sense() -> None:
         ({"v": np.zeros(3)}, r"^rollout: v must have shape"),
         ({"v": np.zeros((4, 2)), "q": np.zeros((3, 2))}, "^rollout: the leading .batch. axes do not broadcast"),
         ({"robot": 3}, "^rollout takes a robot"),
-        ({"control": lambda t, q, v: np.zeros(3)}, r"^rollout: control\(t, q, v\) must have shape"),
-        ({"control": lambda t, q, v: np.zeros((7, 2))}, r"^rollout: control\(t, q, v\) returned shape \(7, 2\)"),
-        ({"control": fb.traced(lambda t, q, v: [0.0])}, r"^control\(t, q, v\) must give 2 forces, got 1"),
-        ({"control": np.zeros((5, 2), complex)}, "^control must hold real numbers, got an array of dtype complex128"),
+        ({"tau": lambda t, q, v: np.zeros(3)}, r"^rollout: tau\(t, q, v\) must have shape"),
+        ({"tau": lambda t, q, v: np.zeros((7, 2))}, r"^rollout: tau\(t, q, v\) returned shape \(7, 2\)"),
+        ({"tau": fb.traced(lambda t, q, v: [0.0])}, r"^tau\(t, q, v\) must give 2 forces, got 1"),
+        ({"tau": np.zeros((5, 2), complex)}, "^tau must hold real numbers, got an array of dtype complex128"),
         ({"numbers": {"lower.mass": np.ones(3, complex)}}, "^numbers: 'lower.mass': expected numbers, got"),
-        ({"dt": None}, "^dt=None: expected the length of a step"),
         ({"dt": "a"}, "^dt='a': expected the length of a step"),
         ({"threads": 0}, "^threads must be a whole number of at least 1, got 0"),
         ({"threads": True}, "^threads must be a whole number of at least 1, got True"),
@@ -331,22 +331,22 @@ def test_an_interrupted_rollout_has_what_was_computed(every: int) -> None:
         return np.zeros_like(v)
 
     with pytest.raises(KeyboardInterrupt) as caught:
-        fb.rollout(robot, np.full((3, 2), 0.2), control=control, dt=1e-3, steps=20, every=every)
+        fb.rollout(robot, np.full((3, 2), 0.2), tau=control, dt=1e-3, steps=20, every=every)
     runs: Any = caught.value.run  # type: ignore[attr-defined]
     assert "at t = 0.01 s" in caught.value.__notes__[0]
     whole = fb.rollout(robot, np.full((3, 2), 0.2), dt=1e-3, steps=20, every=every)
-    assert runs.q.shape == whole.q.shape and not runs.diverged.any() and (runs.steps == 10).all()
-    done = 10 // every
-    assert np.array_equal(runs.q[:, :done], whole.q[:, :done]) and np.isnan(runs.q[:, done:]).all()
+    assert not runs.diverged.any() and (runs.steps == 10).all() and runs.t[-1] == pytest.approx(0.01)
+    done = 1 + 10 // every
+    assert np.array_equal(runs.q[:done], whole.q[:done]) and len(runs.t) == 1 + -(-10 // every)
 
 
 def test_samples_that_have_all_diverged_between_two_records_are_nan() -> None:
     robot = fb.robots.double_pendulum()
     push = np.zeros((20, 2))
     push[6:] = np.nan
-    runs = fb.rollout(robot, np.full((3, 2), 0.2), control=push, dt=1e-3, every=4)
+    runs = fb.rollout(robot, np.full((3, 2), 0.2), tau=push, dt=1e-3, every=4)
     assert runs.diverged.all() and (runs.steps == 6).all()
-    assert np.isfinite(runs.q[:, 0]).all() and np.isnan(runs.q[:, 1:]).all()
+    assert np.isfinite(runs.q[:2]).all() and np.isnan(runs.q[2:]).all() and len(runs.q) == 6
 
 
 def test_a_small_network_is_compiled_into_the_steps() -> None:
@@ -356,8 +356,8 @@ def test_a_small_network_is_compiled_into_the_steps() -> None:
     def network(t: Any, q: Any, v: Any) -> Any:
         return second @ np.tanh(first @ np.concatenate([q, v]))
 
-    traced = fb.simulate(robot, [0.3, 0.1], duration=0.2, dt=2e-3, control=fb.traced(network))
-    asked = fb.simulate(robot, [0.3, 0.1], duration=0.2, dt=2e-3, control=network)
+    traced = fb.simulate(robot, [0.3, 0.1], duration=0.2, dt=2e-3, tau=fb.traced(network))
+    asked = fb.simulate(robot, [0.3, 0.1], duration=0.2, dt=2e-3, tau=network)
     assert np.abs(traced.q - asked.q).max() < 1e-12
 
 
@@ -391,7 +391,7 @@ def test_controls_of_python_are_known_wherever_a_motion_ends(how: str, period: i
         assert np.array_equal(run.q, whole.q[steps]) and np.array_equal(run.u[1:], whole.u[steps[1:]])
 
 
-@pytest.mark.parametrize("kind", ["control", "observe"])
+@pytest.mark.parametrize("kind", ["tau", "observe"])
 def test_the_last_few_traced_functions_are_kept(kind: str) -> None:
     """Of a robot alone and of a scene: functions that are new in every call do not fill the memory."""
     robot = fb.robots.double_pendulum()
@@ -399,7 +399,7 @@ def test_the_last_few_traced_functions_are_kept(kind: str) -> None:
     for mover, roll in ((robot, partial(fb.rollout, robot)), (scene, scene.rollout)):
         for k in range(10):
             function = fb.traced(lambda t, q, v, k=k: [0.1 * k, q[0]])
-            given = {"control": function} if kind == "control" else {"observe": {"x": function}}
+            given = {"tau": function} if kind == "tau" else {"observe": {"x": function}}
             run = roll([0.1, 0.2], steps=1, dt=1e-3, **given)
         assert np.isfinite(run.q).all()
         assert all(len(vars(mover).get(name, ())) <= 8 for name in ("_rollouts", "_observers"))

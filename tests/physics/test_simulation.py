@@ -46,7 +46,7 @@ def test_momentum_of_a_floating_robot_is_kept() -> None:
     def torque(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return (np.cos(t) - 0.1 * v) * push
 
-    motion = fb.simulate(robot, s.q, s.v, duration=0.1, dt=5e-4, every=50, torque=torque)
+    motion = fb.simulate(robot, s.q, s.v, duration=0.1, dt=5e-4, every=50, period=0, tau=torque)
     h = robot.momentum(motion.q, motion.v, about="world")
     near(h, np.broadcast_to(h[0], h.shape), 1e-10)
 
@@ -104,23 +104,22 @@ def test_what_cannot_be_simulated_is_refused() -> None:
         ({"v": "ab"}, "simulate: v must hold real numbers"),
         ({"v": np.zeros(3)}, r"simulate: v must have shape \(\.\.\., 2\), got \(3,\)"),
         ({"q": np.zeros((3, 2)), "v": np.zeros((2, 2))}, "simulate: the leading .batch. axes do not broadcast"),
-        ({"torque": np.zeros(2)}, r"torque=array.*: expected a function torque\(t, q, v\)"),
-        ({"torque": lambda t, q, v: None}, r"simulate: torque\(t, q, v\) cannot be read as an array"),
-        ({"torque": lambda t, q, v: np.zeros(3)}, r"simulate: torque\(t, q, v\) must have shape \(\.\.\., 2\)"),
+        ({"tau": lambda t, q, v: None}, r"simulate: tau\(t, q, v\) cannot be read as an array"),
+        ({"tau": lambda t, q, v: np.zeros(3)}, r"simulate: tau\(t, q, v\) must have shape \(\.\.\., 2\)"),
         ({"duration": "1"}, "duration and dt must be positive and finite, got duration='1'"),
-        ({"dt": None}, "duration and dt must be positive and finite, got .* dt=None"),
+        ({"dt": "fast"}, "duration and dt must be positive and finite, got .* dt='fast'"),
         ({"duration": True, "dt": 1.0}, "duration and dt must be positive and finite, got duration=True"),
         ({"duration": 10**400}, "duration and dt must be positive and finite, got duration=1000"),
         ({"duration": 1e300, "dt": 1e-300}, "duration and dt must be positive and finite"),
         ({"every": True}, "every=True: expected a whole number of steps"),
         ({"progress": 3}, "progress=3: expected a function that wraps the range of steps"),
         (
-            {"torque": lambda t, q, v: np.zeros((3, 2))},
-            r"torque.*returned shape \(3, 2\) for one state, expected \(2,\)",
+            {"tau": lambda t, q, v: np.zeros((3, 2)), "period": 0},
+            r"tau.*returned shape \(3, 2\) for one state, expected \(2,\)",
         ),
         (
-            {"q": np.zeros((3, 2)), "torque": lambda t, q, v: np.zeros((2, 2))},
-            r"torque.*returned shape \(2, 2\) for a batch of states \(3,\), expected \(3, 2\)",
+            {"q": np.zeros((3, 2)), "tau": lambda t, q, v: np.zeros((2, 2)), "period": 0},
+            r"tau.*returned shape \(2, 2\) for a batch of states \(3,\), expected \(3, 2\)",
         ),
         ({"dt": 0.1}, "dt=0.1 is longer than duration=0.01: no whole step fits"),
         ({"robot": "arm.urdf"}, "simulate takes a robot, such as fb.load"),
@@ -199,7 +198,8 @@ def test_a_quaternion_that_is_zero() -> None:
 
 def diverging(gain: float) -> dict[str, Any]:
     """A double pendulum with a spring that is far too stiff for the step."""
-    return {"robot": fb.robots.double_pendulum(), "torque": lambda t, q, v: -gain * q, "duration": 1.0, "dt": 1e-2}
+    law = lambda t, q, v: -gain * q  # noqa: E731
+    return {"robot": fb.robots.double_pendulum(), "tau": law, "period": 0, "duration": 1.0, "dt": 1e-2}
 
 
 def test_a_motion_that_diverges_ends_with_a_warning() -> None:
@@ -215,8 +215,8 @@ def test_bodies_whose_rotation_overflows_diverge_too(joint: Any, how: str) -> No
     """The quaternion of one that turns too fast has no value; that is no other end than that of a pendulum."""
     robot = fb.Builder("top").body("top", joint=joint, mass=1.0, inertia=(1.0, 2.0, 2.5)).build()
     law: Any = {
-        "asked": {"torque": lambda t, q, v: 1e4 * v},
-        "traced": {"torque": fb.traced(lambda t, q, v: [1e4 * x for x in v])},
+        "asked": {"tau": lambda t, q, v: 1e4 * v, "period": 0},
+        "traced": {"tau": fb.traced(lambda t, q, v: [1e4 * x for x in v]), "period": 0},
         "too fast": {},
     }[how]
     v = np.full(robot.nv, 1e200 if how == "too fast" else 0.1)
@@ -228,7 +228,7 @@ def test_bodies_whose_rotation_overflows_diverge_too(joint: Any, how: str) -> No
 def test_samples_that_diverge_are_marked_and_counted() -> None:
     """The others go on as they would alone."""
     gains = np.array([[0.0], [1e9], [0.0]])
-    setup = diverging(0.0) | {"torque": lambda t, q, v: -gains * q}
+    setup = diverging(0.0) | {"tau": lambda t, q, v: -gains * q}
     with pytest.warns(fb.SimulationWarning, match="1 of 3 samples diverged"):
         motion = fb.simulate(q=np.tile([0.1, 0.2], (3, 1)), **setup)
     alone = fb.simulate(q=[0.1, 0.2], **diverging(0.0))
@@ -243,7 +243,7 @@ def test_an_error_carries_the_states_before_it() -> None:
         return np.zeros(2)
 
     with pytest.raises(RuntimeError, match="on fire") as caught:
-        fb.simulate(fb.robots.double_pendulum(), [0.1, 0.2], duration=1.0, dt=1e-2, torque=torque)
+        fb.simulate(fb.robots.double_pendulum(), [0.1, 0.2], duration=1.0, dt=1e-2, period=0, tau=torque)
     before: Any = caught.value.run  # type: ignore[attr-defined]
     assert before.t[-1] == pytest.approx(0.05) and "'run'" in caught.value.__notes__[0]
 
@@ -255,7 +255,7 @@ def test_an_interrupt_ends_with_what_was_computed() -> None:
         return np.zeros(2)
 
     with pytest.raises(KeyboardInterrupt) as caught:
-        fb.simulate(fb.robots.double_pendulum(), [0.1, 0.2], duration=1.0, dt=1e-2, torque=torque, every=4)
+        fb.simulate(fb.robots.double_pendulum(), [0.1, 0.2], duration=1.0, dt=1e-2, period=0, tau=torque, every=4)
     motion: Any = caught.value.run  # type: ignore[attr-defined]
     whole = fb.simulate(fb.robots.double_pendulum(), [0.1, 0.2], duration=0.05, dt=1e-2, every=4)
     assert np.array_equal(motion.t, whole.t) and np.array_equal(motion.q, whole.q)
@@ -268,7 +268,7 @@ def test_work_of_the_joints_is_the_change_of_energy() -> None:
     s = state(robot, (5, "home", 1.0), n=1)
     q, v, tau = s.q[0], s.v[0], s.tau[0]
     steps = 40
-    motion = fb.simulate(robot, q, v, duration=0.04, dt=1e-3, torque=lambda t, q, v: tau)
+    motion = fb.simulate(robot, q, v, duration=0.04, dt=1e-3, period=0, tau=lambda t, q, v: tau)
     power = motion.v @ tau
     weights = np.ones(steps + 1)
     weights[1:-1:2], weights[2:-1:2] = 4.0, 2.0

@@ -35,10 +35,10 @@ def walker(joints: int = 3) -> fb.System:
     return b.build()
 
 
-def motion(robot: fb.System, n: int = 5) -> fb.Trajectory:
+def motion(robot: fb.System, n: int = 5) -> fb.Run:
     """States that no simulation made."""
     rng = np.random.default_rng(0)
-    return fb.Trajectory(np.linspace(0, 1, n), robot.random(0, n=n), rng.normal(size=(n, robot.nv)), np.zeros(n), robot)
+    return fb.Run(np.linspace(0, 1, n), robot.random(0, n=n), rng.normal(size=(n, robot.nv)), robot, np.zeros(n))
 
 
 def titles(figure: Any) -> list[str]:
@@ -112,7 +112,7 @@ def test_bands_begin_at_the_limits() -> None:
     b.body("rod", joint=Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1), limits=(-0.5, 0.8))
     robot = b.build()
     q = np.linspace(-0.4, 0.9, 10)[:, None]
-    run = fb.Trajectory(np.arange(10.0), q, 0.0 * q, np.zeros(10), robot)
+    run = fb.Run(np.arange(10.0), q, 0.0 * q, robot, np.zeros(10))
     axes = run.plot("coordinates").axes[0]
     (_, below), (above, _) = bands(axes)
     assert (below, above) == (-0.5, 0.8)
@@ -128,14 +128,14 @@ def test_forces_of_a_function_and_an_array() -> None:
     def torque(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return -0.5 * v
 
-    run = fb.simulate(robot, [0.5, 0.0], duration=0.1, dt=0.01, torque=torque)
+    run = fb.simulate(robot, [0.5, 0.0], duration=0.1, dt=0.01, period=0, tau=torque)
     for given in (torque, -0.5 * run.v):
-        figure = run.plot(["torques"], torque=given)
+        figure = run.plot(["torques"], tau=given)
         assert titles(figure) == ["joint forces"] and figure.axes[0].get_ylabel() == "N m"
         assert np.allclose(figure.axes[0].lines[0].get_ydata(), -0.5 * run.v[:, 0])
-    assert "joint forces" in titles(run.plot(torque=torque))
-    with pytest.raises(ArgumentError, match="torque must be"):
-        run.plot(torque=np.zeros((3, 2)))
+    assert "joint forces" in titles(run.plot(tau=torque))
+    with pytest.raises(ArgumentError, match="tau must be"):
+        run.plot(tau=np.zeros((3, 2)))
 
 
 def test_samples_of_batches() -> None:
@@ -146,7 +146,7 @@ def test_samples_of_batches() -> None:
         line = run.plot("coordinates", sample=sample).axes[0].lines[0]
         assert np.array_equal(line.get_ydata(), run.q[:, 1, 1, 0])
     rolled = fb.rollout(robot, q, dt=0.01, steps=5)
-    assert np.array_equal(rolled.plot("coordinates", sample=4).axes[0].lines[0].get_ydata(), rolled.q[1, 1, :, 0])
+    assert np.array_equal(rolled.plot("coordinates", sample=4).axes[0].lines[0].get_ydata(), rolled.q[:, 1, 1, 0])
     with pytest.raises(ArgumentError, match="sample=6"):
         run.plot(sample=6)
 
@@ -169,7 +169,7 @@ def test_contact_forces() -> None:
     ("what", "joints", "error", "words"),
     [
         (["speed"], None, UnknownNameError, "speed"),
-        (["torques"], None, ArgumentError, "torque="),
+        (["torques"], None, ArgumentError, "tau="),
         (["contacts"], None, ArgumentError, "no contacts"),
         (["coordinates"], ["knee"], UnknownNameError, "knee"),
     ],
@@ -183,12 +183,12 @@ def test_no_states_and_no_numbers_are_refused() -> None:
     robot = fb.robots.double_pendulum()
     with pytest.raises(ArgumentError, match="no state to draw"):
         motion(robot, 0).plot()
-    with pytest.raises(ArgumentError, match=r"torque\(t, q, v\) or an array, got 'drive'"):
-        motion(robot).plot(torque="drive")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match=r"tau\(t, q, v\) or an array, got 'drive'"):
+        motion(robot).plot(tau="drive")  # type: ignore[arg-type]
 
 
 def test_without_a_robot_or_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = fb.Trajectory(np.zeros(1), np.zeros((1, 2)), np.zeros((1, 2)), np.zeros(1))
+    alone = fb.Run(np.zeros(1), np.zeros((1, 2)), np.zeros((1, 2)))
     with pytest.raises(ArgumentError, match="has no robot"):
         alone.plot()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
@@ -310,7 +310,7 @@ def test_a_force_that_stays_as_it_is_looks_constant() -> None:
     robot = fb.robots.double_pendulum()
     run = fb.simulate(robot, [0.5, 0.0], duration=0.1, dt=0.01)
     torque = 0.03 + 1e-16 * np.arange(len(run.t) * 2).reshape(-1, 2)
-    axes = run.plot(["torques"], torque=torque).axes[0]
+    axes = run.plot(["torques"], tau=torque).axes[0]
     assert np.ptp(axes.get_ylim()) > 0.003
 
 

@@ -55,11 +55,11 @@ def same(found: Any, wanted: Any) -> None:
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_bits_of_a_rollout(name: str) -> None:
     robot, q, v, tau = case(name)
-    wanted = fb.rollout(robot, q, v, tau, dt=DT, every=3)  # the last step is not recorded
+    wanted = fb.rollout(robot, q, v, tau, dt=DT, every=3)  # the last step is recorded too
     same(jax.jit(lambda *x: to_jax.rollout(robot, *x, dt=DT, every=3))(q, v, tau), wanted)
-    mapped = jax.vmap(lambda q, tau: to_jax.rollout(robot, q, v[0], tau, dt=DT), (1, 0), 0)(q.T, tau)
-    assert np.array_equal(mapped.q, fb.rollout(robot, q, v[0], tau, dt=DT).q)
-    assert to_jax.rollout(robot, q[:0], dt=DT, steps=3).q.shape == (0, 3, robot.nq)
+    mapped = jax.vmap(lambda q, tau: to_jax.rollout(robot, q, v[0], tau, dt=DT).q, (1, 0), 1)(q.T, tau)
+    assert np.array_equal(mapped, fb.rollout(robot, q, v[0], tau, dt=DT).q)
+    assert to_jax.rollout(robot, q[:0], dt=DT, steps=3).q.shape == (4, 0, robot.nq)
     grid = to_jax.rollout(robot, q[:, None], v[:2], None, dt=DT, steps=3)
     assert np.array_equal(grid.v, fb.rollout(robot, q[:, None], v[:2], None, dt=DT, steps=3).v)
 
@@ -110,8 +110,8 @@ def test_actuators_numbers_and_functions() -> None:
     roll = jax.jit(lambda q, u, numbers: to_jax.rollout(robot, q, u=u, numbers=numbers, **given))
     same(roll(q, u, numbers), fb.rollout(robot, q, u=u, numbers=numbers, **given))
     asked = lambda t, q, v: 0.3 * t - 0.5 * q  # noqa: E731
-    found = to_jax.rollout(robot, q, u=asked, control=asked, steps=7, every=2, **given)
-    wanted = fb.rollout(robot, q, u=asked, control=asked, steps=7, every=2, **given)
+    found = to_jax.rollout(robot, q, u=asked, tau=asked, steps=7, every=2, **given)
+    wanted = fb.rollout(robot, q, u=asked, tau=asked, steps=7, every=2, **given)
     np.testing.assert_allclose(found.q, wanted.q, rtol=1e-13)  # XLA may fuse what functions do
 
     def end(mass: Any, gain: Any) -> Any:
@@ -142,7 +142,7 @@ def test_a_loop_whose_velocities_lose_their_hold_is_reported() -> None:
     q = robot.assemble(robot.neutral())
     run = to_jax.rollout(robot, q, [0.3], dt=1e-3, steps=3000, every=10)
     assert bool(run.diverged) and 0 < int(run.steps) < 3000
-    made = int(run.steps) // 10
+    made = 1 + int(run.steps) // 10
     assert np.isnan(run.q[made:]).all() and np.isfinite(run.q[:made]).all()
     wanted = fb.rollout(robot, q, [0.3], dt=1e-3, steps=3000, every=10)
     np.testing.assert_allclose(run.q[:made], wanted.q[:made], atol=1e-6)
@@ -153,11 +153,11 @@ def test_what_is_refused() -> None:
     roll = to_jax.rollout
     with pytest.raises(fb.ArgumentError, match=re.escape("q must have shape (..., 2)")):
         roll(robot, q[:, :1], dt=DT, steps=3)
-    with pytest.raises(fb.ArgumentError, match="control has 2 rows, but the motion needs 3"):
+    with pytest.raises(fb.ArgumentError, match="tau has 2 rows, but the motion needs 3"):
         roll(robot, q, v, tau[:, :2], dt=DT, steps=3)
-    with pytest.raises(fb.ArgumentError, match="control has 1 row, but"):
+    with pytest.raises(fb.ArgumentError, match="tau has 1 row, but"):
         roll(robot, q, v, tau[:, :1], dt=DT, steps=3)
-    with pytest.raises(fb.ArgumentError, match=r"control: expected an array \(..., rows, 2\)"):
+    with pytest.raises(fb.ArgumentError, match=r"tau: expected an array \(..., rows, 2\)"):
         roll(robot, q, v, tau[..., :1], dt=DT, steps=3)
     with pytest.raises(fb.ArgumentError, match=r"'lower\.mass' is negative in some samples, the least is -1"):
         roll(robot, q, v, dt=DT, steps=3, numbers={"lower.mass": -1.0})
@@ -172,11 +172,11 @@ def test_what_is_refused() -> None:
         roll(robot, q, v, u=tau, dt=DT)
     with pytest.raises(fb.ArgumentError, match=r"NumPy arrays of what JAX traces.*jax\.numpy"):
         roll(robot, q, v, lambda t, q, v: np.sin(np.asarray(q)), dt=DT, steps=3)
-    with pytest.raises(fb.ArgumentError, match=re.escape("control(t, q, v) must have shape (..., 2), got (3,)")):
+    with pytest.raises(fb.ArgumentError, match=re.escape("tau(t, q, v) must have shape (..., 2), got (3,)")):
         roll(robot, q, v, lambda t, q, v: np.zeros(3), dt=DT, steps=3)
     with pytest.raises(fb.ArgumentError, match="returned shape"):
         roll(robot, q, v, lambda t, q, v: np.zeros((3, 2)), dt=DT, steps=3)
-    with pytest.raises(fb.ArgumentError, match=r"control: fb\.traced.*itself"):
+    with pytest.raises(fb.ArgumentError, match=r"tau: fb\.traced.*itself"):
         roll(robot, q, v, fb.traced(lambda t, q, v: [-q[0], -q[1]]), dt=DT, steps=3)
     with pytest.raises(fb.ArgumentError, match="open"):
         roll(fb.robots.four_bar(), [0.1, 0.2, 0.3], dt=DT, steps=3)
@@ -196,15 +196,15 @@ def test_constant_controls() -> None:
     assert np.allclose(last, np.asarray(rows).sum(axis=1), rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("argument", ["q", "control", "target"])
+@pytest.mark.parametrize("argument", ["q", "tau", "target"])
 def test_what_jax_traces_is_refused_by_naming_the_function_to_use(argument: str) -> None:
     robot, still = fb.robots.double_pendulum(), np.zeros(2)
 
     def run(x: Any) -> Any:
         if argument == "target":
             return robot.inverse_kinematics({"tip": jax.numpy.append(x, 0.0)}).q
-        given = {"q": still, "v": still, "control": None, argument: x}
-        return fb.rollout(robot, given["q"], given["v"], control=given["control"], dt=1e-3, steps=5).q
+        given = {"q": still, "v": still, "tau": None, argument: x}
+        return fb.rollout(robot, given["q"], given["v"], tau=given["tau"], dt=1e-3, steps=5).q
 
     with pytest.raises(fb.ArgumentError, match=r"cannot be read as .*fourbar\.jax\.rollout instead") as caught:
         jax.jit(run)(jax.numpy.zeros(2))

@@ -87,12 +87,12 @@ def until(done: Callable[[], bool], page: Any, seconds: float = 120.0) -> None:
 
 
 @pytest.fixture(scope="module")
-def run() -> fb.Trajectory:
+def run() -> fb.Run:
     robot = fb.robots.four_bar()
     return fb.simulate(robot, robot.assemble([0.8, 0.0, 0.0], keep=["link1_joint"]), [3.0], duration=2.0, dt=0.01)
 
 
-def test_an_exported_page_plays_from_a_file(browser: Any, run: fb.Trajectory, tmp_path: Path) -> None:
+def test_an_exported_page_plays_from_a_file(browser: Any, run: fb.Run, tmp_path: Path) -> None:
     run.save(tmp_path / "run.html", ghosts=2)
     watched = Watched(browser)
     watched.page.goto((tmp_path / "run.html").as_uri())
@@ -117,7 +117,7 @@ def test_where_the_page_draws_is_where_the_robot_is(browser: Any, tmp_path: Path
     robot = fb.robots.double_pendulum()
     rows = []
     for q in ([0.0, 0.0], [np.pi, 0.0]):
-        motion = fb.Trajectory(np.array([0.0, 1.0]), np.array([[0.0, 0.0], q]), np.zeros((2, 2)), np.zeros(2), robot)
+        motion = fb.Run(np.array([0.0, 1.0]), np.array([[0.0, 0.0], q]), np.zeros((2, 2)), robot, np.zeros(2))
         motion.save(tmp_path / "arm.html")
         watched = Watched(browser)
         watched.page.goto((tmp_path / "arm.html").as_uri() + "#still=1")
@@ -127,7 +127,7 @@ def test_where_the_page_draws_is_where_the_robot_is(browser: Any, tmp_path: Path
     assert rows[1] < rows[0] - 40  # half a turn from hanging: upwards in the picture
 
 
-def test_pictures_and_films_by_the_browser(browser: Any, run: fb.Trajectory, tmp_path: Path) -> None:
+def test_pictures_and_films_by_the_browser(browser: Any, run: fb.Run, tmp_path: Path) -> None:
     from PIL import Image
 
     run.save(tmp_path / "run.png", size=(400, 250), time=1.0)
@@ -138,7 +138,7 @@ def test_pictures_and_films_by_the_browser(browser: Any, run: fb.Trajectory, tmp
         assert film.size == (200, 120) and film.n_frames == 5
 
 
-def test_a_film_in_mp4(browser: Any, run: fb.Trajectory, tmp_path: Path) -> None:
+def test_a_film_in_mp4(browser: Any, run: fb.Run, tmp_path: Path) -> None:
     ffmpeg = shutil.which("ffmpeg")
     if ffmpeg is None:
         pytest.skip("ffmpeg is not installed (Debian: apt-get install ffmpeg)")
@@ -250,7 +250,7 @@ def test_a_motion_plays_with_forces(serve: Any) -> None:
     assert watched.errors == []
 
 
-def test_ghosts_are_seen_when_their_slider_is_moved(serve: Any, run: fb.Trajectory) -> None:
+def test_ghosts_are_seen_when_their_slider_is_moved(serve: Any, run: fb.Run) -> None:
     shown, watched = serve(run)
     shown.control.playing.value = False
     shown.control.seek(1.0)

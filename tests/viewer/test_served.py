@@ -102,7 +102,7 @@ def test_worlds_ghosts_and_layers(serve: Callable[..., fb.View]) -> None:
     for layer in shown.window.drawing.layers:
         shown.window.show(layer, True)
     player.seek(0.25)
-    places = runs.recording.places(shown.window.drawing, slice(25, 26))  # rollouts begin after a step
+    places = runs.recording.places(shown.window.drawing, slice(25, 26))
     group = next(g for g in shown.window.groups if g.items[0].name == "lower/stick")
     wanted = places[0, :, group.items[0].place, :3, 3] + player.recording.offsets()
     assert np.abs(np.array(group.handle.batched_positions) - wanted).max() < 1e-6
@@ -218,7 +218,7 @@ def test_a_robot_without_random_configurations_stays_and_says_so(
     assert np.array_equal(shown.q, after) and "no closed configuration" in shown.control._said.content
 
 
-def thrown(distance: float) -> fb.ContactRun:
+def thrown(distance: float) -> fb.Run:
     """A ball that is thrown over a floor, so many metres far."""
     b = fb.Builder("ball").body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004, 0.004, 0.004))
     scene = fb.Scene(b.build(), fb.Plane(), contacts=[fb.contact.Shape("ball", "sphere", 0.1)])

@@ -42,7 +42,7 @@ def compute(*results: Any, progress: bool = False) -> Any:
     >>> import fourbar.dask
     >>> runs = fb.rollout(fb.robots.double_pendulum(), da.zeros((100, 2), chunks=(50, 2)), dt=0.01, steps=10)
     >>> fb.dask.compute(runs).q.shape
-    (100, 10, 2)
+    (11, 100, 2)
     """
     found = _computed(results, progress)
     return found[0] if len(results) == 1 else found
@@ -84,7 +84,7 @@ def write(path: str | PathLike[str], results: Any, *, progress: bool = False, ov
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     kept = fb.dask.write(folder + "/runs.zarr", runs)
     ...     kept["q"].shape, kept["q"].chunks
-    ((100, 10, 2), (50, 10, 2))
+    ((11, 100, 2), (11, 50, 2))
     """
     zarr = needed("zarr", "zarr", "fourbar.dask.write")
     needed("dask.array", "dask", "fourbar.dask")

@@ -11,7 +11,7 @@ import numpy as np
 from ..contact import Plane
 from ..errors import FourbarError
 from ..mechanism.contact_pairs import touches_world
-from ..sim.contact_run import ContactRun
+from ..sim.run import Run
 from ..sim.scene import Scene
 from ..sim.scene_start import free_roots, home, poses_at
 from ..spatial.transform import IDENTITY
@@ -39,7 +39,7 @@ class Touched:
     """A simulation with contacts; `height` is that of a plane that was asked for."""
 
     scene: Scene
-    run: ContactRun
+    run: Run
     steps: int
     seconds: float
     energy: np.ndarray

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ArgumentError, FourbarError
-from ..sim.contact_run import ContactRun
+from ..sim.run import Run
 from ..sim.scene import Scene
 from ..system.system import System
 from . import table
@@ -19,7 +19,7 @@ from . import table
 class Stopped:
     """A simulation with joint limits; `energy` (n), and `drift`, its change over the largest kinetic energy."""
 
-    trajectory: ContactRun
+    trajectory: Run
     steps: int
     seconds: float
     energy: np.ndarray

@@ -14,7 +14,7 @@ from ..joints.euclidean import is_flat
 from ..mechanism.mechanism import WORLD
 from ..plots.sticks import stick_figure, tip_path
 from ..plots.style import COLOURS, DARK, EDGE, PALE, drawing, labels, too_long
-from ..sim import Trajectory
+from ..sim import Run
 from ..system.system import System
 from ..tree.assembly import coordinate_labels
 
@@ -35,7 +35,7 @@ def check_output(output: Path) -> None:
         raise ArgumentError(f"--output {output}: there is no folder {output.parent}")
 
 
-def draw(robot: System, trajectory: Trajectory, drift: np.ndarray, output: Path) -> None:
+def draw(robot: System, trajectory: Run, drift: np.ndarray, output: Path) -> None:
     """Write the picture of a simulation; `drift` is the relative change in energy."""
     with drawing(11.0, 5.6, robot.name) as figure:
         grid = figure.add_gridspec(2, 2, width_ratios=(1.45, 1.0), hspace=0.06)
@@ -132,7 +132,7 @@ def _drift(axes: Any, t: np.ndarray, drift: np.ndarray) -> None:
     axes.set_xlabel("time [s]")
 
 
-def _path(axes: Any, robot: System, trajectory: Trajectory) -> None:
+def _path(axes: Any, robot: System, trajectory: Run) -> None:
     """The path of the tip, in the plane in which it moves most: all of it pale, its last stretch in colour.
 
     Of a robot that falls, the path is seen from its root.

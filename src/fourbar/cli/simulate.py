@@ -30,7 +30,7 @@ import numpy as np
 from ..errors import ArgumentError, AssemblyError, FourbarError, SingularError, extra
 from ..robots.crank_rocker import closed_form as of_crank_rocker
 from ..robots.pendulum import closed_form as of_double_pendulum
-from ..sim import SimulationWarning, Trajectory, simulate
+from ..sim import Run, SimulationWarning, simulate
 from ..sim.applied_forces import beyond_limits
 from ..system.system import System
 from . import contact_simulation, limits_simulation, table
@@ -153,7 +153,7 @@ def _touched(
 class SimulationSummary:
     """A simulation and its quality."""
 
-    trajectory: Trajectory
+    trajectory: Run
     passive: bool  # whether springs and damping act
     drift: np.ndarray  # change since the start of the energy plus losses, over the largest kinetic energy
     steps: int
@@ -272,7 +272,7 @@ def _passive(robot: System, result: SimulationSummary) -> list[tuple[str, str]]:
     return [*rows, *([("lost to damping", f"{lost:.4g} J")] if lost else [])]
 
 
-def _limits(robot: System, trajectory: Trajectory) -> list[tuple[str, str]]:
+def _limits(robot: System, trajectory: Run) -> list[tuple[str, str]]:
     """A line about joints that moved beyond their limits, if there are any."""
     beyond = beyond_limits(robot, trajectory.t, trajectory.q)
     if beyond is None:

@@ -76,7 +76,7 @@ def _chosen(motion: PlottedMotion, what: Sequence[str] | None) -> list[str]:
         if part not in PARTS:
             raise unknown("part of a picture", part, PARTS)
         if not there[part]:
-            why = "give torque=" if part == TORQUES else "this motion has no contacts"
+            why = "give tau=" if part == TORQUES else "this motion has no contacts"
             raise ArgumentError(f"plot: {part!r} cannot be drawn: {why}")
     return asked
 

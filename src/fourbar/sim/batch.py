@@ -87,7 +87,9 @@ class Batch(Hinted):
             wrenches = self._wrenches("batch", f_ext, n)
             self.f_ext = np.broadcast_to(wrenches, (n, wrenches.shape[-1])).reshape(n, -1, 6).copy()
         self._looped: LoopedWorlds | None = None
-        given = scene.read_numbers(numbers, None)
+        given = scene.read_numbers(numbers)
+        if given.friction is not None:
+            self.friction = self._spread("friction", given.friction, (contacts,))
         self._parameters, self._terrain, self._called = given.which, given.terrain, tuple(given.of_robot)
         both = zip(given.every, given.values.values(), strict=True)
         self.numbers = {x.name: self._spread(x.name, y, x.shape) for x, y in both}

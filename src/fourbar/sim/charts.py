@@ -147,13 +147,13 @@ class Charts:
         return w if self.now is self.robot else self._converted(self.now, self.robot, q, w)
 
     def checked(
-        self, q: np.ndarray, tau: Any, name: str = "torque", size: int | None = None, caller: str = "simulate"
+        self, q: np.ndarray, tau: Any, name: str = "tau", size: int | None = None, caller: str = "simulate"
     ) -> np.ndarray:
         """Forces (..., nv), or controls of another size, that the user's function returned for q."""
         return read_answer(caller, q.shape[:-1], tau, name, self.robot.nv if size is None else size)
 
     def force(self, q: np.ndarray, tau: Any) -> np.ndarray:
-        """`torque` of the user, on the robot's own velocities, as forces on those that are integrated."""
+        """Joint forces of the user, on the robot's own velocities, as forces on those that are integrated."""
         tau = self.checked(q, tau)
         if self.now is self.robot:
             return tau

@@ -15,7 +15,8 @@ from .applied_forces import Acting
 from .chart_table import Chart, ChartedSamples
 from .charted_run import ChartedRun
 from .charts import Charts
-from .runge_kutta import SimulatedState, Trajectory, step
+from .run import Run
+from .runge_kutta import SimulatedState, step
 from .runge_kutta_step import Followed, ForceLaw, rollout_of
 
 
@@ -99,7 +100,7 @@ class CompiledStepper:
 
     # What comes of it.
 
-    def trajectory(self) -> Trajectory:
+    def trajectory(self) -> Run:
         """The recorded states, and the last one."""
         s = self.now
         steps = int(s.made.max(initial=0)) if self.is_over and self.n else self.steps
@@ -120,7 +121,7 @@ class CompiledStepper:
                 x[gone] = np.nan
         shaped = {name: x.reshape(end, *self.batch, *x.shape[2:]) for name, x in found.items()}
         self.held = {name: shaped[f"held_{name}"] for name in self.law.asked}
-        return Trajectory(np.array(times), shaped["q"], shaped["v"], shaped["lost"], self.robot)
+        return Run(np.array(times), shaped["q"], shaped["v"], self.robot, shaped["lost"])
 
     def begin_at(self, q: np.ndarray, v: np.ndarray) -> None:
         """Record the start as it was given."""

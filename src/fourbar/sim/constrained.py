@@ -87,13 +87,13 @@ def _in_motors(robot: Actuated) -> System:
 def in_drives(robot: Actuated, torque: Any, control: Any, u: Any) -> tuple[System, Any, Any]:
     """The robot to simulate, its torque, and the controls of its motors."""
     if u is not None:
-        raise ArgumentError("u: an actuated robot takes the forces of its drives as control=, not u=")
+        raise ArgumentError("u: an actuated robot takes the forces of its drives as tau=, not u=")
     made = _in_motors(robot)
     if torque is None:
         return made, None, control
     if not callable(torque) or hasattr(torque, "function"):
         raise ArgumentError(
-            "simulate: an actuated robot takes torque= as a function of arrays; give traced forces as control="
+            "tau: an actuated robot takes a law of arrays with period=0; give traced forces with a period"
         )
     asked: Any = on_copies(torque)
     return made, lambda t, q, v: made.actuator_force(q, asked(t, q, v)), control

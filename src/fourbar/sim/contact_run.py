@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import is_lazy
 from ..contact.candidates import reported_gaps
-from ..errors import ArgumentError, warn
+from ..errors import warn
 from ..functions.repeated_steps import RepeatedSteps
 from ..functions.rollout import ALWAYS, Rolled, RolloutRun
 from ..functions.step_end import OBSERVED
-from ..representation import counted
 from ..system.system import System
-from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import SimulationWarning
 from .charted_run import ChartedRepeats, ChartedRun, repeated_steps
 from .charts import read_answer
-from .control_sizes import argument_of
 from .not_finite import NotFinite, loop_hint
-from .read_arguments import check_progress
+from .read_arguments import MotionRequest
 from .record_room import check_room
-from .results import Recorded, check_shapes, load_arrays, loaded_observations
-from .run_plots import Plotted
+from .run import Contacts, Residuals, Run
 from .too_fast import too_fast
 
 if TYPE_CHECKING:
@@ -58,231 +51,23 @@ class Stepped(NamedTuple):
         return Stepped(q, v, impulse, report[..., 0], reported_gaps(report[..., 1 : 1 + n]), force)
 
 
-@dataclass(frozen=True)
-class Contacts:
-    """The contacts of a motion: by recorded time, sample and contact (in the order of `names`).
-
-    gap: the distance (m), negative inside, at the start of the step that ends at the time; infinite for points of two
-    shapes that are not there, such as those of faces where edges cross. force: on the first of the
-    two that touch (the robot, on terrain), in the world (N), the mean over that step. found: whether it pressed.
-    """
-
-    names: tuple[str, ...]
-    gap: np.ndarray
-    force: np.ndarray
-    found: np.ndarray
-
-    def __getitem__(self, name: str) -> Contacts:
-        """The contacts of one name."""
-        if name not in self.names:
-            raise KeyError(f"there is no contact {name!r}; there are {', '.join(self.names)}")
-        k = self.names.index(name)
-        return Contacts((name,), self.gap[..., k], self.force[..., k, :], self.found[..., k])
-
-
-class Residuals(NamedTuple):
-    """By how much contacts missed each law in a step, the largest of all contacts, for every time and sample.
-
-    signorini: |λₙ cₙ| (J), of a normal impulse and the velocity with which it leaves. cone: how far friction is outside
-    its cone (N s). dissipation: |λ · (c + μ |cₜ| n)| (J), zero where friction takes as much energy as it can.
-    """
-
-    signorini: np.ndarray
-    cone: np.ndarray
-    dissipation: np.ndarray
-
-
-_SAVED = (
-    "v", "residual", "worst", "converged", "diverged", "gap", "force", "contact_names", "last_q", "last_v",
-    *Residuals._fields,
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class ContactRun(Recorded, Plotted):
-    """A motion with contacts, which `Scene.simulate` and `Scene.rollout` return.
-
-    Parameters
-    ----------
-    t : ndarray, shape (n,)
-        Times (s).
-    q : ndarray, shape (n, ..., nq)
-        Configurations.
-    v : ndarray, shape (n, ..., nv)
-        Velocities (rad/s, m/s).
-    contacts : Contacts
-        Gaps (m) and forces (N) of the contacts, by name.
-    residual : ndarray, shape (n, ...)
-        The largest velocity (m/s) by which a condition of contact was missed in the step before.
-    worst : ndarray, shape (n, ...)
-        The largest residual of all steps so far, those between two records too.
-    converged : ndarray of bool, shape (n, ...)
-        Whether the residual was within the tolerance.
-    diverged : ndarray of bool, shape (...)
-        Samples that were not finite at some time; they are NaN from there on.
-    last : tuple of ndarray
-        The last finite q and v of all samples.
-    residuals : Residuals
-        By how much the laws of contact were missed, one by one.
-    scene : Scene, optional
-        The scene of the motion, needed to show it.
-    u : ndarray, shape (n, ..., nu), optional
-        Controls of actuators in the step before (NaN at the start); None where there were none.
-    observations : dict of ndarray, shape (n, ..., *shape)
-        What was observed, by name.
-    constraint_force : ndarray, shape (n, ..., m), optional
-        Forces along the rows of a constrained robot, means over the step before; None for others.
-    too_fast : ndarray of bool, shape (n, ...), optional
-        Whether something moved so far in a step (twenty times what its shapes reach, or a radian) that contacts may
-        have been missed; None, not known, for lazy runs.
-
-    Examples
-    --------
-    >>> import fourbar as fb
-    >>> run = fb.Scene(fb.robots.double_pendulum()).simulate([0.1, 0.2], duration=0.1, dt=0.01)
-    >>> run.q.shape, bool(run.diverged)
-    ((11, 2), False)
-    """
-
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    contacts: Contacts
-    residual: np.ndarray
-    worst: np.ndarray
-    converged: np.ndarray
-    diverged: np.ndarray
-    last: tuple[np.ndarray, np.ndarray]
-    residuals: Residuals
-    scene: Scene | None = field(default=None, repr=False, compare=False)
-    u: np.ndarray | None = None
-    observations: dict[str, np.ndarray] = field(default_factory=dict)
-    constraint_force: np.ndarray | None = None
-    too_fast: np.ndarray | None = None
-
-    def __repr__(self) -> str:
-        span = f"from t = {self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "without times"
-        if is_lazy(self.q):  # to look at values would compute them
-            return f"<fourbar ContactRun, not computed: {counted(len(self.t), 'state')} {span}, q {self.q.shape}>"
-        worst = np.max(self.worst, initial=0.0, where=np.isfinite(self.worst))
-        solved = np.all(self.converged) and (self.scene is None or worst <= self.scene.spec.tolerance)
-        outcome = "all solved" if solved else f"worst residual {worst:.2g}"
-        return f"<fourbar ContactRun: {counted(len(self.t), 'state')} {span}, q {self.q.shape}, {outcome}>"
-
-    @property
-    def recording(self) -> RecordedMotion:
-        """The motion as it is shown.
-
-        Returns
-        -------
-        RecordedMotion
-            The robot, its configurations over time, what it stands on, and the forces of contacts.
-
-        Raises
-        ------
-        ArgumentError
-            If the run has no scene.
-        """
-        if self.scene is None:
-            raise ArgumentError("this run has no scene to show it in; add it with replace(run, scene=scene)")
-        forces = self.contacts.force
-        points = self.scene.contact_points(self.q) if forces.shape[-2] else np.zeros(forces.shape)
-        scene = self.scene
-        more = {"terrains": tuple(scene.terrains), "touching": scene.added, "points": points, "forces": forces}
-        return RecordedMotion.of(scene.robot, self.t, self.q, **more)
-
-    @staticmethod
-    def load(path: str | Path, scene: Scene | None = None, folders: Iterable[str | Path] = ()) -> ContactRun:
-        """Read a motion with contacts that `save` wrote to a .npz file.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-        scene : Scene, optional
-            The scene of the motion, which the file does not hold: needed to show the motion, or to save it again.
-        folders : iterable of str or Path, optional
-            Where meshes of the robot are looked for, besides the folders where they were.
-
-        Returns
-        -------
-        ContactRun
-            The motion.
-
-        Raises
-        ------
-        ArgumentError
-            If the file is not such a motion, or has contacts other than those of the scene.
-
-        Examples
-        --------
-        >>> import fourbar as fb, tempfile
-        >>> scene = fb.Scene(fb.robots.double_pendulum())
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     file = scene.simulate([0.1, 0.2], duration=0.1, dt=0.01).save(f"{folder}/run.npz")
-        ...     run = fb.ContactRun.load(file, scene)
-        >>> run.q.shape
-        (11, 2)
-        """
-        kind, x, robot = load_arrays(path, None if scene is None else scene.robot, folders)
-        file = Path(path).name
-        if kind != "ContactRun":
-            raise ArgumentError(f"{file} holds a {kind}, not a ContactRun")
-        if missing := [name for name in _SAVED if name not in x]:
-            raise ArgumentError(f"{file}: a ContactRun has an array {missing[0]!r}, which is missing; it is damaged")
-        names = tuple(str(name) for name in x["contact_names"].ravel())
-        if scene is not None and names != tuple(scene.contacts):
-            raise ArgumentError(f"{file}: its {len(names)} contacts are not the {len(scene.contacts)} of the scene")
-        n = len(names)
-        cores = {"q": (robot.nq,), "v": (robot.nv,), "gap": (n,), "force": (n, 3), "residual": (), "worst": ()}
-        check_shapes(path, x, cores | dict.fromkeys(Residuals._fields, ()))
-        contacts = Contacts(names, x["gap"], x["force"], (x["force"] != 0.0).any(axis=-1))
-        return ContactRun(
-            x["t"], x["q"], x["v"], contacts, x["residual"], x["worst"], x["converged"], x["diverged"][()],
-            (x["last_q"], x["last_v"]), Residuals(*(x[name] for name in Residuals._fields)), scene, x.get("u"),
-            loaded_observations(x), x.get("constraint_force"), x.get("too_fast"),
-        )  # fmt: skip
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        own = {"gap": self.contacts.gap, "force": self.contacts.force}
-        own |= {"contact_names": np.array(self.contacts.names, str), "diverged": np.asarray(self.diverged)}
-        own |= {"last_q": self.last[0], "last_v": self.last[1], **self.residuals._asdict()}
-        return super()._arrays() | own
-
-
-class MotionRequest(NamedTuple):
-    """The arguments of a motion, checked; `controls` by name: "tau", "u", "f_ext"."""
-
-    controls: dict[str, Any]
-    steps: int
-    dt: float
-    period: int
-    every: int
-    friction: Any
-    numbers: Any
-    observe: Any
-    progress: Callable[[Iterable[int]], Iterable[int]] | None
-    threads: int | None
-
-
 class RunningContacts:
     """A motion under way, in machine code; its records have time as the first axis."""
 
     def __init__(
-        self, caller: str, scene: Scene, motion: RolloutRun | ChartedRun, wanted: MotionRequest,
-        observed: dict[str, np.ndarray],
-    ) -> None:  # fmt: skip
-        self.caller, self.scene, self.motion = caller, scene, motion
+        self, scene: Scene, motion: RolloutRun | ChartedRun, wanted: MotionRequest, observed: dict[str, np.ndarray]
+    ) -> None:
+        self.caller, self.scene, self.motion = wanted.caller, scene, motion
         self.dt, self.steps, self.every = wanted.dt, wanted.steps, wanted.every
         self._start, self._observed, self._threads = motion.state, observed, wanted.threads
         known = (*motion.recordable, *RECORDS)
         names = (*RECORDS, *(x for x in known if x in ("acting", "kept") or x.startswith(OBSERVED)))
         self._tail = motion.room(names, 1, time_first=True)
-        check_room(caller, self.steps, self.every, sum(x.size for x in self._tail.values()))
+        check_room(self.caller, self.steps, self.every, sum(x.size for x in self._tail.values()))
         self._rows = motion.room(names, self.steps // self.every, time_first=True)
         self._whole = self.steps - self.steps % self.every  # the steps whose records go into rows
         self.not_finite = NotFinite()
-        self._is_driven = any(wanted.controls[name] is not None for name in ("tau", "u"))
+        self._is_driven = wanted.tau is not None or wanted.u is not None
 
     def repeated(self) -> RepeatedSteps | ChartedRepeats:
         """Its steps with controls that are asked for again and again."""
@@ -305,7 +90,7 @@ class RunningContacts:
         """The time that was reached."""
         return self.motion.now.steps * self.dt
 
-    def result(self) -> ContactRun:
+    def result(self) -> Run:
         """The motion so far."""
         done = self.motion.now.steps
         rolled = self.motion.rolled(self._rows, self.every)
@@ -321,7 +106,7 @@ class RunningContacts:
                 records[x] = np.concatenate([records[x], kept[None]])
         return self._run(np.array(times), records, rolled)
 
-    def _run(self, t: np.ndarray, records: dict[str, np.ndarray], rolled: Rolled) -> ContactRun:
+    def _run(self, t: np.ndarray, records: dict[str, np.ndarray], rolled: Rolled) -> Run:
         n, batch = len(self.scene.contacts), self.motion.batch
         first = {
             "q": self._start["q"], "v": self._start["v"], "residual": np.zeros(batch), "worst": np.zeros(batch),
@@ -341,9 +126,11 @@ class RunningContacts:
         last = (rolled.state["q"], rolled.state["v"])
         fast = too_fast(self.scene, whole["v"], self.dt)
         by_law = Residuals(*np.moveaxis(whole["residuals"], -1, 0))
-        return ContactRun(
-            t, whole["q"], whole["v"], contacts, whole["residual"], whole["worst"], good, rolled.diverged, last, by_law,
-            self.scene, whole.get("acting"), {x: whole[OBSERVED + x] for x in self._observed}, whole.get("kept"), fast,
+        return Run(
+            t, whole["q"], whole["v"], self.scene.robot, steps=rolled.made, diverged=rolled.diverged,
+            u=whole.get("acting"), observations={x: whole[OBSERVED + x] for x in self._observed}, scene=self.scene,
+            contacts=contacts, residual=whole["residual"], worst=whole["worst"], converged=good, residuals=by_law,
+            last=last, constraint_force=whole.get("kept"), too_fast=fast,
         )  # fmt: skip
 
     def _stuck_since(self) -> np.ndarray:
@@ -353,7 +140,7 @@ class RunningContacts:
             return np.full(batch, np.inf)
         return (self.motion.now.stuck * self.dt).reshape(batch)
 
-    def warn_of(self, run: ContactRun) -> None:
+    def warn_of(self, run: Run) -> None:
         """Warn of what went wrong, and say what can be done about it."""
         name, state = self.caller, self.motion.state
         since = self._stuck_since()
@@ -413,7 +200,6 @@ def warn_of(name: str, which: np.ndarray, when: np.ndarray, what: str, advice: s
 
 def wrap_steps(progress: Callable[[Iterable[int]], Iterable[int]] | None, steps: int) -> Iterator[int]:
     """The numbers of the steps, wrapped by `progress` if it is given."""
-    check_progress(progress)
     return iter(range(steps) if progress is None else progress(range(steps)))
 
 
@@ -433,7 +219,7 @@ class Driver:
             self._rows = self._repeated.rows
         else:
             for name, x in self._given.items():
-                run.not_finite.look_at_rows(argument_of(name), x, period * run.dt)
+                run.not_finite.look_at_rows(name, x, period * run.dt)
             count = -(-run.steps // period) if self._given else 1
             still = {name: np.broadcast_to(0.0, (count, *x)) for name, x in run.motion.control_shapes.items()}
             self._rows = run.motion.rows(still | self._given, count)
@@ -444,12 +230,12 @@ class Driver:
         row = run.motion.now.steps // self.period
         q, v = run.motion.part("q"), run.motion.part("v")
         for name in (*self._given, *self._asks):
-            called, target = argument_of(name), held[name]
+            target = held[name]
             if name in self._given:
                 x = self._given[name][..., row, :]
             else:
-                x = self._answer(called, self._asks[name], q, v, target.shape)
-            target[...] = run.not_finite.look(called, run.t, x, q, v)
+                x = self._answer(name, self._asks[name], q, v, target.shape)
+            target[...] = run.not_finite.look(name, run.t, x, q, v)
 
     def _answer(self, called: str, function: Any, q: np.ndarray, v: np.ndarray, wanted: tuple[int, ...]) -> np.ndarray:
         """The result of a user's function at a state, checked."""

@@ -8,8 +8,3 @@ from ..system.system import System
 def control_sizes(robot: System) -> dict[str, int]:
     """How many numbers each of the controls has, by name; wrenches on all bodies are one row of numbers."""
     return {"tau": robot.nv, "u": robot.nu, "f_ext": 6 * len(robot.mechanism.bodies)}
-
-
-def argument_of(name: str) -> str:
-    """The argument by which users give a control."""
-    return "control" if name == "tau" else name

@@ -1,5 +1,6 @@
 """Numbers that differ from sample to sample of a simulation: parameters of a robot, `numbers={"hand.mass": masses}`,
-and numbers of what it stands on, `numbers={"terrain.normal": normals}`.
+numbers of its terrain, `numbers={"terrain.normal": normals}`, and the friction of all contacts, `numbers={"friction":
+coefficients}`.
 """
 
 from __future__ import annotations
@@ -24,17 +25,19 @@ from ..tree.cluster_tree import GROUND, lower
 from ..tree.parameters import Parameter
 from ..tree.parameters import parameters as every_parameter
 
+CONTACTS = "contacts"  # the owners of the friction of all contacts
 _NOT_NEGATIVE = ("mass", "armature", "damping", "friction", "kp", "kd", "kv", "volume", "density")
 
 
 class GivenNumbers(NamedTuple):
     """Parameters of the robot, in the order of the model, numbers of terrain, and the values (..., *shape) of both, by
-    the names of arguments.
+    the names of arguments; the friction (..., n) of all contacts, None where it is that of the scene.
     """
 
     which: tuple[Parameter, ...]
     values: dict[str, np.ndarray]
     terrain: tuple[Parameter, ...] = ()
+    friction: np.ndarray | None = None
 
     @property
     def every(self) -> tuple[Parameter, ...]:
@@ -66,25 +69,25 @@ class Grounds(NamedTuple):
 NOWHERE = Grounds((), (), Spec((), ()))
 
 
-def which_numbers(
-    mechanism: Mechanism, numbers: Any, grounds: Grounds = NOWHERE, friction: Any = None
-) -> tuple[Parameter, ...]:
-    """The parameters that numbers by name are given for: in the order of the model, then terrain's; none if None.
-
-    `friction` is that of all contacts, if it is given.
+def which_numbers(mechanism: Mechanism, numbers: Any, grounds: Grounds = NOWHERE) -> tuple[Parameter, ...]:
+    """The parameters that numbers by name are given for: in the order of the model, then those of the terrain, then the
+    friction of all contacts; none if None.
     """
     if numbers is None or (isinstance(numbers, Mapping) and not numbers):
         return ()
     if not isinstance(numbers, Mapping):
         raise ArgumentError(f"numbers={numbers!r}: expected arrays by name, such as {{'hand.mass': masses}}")
     terrain = _of_terrain(mechanism, numbers, grounds)
-    mine = {x.name for x in terrain}
-    if friction is not None and (both := [x.name for x in terrain if x.field == FRICTION]):
-        raise ArgumentError(f"give friction=, which is that of all contacts, or numbers={{{both[0]!r}: ...}}, not both")
-    own = tuple(name for name in numbers if name not in mine)
+    touching: tuple[Parameter, ...] = ()
+    if FRICTION in numbers and grounds is not NOWHERE:
+        touching = (Parameter(FRICTION, (len(grounds.spec.candidates),), CONTACTS, 0, FRICTION),)
+        if both := [x.name for x in terrain if x.field == FRICTION]:
+            raise ArgumentError(f"numbers: give {FRICTION!r}, which is that of all contacts, or {both[0]!r}, not both")
+    known = {x.name for x in (*terrain, *touching)}
+    own = tuple(name for name in numbers if name not in known)
     given = {x.name for x in parameters(mechanism, own)} if own else set()
     which = tuple(x for x in every_parameter(mechanism) if x.name in given)
-    return (*which, *terrain)
+    return (*which, *terrain, *touching)
 
 
 def refuse_dry_friction(which: Iterable[Parameter]) -> None:
@@ -135,55 +138,39 @@ def are_passive(which: Iterable[Parameter]) -> bool:
 
 
 class NamedNumbers(NamedTuple):
-    """What some names mean: parameters of the robot, numbers of terrain, and what both are called as arguments."""
+    """What some names mean: parameters of the robot, numbers of terrain, the names of both as arguments, and the
+    friction of all contacts, if it is among them.
+    """
 
     which: tuple[Parameter, ...]
     terrain: tuple[Parameter, ...]
     arguments: tuple[str, ...]
+    friction: Parameter | None
 
 
-def named_numbers(mechanism: Mechanism, numbers: Any, grounds: Grounds, friction: Any) -> NamedNumbers:
+def named_numbers(mechanism: Mechanism, numbers: Any, grounds: Grounds) -> NamedNumbers:
     """What the names of numbers mean."""
-    every = which_numbers(mechanism, numbers, grounds, friction)
-    which, terrain = (tuple(x for x in every if (x.owners == TERRAINS) is of_it) for of_it in (False, True))
-    return NamedNumbers(which, terrain, (*argument_names(which), *argument_names(terrain)))
+    every = which_numbers(mechanism, numbers, grounds)
+    terrain, touching = (tuple(x for x in every if x.owners == owners) for owners in (TERRAINS, CONTACTS))
+    which = tuple(x for x in every if x.owners not in (TERRAINS, CONTACTS))
+    arguments = (*argument_names(which), *argument_names(terrain))
+    return NamedNumbers(which, terrain, arguments, touching[0] if touching else None)
 
 
 def read_numbers(
-    mechanism: Mechanism,
-    numbers: Any,
-    grounds: Grounds = NOWHERE,
-    friction: Any = None,
-    known: dict[Any, NamedNumbers] | None = None,
+    mechanism: Mechanism, numbers: Any, grounds: Grounds = NOWHERE, known: dict[Any, NamedNumbers] | None = None
 ) -> GivenNumbers:
-    """Numbers by name as the user gives them, nothing if None; `friction` is that of all contacts, if it is given.
+    """Numbers by name as the user gives them, nothing if None.
 
     What names mean is found in `known`, or added to it, since finding it takes longer than a step.
     """
     if numbers is None:
         return NOTHING
-    find = partial(named_numbers, mechanism, numbers, grounds, friction)
-    if known is None or not isinstance(numbers, dict):
-        named = find()
-    else:
-        named = recently_made(known, (tuple(numbers), friction is None), find)
-    if not named.arguments:
-        return NOTHING
+    find = partial(named_numbers, mechanism, numbers, grounds)
+    named = find() if known is None or not isinstance(numbers, dict) else recently_made(known, tuple(numbers), find)
     values = [read_values(x, numbers[x.name]) for x in (*named.which, *named.terrain)]
-    return GivenNumbers(named.which, dict(zip(named.arguments, values, strict=True)), named.terrain)
-
-
-def check_friction(verb: str, friction: Any) -> None:
-    """Refuse what are no coefficients of friction; lazy arrays are looked at chunk by chunk."""
-    if friction is None or is_lazy(friction):
-        return
-    try:
-        array = np.asarray(friction, float)
-        known = bool((np.isfinite(array) & (array >= 0.0)).all())
-    except (TypeError, ValueError, OverflowError):
-        known = False
-    if not known:
-        raise ArgumentError(f"{verb}: friction={friction!r}: expected coefficients, finite and not negative")
+    friction = None if named.friction is None else read_values(named.friction, numbers[FRICTION])
+    return GivenNumbers(named.which, dict(zip(named.arguments, values, strict=True)), named.terrain, friction)
 
 
 def _of_terrain(mechanism: Mechanism, numbers: Mapping[str, Any], grounds: Grounds) -> tuple[Parameter, ...]:
@@ -230,7 +217,7 @@ def read_values(x: Parameter, given: Any) -> np.ndarray:
         raise ArgumentError(f"numbers: {x.name!r} must have shape ({shape}), got {array.shape}")
     if not np.isfinite(array).all():
         raise ArgumentError(f"numbers: {x.name!r} is NaN or infinite in some samples")
-    fields = (FRICTION,) if x.owners == TERRAINS else _NOT_NEGATIVE
+    fields = (FRICTION,) if x.owners in (TERRAINS, CONTACTS) else _NOT_NEGATIVE
     if x.field in fields and (array < 0.0).any():
         raise ArgumentError(f"numbers: {x.name!r} is negative in some samples, the least is {array.min():g}")
     if x.owners == TERRAINS and x.field == "normal" and not array.any(axis=-1).all():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,16 +12,19 @@ import numpy as np
 from ..arrays import Argument, is_lazy
 from ..chunks.apply import Result, apply
 from ..chunks.payloads import Sent
+from ..errors import ArgumentError
 from ..functions.step_end import OBSERVED
 from ..system.system import System
-from .given_numbers import NOWHERE, Grounds, which_numbers
+from .given_numbers import NOWHERE, which_numbers
 from .observe import check_driven, read_observations
-from .read_arguments import check_actuators, check_control
+from .read_arguments import MotionRequest, check_actuators, check_control
+from .run import Contacts, Residuals, Run
 from .runge_kutta_step import Traced
 from .wrenches import wrench_cores
 
 Read = Callable[[Any], tuple[Any, ...]]
-CONTROLS = ("control", "u", "f_ext")
+CONTROLS = ("tau", "u", "f_ext")
+_CONTACTS = ("gap", "force", "found")
 
 
 def any_lazy(*given: Any) -> bool:
@@ -102,46 +106,86 @@ def rolled_lazily(
 
 
 class Lazy(NamedTuple):
-    """The arguments of rollouts beside states, some of which are dask arrays, and what is recorded.
-
-    `given` and `cores` are those of `rolled_lazily`; `observed` are the shapes of observations by name.
-    """
+    """The arguments that differ from sample to sample, by name, their core shapes, and the shapes of observations."""
 
     given: dict[str, Any]
     cores: dict[str, Any]
     observed: dict[str, tuple[int, ...]]
 
     @classmethod
-    def read(
-        cls,
-        robot: System,
-        given: Mapping[str, Any],
-        observe: Any,
-        rows: int,
-        model: Any = None,
-        grounds: Grounds = NOWHERE,
-    ) -> Lazy:
-        """From `given`: q, v, control, u, f_ext, numbers, by name; a control has at least so many rows.
-
-        Observations are those of `model`, that of the robot if None; `grounds` have numbers too.
-        """
-        model = robot.model if model is None else model
-        sizes = {"control": robot.nv, "u": robot.nu}
-        if given["u"] is not None:
+    def read(cls, robot: System, scene: Any, request: MotionRequest) -> Lazy:
+        """From a request for a motion of a robot, or of a scene if there is one."""
+        model, grounds = (robot.model, NOWHERE) if scene is None else (scene.model, scene.grounds)
+        given = {name: getattr(request, name) for name in ("q", "v", *CONTROLS, "numbers")}
+        if request.u is not None:
             check_actuators(robot)
+        sizes, rows = {"tau": robot.nv, "u": robot.nu}, -(-request.steps // request.hold)
         cores: dict[str, Any] = {"q": (robot.nq,), "v": (robot.nv,)}
         cores |= {name: control_core(name, given[name], rows, size) for name, size in sizes.items()}
-        cores["f_ext"] = () if callable(given["f_ext"]) else wrench_cores("rollout", robot, given["f_ext"])
-        which = which_numbers(robot.mechanism, given["numbers"], grounds, given.get("friction"))
-        cores["numbers"] = {x.name: x.shape for x in which}
-        observed = read_observations(observe, model)
-        if given["u"] is None:
+        cores["f_ext"] = () if callable(request.f_ext) else wrench_cores("rollout", robot, request.f_ext)
+        cores["numbers"] = {x.name: x.shape for x in which_numbers(robot.mechanism, request.numbers, grounds)}
+        observed = read_observations(request.observe, model)
+        if request.u is None:
             check_driven(observed, robot.mechanism)
-        return cls(dict(given), cores, {name: x.shape(model) for name, x in observed})
+        return cls(given, cores, {name: x.shape(model) for name, x in observed})
 
-    def observations(self, found: dict[str, Any]) -> dict[str, Any]:
-        """The observations, removed from the results."""
-        return {name: found.pop(f"{OBSERVED}{name}") for name in self.observed}
+
+def rollout_lazily(x: Any, scene: Any, roll: Callable[..., Run], request: MotionRequest, period: Any) -> Run:
+    """`roll(x, ...)`, a rollout of a robot, or of a scene if there is one, with dask arrays as results."""
+    robot = x if scene is None else scene.robot
+    if not isinstance(robot, System):
+        raise ArgumentError(
+            f"rollout of dask arrays takes a robot, such as fb.load(...) returns, got {robot!r}; one that is "
+            "constrained or actuated is simulated chunk by chunk by fb.dask.sweep"
+        )
+    lazy = Lazy.read(robot, scene, request)
+    rows = 1 + -(-request.steps // request.every)  # the start, and the end too where it is none of the others
+    results = _results(robot, scene, request, lazy.observed, rows)
+    options = {name: getattr(request, name) for name in ("dt", "steps", "every", "passive", "observe", "threads")}
+    found = rolled_lazily(
+        "rollout", partial(roll, x), _read, lazy.given, lazy.cores, results, {**options, "period": period}
+    )
+    t = np.minimum(np.arange(rows) * request.every, request.steps) * request.dt
+    observed = {name: found.pop(f"{OBSERVED}{name}") for name in lazy.observed}
+    if scene is not None:
+        found["contacts"] = Contacts(scene.contacts, **{name: found.pop(name) for name in _CONTACTS})
+        found["last"] = found.pop("last_q"), found.pop("last_v")
+        found["residuals"] = Residuals(*(found.pop(name) for name in Residuals._fields))
+    return Run(t, robot=robot, observations=observed, scene=scene, **found)
+
+
+def _results(robot: System, scene: Any, request: MotionRequest, observed: Mapping[str, Any], rows: int) -> list[Result]:
+    """The arrays of a run in so many rows, in the order of `_read`."""
+    nq, nv, time = robot.nq, robot.nv, (rows,)
+    found = [Result("q", (nq,), before=time), Result("v", (nv,), before=time), Result("steps", (), int),
+             Result("diverged", (), bool)]  # fmt: skip
+    if scene is None:
+        found.append(Result("lost", (), before=time))
+    else:
+        n = len(scene.contacts)
+        found += [
+            Result("residual", (), before=time), Result("worst", (), before=time),
+            Result("converged", (), bool, before=time),
+            Result("gap", (n,), before=time), Result("force", (n, 3), before=time),
+            Result("found", (n,), bool, before=time), Result("last_q", (nq,)), Result("last_v", (nv,)),
+            *(Result(name, (), before=time) for name in Residuals._fields),
+        ]  # fmt: skip
+    if request.u is not None:
+        found.append(Result("u", (robot.nu,), before=time))
+    return found + [Result(f"{OBSERVED}{name}", shape, before=time) for name, shape in observed.items()]
+
+
+def _read(run: Run) -> tuple[np.ndarray, ...]:
+    """The arrays of a run, in the order of the results."""
+    found: list[Any] = [run.q, run.v, run.steps, run.diverged]
+    if run.contacts is None:
+        found.append(run.lost)
+    else:
+        contacts, last = (getattr(run.contacts, name) for name in _CONTACTS), run.last or ()
+        found += [run.residual, run.worst, run.converged, *contacts, *last, *run.residuals]
+    if run.u is not None:
+        found.append(run.u)
+    return (*found, *run.observations.values())
 
 
 def control_core(name: str, control: Any, rows: int, size: int) -> tuple[int, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,30 @@ _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 _LONGEST = 1 << 62  # steps that machine code can count
 _NOT_UNIT = 1e-6  # a difference of a quaternion's length from 1 that is no rounding of written coordinates
 _OPEN = 1e-6  # a loop gap too large to be rounding of written coordinates, in units of its rows
+
+
+class MotionRequest(NamedTuple):
+    """The arguments of a motion as the user gives them to `caller`; times and counts have been read.
+
+    Controls are held for `hold` steps; where `is_law` is set, a function `tau` is asked in every pass of a step.
+    """
+
+    caller: str
+    q: Any
+    v: Any
+    tau: Any
+    u: Any
+    f_ext: Any
+    dt: float
+    steps: int
+    hold: int
+    is_law: bool
+    every: int
+    passive: bool
+    numbers: Any
+    observe: Any
+    progress: Callable[[Iterable[int]], Iterable[int]] | None
+    threads: int | None
 
 
 def check_closed(robot: System, q: np.ndarray, which: Which = ()) -> None:
@@ -147,12 +171,21 @@ def read_period(period: Any, dt: Any) -> int:
     return steps
 
 
+def read_hold(period: Any, dt: Any) -> tuple[int, bool]:
+    """The steps for which controls are held, and whether a function of joint forces is asked in every pass of a step
+    instead: with a period of zero.
+    """
+    if isinstance(period, Real) and not isinstance(period, bool) and period == 0:
+        return read_period(None, dt), True
+    return read_period(period, dt), False
+
+
 def check_actuators(robot: System) -> None:
     """Refuse controls of a robot without actuators."""
     if not robot.nu:
         raise ArgumentError(
             f"u: robot {robot.name!r} has no actuators that could be controlled; declare them with "
-            "Builder.actuator(...), or give joint forces as control="
+            "Builder.actuator(...), or give joint forces as tau="
         )
 
 
@@ -165,7 +198,7 @@ def on_copies(function: Any) -> Any:
     return lambda t, q, v: function(t, q.copy(), v.copy())
 
 
-def read_control(robot: System, control: Any, rows: int, name: str = "control") -> Any:
+def read_control(robot: System, control: Any, rows: int, name: str = "tau") -> Any:
     """A function, or an array (..., rows or more, nv, of controls u: nu), of which one row (nv) stands for all; None
     where there is none.
     """
@@ -218,4 +251,4 @@ def _rows_given(*controls: Any) -> int:
     for control in controls:
         if control is not None and not callable(control) and np.ndim(control) >= 2:
             return int(np.shape(control)[-2])
-    raise ArgumentError("rollout: give steps=, or an array control (..., rows, nv) or u (..., rows, nu)")
+    raise ArgumentError("rollout: give steps=, or an array tau (..., rows, nv) or u (..., rows, nu)")

@@ -62,7 +62,7 @@ class Recorded(ABC):
         Parameters
         ----------
         path : str or Path
-            ``.npz``: all arrays and the robot, for `Trajectory.load` and ``fourbar view``. ``.html``: a page of its own
+            ``.npz``: all arrays and the robot, for `Run.load` and ``fourbar view``. ``.html``: a page of its own
             that plays the motion in any browser, without a server. ``.glb``: binary glTF with animation, for Blender
             and others. ``.gif``, ``.mp4``: a film; ``.png``: a picture.
         **options : object
@@ -189,7 +189,7 @@ def load_arrays(
     if not {"t", "q"} <= arrays.keys() or arrays["q"].shape[-1:] != (robot.nq,):
         shape = arrays["q"].shape if "q" in arrays else None
         raise ArgumentError(f"{path.name}: expected arrays t and q (..., {robot.nq}) of {robot.name!r}, got q {shape}")
-    return str(held.get(_KIND, np.array("Trajectory"))), arrays, robot
+    return str(held.get(_KIND, np.array("Run"))), arrays, robot
 
 
 def _check_size(path: Path) -> None:
@@ -237,9 +237,7 @@ def loaded_observations(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarra
 
 def load_recording(path: str | Path, robot: System | None = None, folders: Any = ()) -> RecordedMotion:
     """Any motion that was saved to a .npz file, as it is shown."""
-    kind, x, robot = load_arrays(path, robot, folders)
-    if kind == "Rollouts":
-        return RecordedMotion.of(robot, x["t"], np.moveaxis(x["q"], -2, 0))
+    _, x, robot = load_arrays(path, robot, folders)
     more: dict[str, Any] = {}
     if x.get(POINTS, np.zeros(0)).size:
         more = {"points": x[POINTS], "forces": x[FORCES]}

@@ -7,131 +7,24 @@ applies; quaternions therefore stay of unit length without being renormalised.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError, CoordinateError, SingularError, warn
+from ..errors import CoordinateError, SingularError, warn
 from ..functions.nan_reasons import implicit_loops
-from ..representation import counted
 from ..system.system import System
-from ..viewer.recorded_motion import RecordedMotion
 from .applied_forces import Acting, SimulationWarning, with_passive
 from .charts import ANY, FAIR, Charts, chart_rate
-from .control_sizes import argument_of, control_sizes
+from .control_sizes import control_sizes
 from .folds import RUNGE_KUTTA, Folds
 from .not_finite import NotFinite, loop_hint
-from .results import Recorded, check_shapes, load_arrays, loaded_observations
-from .run_plots import Plotted
+from .run import Run
 from .runge_kutta_step import Followed, ForceLaw, Traced
 from .stage_function import StageFunction
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
-
-
-@dataclass(frozen=True)
-class Trajectory(Recorded, Plotted):
-    """States of a simulated motion at the recorded times.
-
-    Parameters
-    ----------
-    t : ndarray, shape (n,)
-        Times (s).
-    q : ndarray, shape (n, ..., nq)
-        Configurations.
-    v : ndarray, shape (n, ..., nv)
-        Velocities (rad/s, m/s).
-    lost : ndarray, shape (n, ...)
-        Energy (J) that damping took since the start, integrated like the motion: the sum of kinetic, potential and
-        spring energy falls by this, and changes otherwise by the work of `torque` only.
-    robot : System, optional
-        What moved: needed to show the motion.
-    u : ndarray, shape (n, ..., nu), optional
-        Controls of the actuators in the step that ends at each time, NaN at the start; None if they do not act.
-    observations : dict of ndarray, shape (n, ..., *shape)
-        What was observed, by name.
-
-    Examples
-    --------
-    >>> import fourbar as fb
-    >>> robot = fb.robots.double_pendulum()
-    >>> fb.simulate(robot, [0.5, 0.0], duration=0.1, dt=0.01).q.shape
-    (11, 2)
-    """
-
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    lost: np.ndarray
-    robot: System | None = field(default=None, repr=False, compare=False)
-    u: np.ndarray | None = None
-    observations: dict[str, np.ndarray] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        span = f"from t = {self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "without times"
-        return f"<fourbar Trajectory: {counted(len(self.t), 'state')} {span}, q {self.q.shape}, v {self.v.shape}>"
-
-    @property
-    def recording(self) -> RecordedMotion:
-        """The motion as it is shown.
-
-        Returns
-        -------
-        RecordedMotion
-            The robot and its configurations over time.
-
-        Raises
-        ------
-        ArgumentError
-            If the motion has no robot.
-        """
-        return RecordedMotion.of(self.robot, self.t, self.q)
-
-    @staticmethod
-    def load(path: str | Path, robot: System | None = None, folders: Iterable[str | Path] = ()) -> Trajectory:
-        """Read a motion that `save` wrote to a .npz file.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-        robot : System, optional
-            The robot that moved; the one in the file if None.
-        folders : iterable of str or Path, optional
-            Where its meshes are looked for, besides the folders where they were.
-
-        Returns
-        -------
-        Trajectory
-            The motion.
-
-        Raises
-        ------
-        ArgumentError
-            If the file is not such a motion, or has no robot.
-
-        Examples
-        --------
-        >>> import fourbar as fb, tempfile
-        >>> robot = fb.robots.four_bar()
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     file = fb.simulate(robot, robot.neutral(), duration=0.1, dt=0.01).save(f"{folder}/run.npz")
-        ...     run = fb.Trajectory.load(file)
-        >>> run.q.shape, run.robot == robot
-        ((11, 3), True)
-        """
-        kind, x, robot = load_arrays(path, robot, folders)
-        if kind != "Trajectory":
-            raise ArgumentError(f"{path} holds a {kind}, not a Trajectory; fb.view and `fourbar view` can show it")
-        if missing := [name for name in ("v", "lost") if name not in x]:
-            raise ArgumentError(f"{path}: a Trajectory has an array {missing[0]!r}, which is missing; it is damaged")
-        check_shapes(
-            path, x, {"q": (robot.nq,), "v": (robot.nv,), "lost": ()} | ({"u": (robot.nu,)} if "u" in x else {})
-        )
-        return Trajectory(x["t"], x["q"], x["v"], x["lost"], robot, x.get("u"), loaded_observations(x))
 
 
 class SimulatedState(NamedTuple):
@@ -282,12 +175,12 @@ class Follower:
         """The user's forces."""
         if self.torque is None:
             return np.zeros(self.charts.robot.nv)
-        return self.charts.checked(q, self.torque(t, q, self.charts.to_robot_velocities(q, w)))
+        return self.charts.checked(q, self.torque(t, q, self.charts.to_robot_velocities(q, w)), "tau")
 
     def _force(self, t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """The same on the velocities in use; it is noted if they are not finite."""
         tau = self._asked(t, q, w)
-        self.not_finite.look("torque", t, tau, q, w)
+        self.not_finite.look("tau", t, tau, q, w)
         return self.charts.force(q, tau)
 
 
@@ -323,7 +216,7 @@ class ControlSchedule:
         """The controls of the period that begins with a step, as functions return them."""
         found = {}
         for name, function in self.functions.items():
-            read = self._charts.checked(q, function(t, q, v), argument_of(name), self._sizes[name], self._caller)
+            read = self._charts.checked(q, function(t, q, v), name, self._sizes[name], self._caller)
             found[name] = self.look(name, t, read, q, v)
         period = number // self.period
         self._kept[period] = {name: x.copy() for name, x in found.items()}
@@ -334,7 +227,7 @@ class ControlSchedule:
 
     def look(self, name: str, t: float, x: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The control x (..., size) of a name at a state, returned as it is; it is noted if it is not finite."""
-        return self.not_finite.look(argument_of(name), t, x, q, v)
+        return self.not_finite.look(name, t, x, q, v)
 
     def keep_traced(self, number: int, name: str, found: np.ndarray) -> np.ndarray:
         """Keep what a traced function returned, where it is not part of the steps."""
@@ -444,11 +337,11 @@ class PythonRun:
             )
 
     @property
-    def trajectory(self) -> Trajectory:
+    def trajectory(self) -> Run:
         """The recorded states, and the last one."""
         self._record()
         q, v, lost = (np.array(x) for x in zip(*self._states, strict=True))
-        return Trajectory(np.array(self._times), q, v, lost, self._follower.charts.robot)
+        return Run(np.array(self._times), q, v, self._follower.charts.robot, lost)
 
     @property
     def made(self) -> np.ndarray:

@@ -30,7 +30,7 @@ from ..spatial.linear import Vec
 from ..system.system import System
 from ..tree.clusters import split
 from ..tree.parameters import Parameter
-from .control_sizes import argument_of, control_sizes
+from .control_sizes import control_sizes
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,14 @@ def traced(function: Callable[..., Any]) -> Traced:
     Parameters
     ----------
     function : callable
-        ``function(t, q, v)``, which returns nv joint forces. It is called once, with symbols: t, and arrays q (nq) and
-        v (nv) of them. Write it with + - * /, `sin`, `sqrt`, ..., and `select` instead of if. Numbers and arrays that
-        it uses are constants from then on.
+        ``function(t, q, v)``, which returns nv joint forces, nu controls or wrenches. It is called once, with symbols:
+        t, and arrays q (nq) and v (nv) of them. Write it with + - * /, `sin`, `sqrt`, ..., and `select` instead of if.
+        Numbers and arrays that it uses are constants from then on.
 
     Returns
     -------
     Traced
-        The function, as `simulate` and `rollout` take it for `torque` or `control`.
+        The function, as `simulate` and `rollout` take it for `tau`, `u` or `f_ext`.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def traced(function: Callable[..., Any]) -> Traced:
     --------
     >>> import fourbar as fb
     >>> spring = fb.traced(lambda t, q, v: -20.0 * q - 2.0 * v)
-    >>> fb.simulate(fb.robots.double_pendulum(), [0.5, 0.0], duration=5.0, torque=spring).q[-1].round(3)
+    >>> fb.simulate(fb.robots.double_pendulum(), [0.5, 0.0], duration=5.0, tau=spring).q[-1].round(3)
     array([-0., -0.])
     """
     if not callable(function):
@@ -263,7 +263,7 @@ class RungeKuttaStage:
         tau: Any = given.get("tau")
         if self.law.torque is not None:
             t = c.recorder.call(_time, given["n"], now.number, given["dt"])
-            own = Commands(self.law.torque, "torque", self.followed.robot.nv)
+            own = Commands(self.law.torque, "tau", self.followed.robot.nv)
             tau = c.recorder.call(own, t, now.q, Vec(self.robot_velocities(c)))
         total = self.followed.trees.forces(c, (0.0,) * self.followed.robot.nv if tau is None else tau)
         if "u" not in c.given:
@@ -316,7 +316,7 @@ class RungeKutta:
         t = call(_time, known["n"], 0.0, known["dt"])
         found: dict[str, Any] = {}
         for name, function in self._law.asked.items():
-            own = Commands(function, argument_of(name), sizes[name])
+            own = Commands(function, name, sizes[name])
             new = call(own, t, known["q0"], Vec(self._stage.robot_velocities(c)))
             old = Vec(given[f"held_{name}"])
             found[f"held_{name}"] = new if self._law.period == 1 else call(_held, given["since"][0], new, old)

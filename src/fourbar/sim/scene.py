@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Argument, batch_shape, refuse_lazy, to_array, to_count
+from ..arrays import Argument, batch_shape, to_array, to_count
 from ..contact import selection
 from ..contact.candidates import Spec
 from ..contact.contact_model import ContactModel, compiled_step, rows
@@ -27,29 +27,18 @@ from .applied_forces import SimulationWarning
 from .batch import Batch
 from .chart_table import Chart
 from .constrained import Kept
-from .contact_run import ContactRun, MotionRequest, Stepped
+from .contact_run import Stepped
 from .folds import FIRST_ORDER
-from .given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, check_friction, read_numbers, refuse_moved
-from .in_chunks import any_lazy
+from .given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, read_numbers, refuse_moved
 from .keyframe import Keyframe, keyframes_of
-from .read_arguments import (
-    check_actuators,
-    check_step,
-    check_times,
-    read_control,
-    read_counts,
-    read_period,
-    read_steps,
-    unit_quaternions,
-)
+from .read_arguments import MotionRequest, check_actuators, check_step, unit_quaternions
+from .run import Run
 from .scene_motion import run_motion
 from .scene_representation import SceneRepresentation
 from .scene_start import added, check_parts, home, home_poses, lifted, read_points, warn_of_selection
-from .scenes_in_chunks import rollout_lazily
-from .simulations import USE_ROLLOUT, Progress, Staged
+from .simulations import Staged, rollout, simulate
 from .state_observer import Observer, kept_observer
 from .varied_loops import close
-from .wrenches import read_wrenches
 
 
 class Scene(Staged, SceneRepresentation):
@@ -224,7 +213,6 @@ class Scene(Staged, SceneRepresentation):
         u: Any = None,
         f_ext: Any = None,
         impulse: Any = None,
-        friction: Any = None,
         numbers: Any = None,
         threads: int | None = None,
     ) -> Stepped:
@@ -233,12 +221,11 @@ class Scene(Staged, SceneRepresentation):
         Actuators act where u is given. f_ext: wrenches [moment; force] (N m, N) on the bodies, each in the frame of its
         body, (..., n_bodies, 6), or on some by name, {"hand": wrench}. impulse: those of the last step, a start that
         saves work; if None they are zeros and the state is the start of a motion: open loops and constraints that are
-        not met are refused, unless q is what the last step returned. friction (..., n) stands for the coefficients of
-        all contacts, numbers for parameters of the robot and terrain by name; both may differ in each sample.
+        not met are refused, unless q is what the last step returned. numbers: parameters of the robot and of the
+        terrain, and the "friction" (..., n) of all contacts, by name, which may differ in each sample.
         """
         check_step(dt)
-        check_friction("step", friction)
-        given = NOTHING if numbers is None else self.read_numbers(numbers, friction)
+        given = NOTHING if numbers is None else self.read_numbers(numbers)
         if impulse is None and self._closes and q is not self._stepped:
             q, v = close("step", self.robot, given.which, given.by_name, *(np.asarray(x, float) for x in (q, v)))
             self.kept.check(q, v, given.which)
@@ -249,15 +236,15 @@ class Scene(Staged, SceneRepresentation):
         if (function := self._functions.get(given.every)) is None:
             spec = self.spec._replace(numbers=given.terrain)
             function = self._functions[given.every] = compiled_step(self.robot.mechanism, spec, given.which)
-        some = {"f_ext": f_ext, "friction": friction, "u": u, "threads": threads}
+        some = {"f_ext": f_ext, "friction": given.friction, "u": u, "threads": threads}
         more = {name: x for name, x in some.items() if x is not None}
         q, v, impulse, report = function(q, v, tau, dt, impulse, *given.values.values(), **more)
         self._stepped = q
         return Stepped.of(q, v, impulse, report, len(self.spec.candidates))
 
-    def read_numbers(self, numbers: Any, friction: Any) -> GivenNumbers:
-        """Numbers by name as the user gives them; `friction` is that of all contacts, if it is given."""
-        mechanism, more = self.robot.mechanism, (self.grounds, friction, self._named)
+    def read_numbers(self, numbers: Any) -> GivenNumbers:
+        """Numbers by name as the user gives them."""
+        mechanism, more = self.robot.mechanism, (self.grounds, self._named)
         return refuse_moved(mechanism, self.spec, bool(self.kept.conditions), read_numbers(mechanism, numbers, *more))
 
     def start(self, q: Any = None) -> np.ndarray:
@@ -327,174 +314,15 @@ class Scene(Staged, SceneRepresentation):
         trees = FollowedTree(self.robot.model.cluster_tree, now.model.cluster_tree)
         return Chart(now, rollout, trees.loops, FIRST_ORDER)
 
-    def simulate(
-        self,
-        q: Any,
-        v: Any = None,
-        *,
-        duration: float,
-        dt: float = 2e-3,
-        control: Any = None,
-        u: Any = None,
-        f_ext: Any = None,
-        period: float | None = None,
-        friction: Any = None,
-        numbers: Any = None,
-        observe: Any = None,
-        every: int = 1,
-        progress: Progress | None = None,
-        threads: int | None = None,
-    ) -> ContactRun:
-        """Simulate one state or a batch, with steps of fixed length.
+    simulate = simulate
+    rollout = rollout
 
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration at the start, with its loops closed.
-        v : array_like, shape (..., nv), optional
-            Velocity at the start (rad/s, m/s); zero if None.
-        duration : float
-            Time (s), rounded to whole steps.
-        dt : float, default 0.002
-            Length of a step (s).
-        control : array_like or callable, optional
-            Joint forces that are held for a period: an array, shape (..., rows, nv), with a row for each period, or
-            (nv,); a function ``control(t, q, v)`` of arrays that is called once per period and may keep state; or
-            ``fb.traced(function)``, which is compiled into the steps.
-        u : array_like or callable, optional
-            Controls of the actuators, shape (..., rows, nu), or a function, in the same way; joint forces of `control`
-            act besides. Actuators do not act if None.
-        f_ext : array_like, dict or callable, optional
-            Wrenches [moment; force] (N m, N) on bodies, each at the origin of its body and in its axes: constant, shape
-            (..., n_bodies, 6), which may differ in each sample, or of some bodies, ``{"hand": wrench}``; or a function
-            ``f_ext(t, q, v)`` that returns such wrenches, called once per period or `traced`.
-        period : float, optional
-            Time (s) for which controls are held, a multiple of dt; dt if None.
-        friction : array_like, shape (..., n), optional
-            Coefficients of sliding friction of all contacts, which may differ in each sample; those of the scene if
-            None.
-        numbers : dict, optional
-            Parameters of the robot, which may differ in each sample: arrays (..., *shape) by name, as `System.varying`
-            calls them ("hand.mass", "servo.kp"; loops are closed with theirs); and numbers of the terrain:
-            "terrain.point", "terrain.normal" of a plane, "terrain.heights" of a height field, "terrain.friction", and
-            those of a `SignedDistance`. Terrain that follows the first is called "terrain1", ..., or as in the file.
-        observe : dict, optional
-            Observations by name, each of `fb.observe` or an ``fb.traced(function)`` of (t, q, v); see
-            `ContactRun.observations`.
-        every : int, default 1
-            Record every so many steps; the last one is always recorded.
-        progress : callable, optional
-            Wraps the range of steps, e.g. tqdm.tqdm.
-        threads : int, optional
-            Number of threads; as many as there are CPUs for large batches if None.
+    def _run(self, request: MotionRequest) -> Run:
+        """The run of a motion that is asked for."""
+        return run_motion(self, request)
 
-        Returns
-        -------
-        ContactRun
-            Times, states, contacts, and how well they were solved.
-
-        Raises
-        ------
-        ArgumentError
-            If an argument is not what it should be.
-        KeyboardInterrupt
-            On Ctrl-C. As with all errors that end a motion, the states so far are in the error's attribute `run`.
-
-        Warns
-        -----
-        SimulationWarning
-            If samples diverge, or contacts are not solved to the tolerance: which, and since when.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> b = fb.Builder("ball")
-        >>> _ = b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004, 0.004, 0.004))
-        >>> scene = fb.Scene(b.build(), fb.Plane(), contacts=[fb.contact.Shape("ball", "sphere", 0.1)])
-        >>> run = scene.simulate([0, 0, 0.5, 1, 0, 0, 0], duration=1.0)
-        >>> float(run.q[-1, 2].round(6)), (run.contacts.force[-1].round(3) + 0.0).tolist()
-        (0.1, [[0.0, 0.0, 9.81]])
-        """
-        refuse_lazy("simulate", USE_ROLLOUT, q=q, v=v, control=control, u=u, f_ext=f_ext, friction=friction)
-        check_times(duration, dt)
-        every = read_counts(every, True, threads)
-        held, steps = read_period(period, dt), max(1, round(duration / dt))
-        controls = self._read("simulate", control, u, f_ext, -(-steps // held))
-        return run_motion("simulate", self, q, v, MotionRequest(
-            controls, steps, float(dt), held, every, friction, numbers, observe, progress, threads
-        ))  # fmt: skip
-
-    def _read(self, caller: str, control: Any, u: Any, f_ext: Any, rows: int) -> dict[str, Any]:
-        """Controls by name."""
-        tau, u = read_control(self.robot, control, rows), read_control(self.robot, u, rows, "u")
-        return {"tau": tau, "u": u, "f_ext": read_wrenches(caller, self.robot, f_ext, rows)}
-
-    def rollout(
-        self,
-        q: Any,
-        v: Any = None,
-        control: Any = None,
-        *,
-        u: Any = None,
-        f_ext: Any = None,
-        dt: float = 2e-3,
-        steps: int | None = None,
-        period: float | None = None,
-        every: int = 1,
-        friction: Any = None,
-        numbers: Any = None,
-        observe: Any = None,
-        threads: int | None = None,
-    ) -> ContactRun:
-        """Simulate one state or a batch under given joint forces, in one call of machine code.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configurations at the start.
-        v : array_like, shape (..., nv), optional
-            Velocities at the start (rad/s, m/s); zero if None.
-        control : array_like or callable, optional
-            Joint forces, shape (..., rows, nv), a row for each period, or (nv,); or a function, as in `simulate`.
-        u : array_like or callable, optional
-            Controls of the actuators, shape (..., rows, nu), in the same way.
-        f_ext : array_like, dict or callable, optional
-            Wrenches on bodies, shape (..., n_bodies, 6), or of some by name, as in `simulate`.
-        dt : float, default 0.002
-            Length of a step (s).
-        steps : int, optional
-            Number of steps; what the rows of `control` or `u` last if None.
-        period : float, optional
-            Time (s) for which controls are held, a multiple of dt; dt if None.
-        every : int, default 1
-            Record every so many steps.
-        friction, numbers, observe, threads
-            As in `simulate`.
-
-        Returns
-        -------
-        ContactRun
-            Times (first axis), states, contacts, and how well they were solved. Where q, v, control, u,
-            f_ext, friction or numbers are dask arrays, these are too, and nothing is computed yet.
-
-        Raises
-        ------
-        ArgumentError
-            If an argument is not what it should be.
-        """
-        every = read_counts(every, True, threads)
-        held = read_period(period, dt)
-        steps = read_steps(steps, held, control, u)
-        if any_lazy(q, v, control, friction, u, f_ext, numbers):
-            given = {"q": q, "v": v, "control": control, "u": u, "f_ext": f_ext, "friction": friction,
-                     "numbers": numbers}  # fmt: skip
-            return rollout_lazily(self, given, observe, dt=float(dt), steps=steps, period=period, every=every,
-                                  threads=threads)  # fmt: skip
-        controls = self._read("rollout", control, u, f_ext, -(-steps // held))
-        return run_motion("rollout", self, q, v, MotionRequest(
-            controls, steps, float(dt), held, every, friction, numbers, observe, None, threads
-        ))  # fmt: skip
-
-    def batch(self, n: int, *, dt: float = 2e-3, numbers: Any = None, observe: Any = None, f_ext: Any = None) -> Batch:
+    def batch(
+        self, n: int, *, dt: float = Staged.default_dt, numbers: Any = None, observe: Any = None, f_ext: Any = None
+    ) -> Batch:
         """n worlds with a state each, to be stepped and reset in part; other arguments as in `simulate`."""
         return Batch(self, n, dt, numbers, observe, f_ext)

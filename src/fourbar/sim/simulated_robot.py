@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -13,15 +14,16 @@ from ..functions.rollout import ALWAYS, GIVEN, NONE
 from ..system.constrained.actuated import Actuated
 from ..system.constrained.robot import Constrained
 from ..system.system import System
-from .applied_forces import acting_on, with_passive
+from .applied_forces import acting_on, warn_of_contacts, warn_of_limits, with_passive
 from .compiled_stepper import CompiledStepper, ControlRows, PartlyIndependent
 from .constrained import ConstrainedFollower, check_met, follower_of, in_drives
 from .constrained_stepper import ConstrainedStepper
-from .control_sizes import argument_of, control_sizes
+from .control_sizes import control_sizes
 from .given_numbers import GivenNumbers, are_passive, read_numbers, refuse_dry_friction, refuse_moved_rows
 from .observe import check_driven, read_observations
-from .read_arguments import check_closed, on_copies, read_control, read_period, read_state, started
+from .read_arguments import MotionRequest, check_closed, on_copies, read_control, read_state, started
 from .record_room import check_room
+from .run import Run
 from .runge_kutta import (
     ControlSchedule,
     Follower,
@@ -29,13 +31,13 @@ from .runge_kutta import (
     PythonRun,
     SimulatedState,
     Torque,
-    Trajectory,
     forces_of,
     warn_of_divergence,
     warn_of_folds,
 )
 from .runge_kutta_step import ForceLaw, Traced
 from .state_observer import InstantObserver, Observer, kept_observer
+from .states_so_far import states_attached
 from .varied_loops import close
 from .wrenches import read_wrenches
 
@@ -91,7 +93,7 @@ class CompiledRun:
         """The forces at a time, of some samples."""
         law, now = self.stepper.law, self.stepper.now
         look = self.controls.not_finite.look
-        found = np.zeros_like(v) if law.torque is None else look("torque", t, np.asarray(law.torque(t, q, v)), q, v)
+        found = np.zeros_like(v) if law.torque is None else look("tau", t, np.asarray(law.torque(t, q, v)), q, v)
         step = int(t / self.stepper.dt + 0.25)
         acting = {name: now.state[f"held_{name}"][ids] for name in law.asked}
         for name in law.asked:  # what is held may be of the period before
@@ -112,7 +114,7 @@ class CompiledRun:
         self.stepper.explain(self._force)
 
     @property
-    def trajectory(self) -> Trajectory:
+    def trajectory(self) -> Run:
         """The recorded states, and the last one."""
         return self.stepper.trajectory()
 
@@ -133,49 +135,24 @@ class CompiledRun:
             warn_of_folds(caller, stepper.robot, (stepper.now.stuck * stepper.dt).reshape(stepper.batch))
 
 
-class SimulationRequest(NamedTuple):
-    """The arguments of a simulation as the user gives them to `caller`; `steps`, `dt` and `every` have been read."""
-
-    robot: Any
-    q: Any
-    v: Any
-    dt: float
-    steps: int
-    torque: Any = None
-    control: Any = None
-    u: Any = None
-    f_ext: Any = None
-    period: Any = None
-    every: int = 1
-    passive: bool = True
-    numbers: Any = None
-    observe: Any = None
-    threads: int | None = None
-    caller: str = "simulate"
-
-
 class Simulation:
-    """A simulation: its checked arguments, and what makes its steps."""
+    """A simulation of a robot alone: its checked arguments, and what makes its steps."""
 
-    def __init__(self, wanted: SimulationRequest) -> None:
-        if isinstance(wanted.robot, Actuated):
-            robot, torque, u = in_drives(wanted.robot, wanted.torque, wanted.control, wanted.u)
-            wanted = wanted._replace(robot=robot, torque=torque, control=None, u=u)
-        self.held = wanted.robot if isinstance(wanted.robot, Constrained) else None
-        robot: Any = wanted.robot if self.held is None else self.held.system
-        torque, dt, steps = wanted.torque, wanted.dt, wanted.steps
-        if torque is not None and not callable(torque):
-            raise ArgumentError(f"torque={torque!r}: expected a function torque(t, q, v) of arrays, or None")
-        if torque is not None and wanted.control is not None:
-            raise ArgumentError(
-                "simulate takes torque or control, not both: torque is called four times per step, "
-                "control once per period"
-            )
+    def __init__(self, robot: Any, wanted: MotionRequest) -> None:
+        tau, u, torque = wanted.tau, wanted.u, None
+        if wanted.is_law and callable(tau):
+            tau, torque = None, tau
+        if isinstance(robot, Actuated):
+            robot, torque, u = in_drives(robot, torque, tau, u)
+            tau = None
+        self.held = robot if isinstance(robot, Constrained) else None
+        robot = robot if self.held is None else self.held.system
+        dt, steps = wanted.dt, wanted.steps
         self.torque: Any = on_copies(torque)
         self.given_q, self.given_v = read_state(wanted.caller, robot, wanted.q, wanted.v)
-        self.period = read_period(wanted.period, dt)
+        self.period = wanted.hold
         rows = -(-steps // self.period)
-        given = {"tau": read_control(robot, wanted.control, rows), "u": read_control(robot, wanted.u, rows, "u"),
+        given = {"tau": read_control(robot, tau, rows), "u": read_control(robot, u, rows, "u"),
                  "f_ext": read_wrenches(wanted.caller, robot, wanted.f_ext, rows)}  # fmt: skip
         acting = {name: x for name, x in given.items() if x is not None}
         self.controls = ControlSchedule(robot, acting, self.period, wanted.every, wanted.caller)
@@ -184,7 +161,7 @@ class Simulation:
         if "u" not in self.controls.every:
             check_driven(self.observed, robot.mechanism)
         for name, x in self.controls.arrays.items():
-            self._spread(argument_of(name), x.shape[:-2])
+            self._spread(name, x.shape[:-2])
         for x, values in zip(self.numbers.which, self.numbers.of_robot.values(), strict=True):
             self._spread(f"numbers: {x.name!r}", values.shape[: values.ndim - len(x.shape)])
         self.robot, self.threads = robot, wanted.threads
@@ -271,8 +248,8 @@ class Simulation:
         """A run that calls Python for forces in every pass."""
         if self.numbers.which:
             raise ArgumentError(
-                "numbers: parameters that differ from sample to sample need compiled steps: give forces as control= "
-                "or as fb.traced(torque); no joint of a loop, such as a ball, may be partly independent"
+                "numbers: parameters that differ from sample to sample need compiled steps: give tau with a period, or "
+                "as fb.traced(tau); no joint of a loop, such as a ball, may be partly independent"
             )
         follower = self._follower()
         follower.not_finite = self.controls.not_finite
@@ -291,13 +268,36 @@ class Simulation:
 
     # What is reported of the motion besides its states.
 
-    def states_so_far(self, error: BaseException) -> Trajectory:
+    def states_so_far(self, error: BaseException) -> Run:
         """The states before an error; without observations where a function of the user's may have failed."""
-        return self.trajectory() if isinstance(error, KeyboardInterrupt) else self.motion.trajectory
+        return self.result(round(self.motion.t / self.dt), isinstance(error, KeyboardInterrupt))
 
-    def trajectory(self) -> Trajectory:
-        """The states so far, with the controls of actuators, and with what was observed."""
-        run, motion = self.motion, self.motion.trajectory
+    def result(self, wanted: int, reported: bool = True) -> Run:
+        """The states so far, if `reported` with the controls of actuators, and with what was observed. Samples that
+        have made fewer steps than `wanted` have diverged.
+        """
+        made = self.motion.made
+        run = replace(self.motion.trajectory, steps=made, diverged=np.asarray(made < wanted))
+        return self._reported(run) if reported else run
+
+    def padded(self, run: Run) -> Run:
+        """A run with NaN in the rows after the last finite state of all samples, if it has ended before its time."""
+        made = round(run.t[-1] / self.dt)
+        if made == self.steps:
+            return run
+        count, rows = 1 + -(-self.steps // self.every), 1 + made // self.every  # without a state between two records
+
+        def longer(x: np.ndarray | None) -> Any:
+            return None if x is None else np.concatenate([x[:rows], np.full((count - rows, *x.shape[1:]), np.nan)])
+
+        t = np.minimum(np.arange(count) * self.every, self.steps) * self.dt
+        seen = {name: longer(x) for name, x in run.observations.items()}
+        more = {name: longer(getattr(run, name)) for name in ("q", "v", "lost", "u")}
+        return replace(run, t=t, observations=seen, **more)
+
+    def _reported(self, motion: Run) -> Run:
+        """The run with the controls of actuators, and with what was observed."""
+        run = self.motion
         numbers = np.round(motion.t / self.dt).astype(int)
         reported = [name for name in self.controls.every if name == "u" or self.observed]
         acted = {name: self._acted(name, numbers, run) for name in reported}
@@ -310,9 +310,9 @@ class Simulation:
             if len(motion.t) > 1:
                 later = self._later(motion, acted, values)
                 found = {name: np.concatenate([x, later[name]]) for name, x in found.items()}
-        return Trajectory(motion.t, motion.q, motion.v, motion.lost, self.robot, u, found)
+        return replace(motion, u=u, observations=found)
 
-    def _later(self, motion: Trajectory, acted: dict[str, np.ndarray], values: dict[str, Any]) -> dict[str, Any]:
+    def _later(self, motion: Run, acted: dict[str, np.ndarray], values: dict[str, Any]) -> dict[str, Any]:
         """The observations at all times but the first."""
         is_traced = isinstance(self.torque, Traced) and self.held is None
         law = self.law()._replace(torque=self.torque if is_traced else None)
@@ -345,3 +345,24 @@ class Simulation:
         for k, number in enumerate(numbers[1:], 1):
             found[k] = self.controls.at(name, int(number) - 1)
         return found
+
+
+def run_robot(robot: Any, request: MotionRequest) -> Run:
+    """The run of a motion of a robot alone. A simulation that diverges warns, or raises an error that says why; a
+    rollout only marks the samples.
+    """
+    simulation, caller, steps = Simulation(robot, request), request.caller, request.steps
+    warn_of_contacts(simulation.robot, caller)
+    is_rollout = caller == "rollout"
+    with states_attached(caller, lambda: simulation.motion.t, simulation.states_so_far):
+        simulation.reach((steps - 1,) if request.progress is None else request.progress(range(steps)))
+        if not is_rollout:
+            simulation.motion.finish()
+    run = simulation.result(steps)
+    if not is_rollout:
+        simulation.motion.warn_of_divergence()
+    simulation.motion.warn_of_folds(caller)
+    if is_rollout:
+        return simulation.padded(run)
+    warn_of_limits(simulation.robot, run.t, run.q)
+    return run

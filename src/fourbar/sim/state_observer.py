@@ -88,7 +88,7 @@ class Present:
     def __init__(self, c: Context, t: Any, law: ForceLaw) -> None:
         self.t, self._law = t, law
         if law.torque is not None:
-            own = Commands(law.torque, "torque", c.nv)
+            own = Commands(law.torque, "tau", c.nv)
             c.given["tau"] = tuple(c.recorder.call(own, t, Vec(c.given["q"]), Vec(c.given["v"])))
         total = c.by_cluster("tau")
         if "u" in c.given:

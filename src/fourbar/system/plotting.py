@@ -42,7 +42,7 @@ class Plotting:
 
         See Also
         --------
-        Trajectory.plot : A motion over time.
+        Run.plot : A motion over time.
 
         Examples
         --------

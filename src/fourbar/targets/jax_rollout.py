@@ -31,12 +31,12 @@ _FAR = 20.0  # velocities of joints of a loop, in balanced units, per velocity t
 _GROWTH = 10.0  # of these since the start, where they are far from each other by nature, as in gears
 
 
-class JaxRollouts(NamedTuple):
-    """States of motions, recorded after every `every` steps, as JAX arrays: a pytree.
+class JaxRun(NamedTuple):
+    """States of motions as JAX arrays, a pytree; time is the first axis, and its first row the start, as in `fb.Run`.
 
-    t (rows): times (s). q (..., rows, nq), v (..., rows, nv): states. lost (..., rows): energy (J) that damping took.
-    steps (...): how many a sample made. diverged (...): where these are fewer than were asked for; such samples are
-    NaN from there on.
+    t (n): times (s). q (n, ..., nq), v (n, ..., nv): states. lost (n, ...): energy (J) that damping took. steps (...):
+    the number of steps that each sample made. diverged (...): where these are fewer than were asked for; such samples
+    are NaN from there on.
     """
 
     t: Any
@@ -70,16 +70,16 @@ def rollout(
     robot: System,
     q: Any,
     v: Any = None,
-    control: Any = None,
+    tau: Any = None,
     *,
-    u: Any = None,
-    dt: float,
     steps: int | None = None,
+    dt: float = 1e-3,
+    u: Any = None,
     period: float | None = None,
-    every: int = 1,
     passive: bool = True,
     numbers: Any = None,
-) -> JaxRollouts:
+    every: int = 1,
+) -> JaxRun:
     """Simulate motions as `fourbar.rollout` does, as part of a JAX function.
 
     Parameters
@@ -90,28 +90,28 @@ def rollout(
         Configurations at the start, with loops closed.
     v : array_like, shape (..., nv), optional
         Velocities at the start (rad/s, m/s); zero if None.
-    control : array_like or callable, optional
+    tau : array_like or callable, optional
         Joint forces, shape (..., rows, nv), a row for each period, or (nv,) if they are constant; or a JAX function
-        ``control(t, q, v)`` of arrays that is asked at the start of each period, such as a policy.
+        ``tau(t, q, v)`` of arrays that is asked at the start of each period, such as a policy.
+    steps : int, optional
+        Number of steps; if None as many as the rows of `tau` or `u` last.
+    dt : float, default 0.001
+        Length of a step (s).
     u : array_like or callable, optional
         Controls of the actuators, shape (..., rows, nu) or (nu,), in the same way.
-    dt : float
-        Length of a step (s).
-    steps : int, optional
-        Number of steps; what the rows of `control` or `u` last if None.
     period : float, optional
         Time (s) for which controls are held, a multiple of dt; dt if None.
-    every : int, default 1
-        Number of steps between records: row k is the state after (k + 1) `every` steps.
     passive : bool, default True
         Let springs and damping of the joints, drag and currents act.
     numbers : dict, optional
         Parameters of the robot by name, arrays (..., *shape), as in `fourbar.rollout`.
+    every : int, default 1
+        Number of steps between two records; the start and the last step are always recorded.
 
     Returns
     -------
-    JaxRollouts
-        Times and states, the samples first. Leading axes broadcast.
+    JaxRun
+        Times and states, time first. Leading axes broadcast.
 
     Raises
     ------
@@ -137,16 +137,16 @@ def rollout(
     >>> jax.jit(jax.grad(height))(0.1 * jnp.ones((50, 2))).shape
     (50, 2)
     """
-    plan = _read_plan(dt, steps, period, every, passive, control, u)
+    plan = _read_plan(dt, steps, period, every, passive, tau, u)
     if not isinstance(robot, System):
         raise ArgumentError(f"fourbar.jax.rollout takes a robot, such as fb.load(...) returns, got {robot!r}")
     check_precision("rollout")
     stage = _Stage.of(robot, u is not None, passive, which_numbers(robot.mechanism, numbers))
-    given = {"q": q, "v": np.zeros(robot.nv) if v is None else v, "control": control, "u": u}
+    given = {"q": q, "v": np.zeros(robot.nv) if v is None else v, "tau": tau, "u": u}
     return _Rolling(stage, plan, given, numbers or {}).run()
 
 
-def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, control: Any, u: Any) -> _Plan:
+def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, tau: Any, u: Any) -> _Plan:
     for name, x in (("dt", dt), ("steps", steps), ("period", period), ("every", every), ("passive", passive)):
         if isinstance(x, jax.core.Tracer):
             raise ArgumentError(
@@ -155,7 +155,7 @@ def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, contr
             )
     every = read_counts(every, passive)
     held = read_period(period, dt)
-    return _Plan(float(dt), read_steps(steps, held, control, u), every, held)
+    return _Plan(float(dt), read_steps(steps, held, tau, u), every, held)
 
 
 class _Stage:
@@ -247,7 +247,7 @@ class _Rolling:
         self._stage, self._plan = stage, plan
         if given["u"] is not None:
             check_actuators(robot)
-        rows, sizes = -(-plan.steps // plan.period), {"control": robot.nv, "u": robot.nu}
+        rows, sizes = -(-plan.steps // plan.period), {"tau": robot.nv, "u": robot.nu}
         self._functions = {name: given[name] for name in sizes if callable(given[name])}
         for name, x in self._functions.items():
             if isinstance(x, Traced):
@@ -277,11 +277,12 @@ class _Rolling:
             if all(x in known for x in stage.of_loops):
                 close("rollout", robot, which, {x.name: y for x, y in known.items()}, q, np.zeros(robot.nv))
 
-    def run(self) -> JaxRollouts:
+    def run(self) -> JaxRun:
         """All of its steps."""
         jnp, plan, lax = jax.numpy, self._plan, jax.lax
         q, v = (jnp.broadcast_to(self._given[x], (*self._leading, self._given[x].shape[-1])) for x in ("q", "v"))
-        q = self._stage.started(q, self._numbers)
+        given, q = q, self._stage.started(q, self._numbers)
+        start = jnp.where(self._stage.is_varied, q, given), v, jnp.zeros(self._leading)
         usual = {"usual": self._stage.usual(q, self._numbers)} if self._stage.loops else {}
         fixed = {"dt": jnp.asarray(plan.dt), **usual, **self._numbers}
 
@@ -292,23 +293,24 @@ class _Rolling:
             now, _ = lax.scan(steps, now, inputs)
             return now, (now.q, now.v, now.lost)
 
-        sizes = {"control": self._stage.robot.nv, "u": self._stage.robot.nu}
+        sizes = {"tau": self._stage.robot.nv, "u": self._stage.robot.nu}
         held = {name: jnp.zeros((*self._leading, sizes[name])) for name in self._functions}
         now = _Now(q, v, jnp.zeros(self._leading), jnp.zeros(self._leading, int), held)
         inputs, rows = self._inputs(), plan.steps // plan.every
         whole_rows = jax.tree.map(lambda x: x[: rows * plan.every].reshape(rows, plan.every, *x.shape[1:]), inputs)
-        now, (q, v, lost) = lax.scan(row, now, whole_rows)
+        now, later = lax.scan(row, now, whole_rows)
+        parts = [[x[None] for x in start], later]
         if plan.steps % plan.every:
             now, _ = lax.scan(steps, now, jax.tree.map(lambda x: x[rows * plan.every :], inputs))
-        axis = len(self._leading)
-        t = np.arange(1, rows + 1) * (plan.every * plan.dt)
-        q, v, lost = (jnp.moveaxis(x, 0, axis) for x in (q, v, lost))
-        return JaxRollouts(jnp.asarray(t), q, v, lost, now.made, now.made < plan.steps)
+            parts.append([x[None] for x in (now.q, now.v, now.lost)])
+        q, v, lost = (jnp.concatenate(x) for x in zip(*parts, strict=True))
+        t = np.minimum(np.arange(len(q)) * plan.every, plan.steps) * plan.dt
+        return JaxRun(jnp.asarray(t), q, v, lost, now.made, now.made < plan.steps)
 
     def _inputs(self) -> dict[str, Any]:
         """The inputs that differ from step to step, along the first axis: its number, and controls that are arrays."""
         plan, found = self._plan, {"number": np.arange(self._plan.steps)}
-        for name in ("control", "u"):
+        for name in ("tau", "u"):
             if name in self._given:
                 x = jax.numpy.repeat(self._given[name], plan.period, axis=-2)[..., : plan.steps, :]
                 found[name] = jax.numpy.moveaxis(x, -2, 0)
@@ -318,9 +320,9 @@ class _Rolling:
         """The next states; samples that diverge are NaN from there on."""
         jnp = jax.numpy
         held = self._asked(now, inputs["number"])
-        nothing = {"control": jnp.zeros(self._stage.robot.nv)}
+        nothing = {"tau": jnp.zeros(self._stage.robot.nv)}
         controls = {**nothing, **{name: inputs[name] for name in inputs if name != "number"}, **held}
-        rest = {**fixed, "tau": controls["control"], "u": controls.get("u")}
+        rest = {**fixed, "tau": controls["tau"], "u": controls.get("u")}
         after = self._stage.step(now.q, now.v, rest)
         q, v, stop = after["q"], after["v"], after["stop"]
         good = jnp.isfinite(q).all(axis=-1) & jnp.isfinite(v).all(axis=-1) & ~(stop > 0.0)

@@ -60,7 +60,7 @@ class RecordedMotion:
     def of(robot: Any, t: Any, q: Any, **more: Any) -> RecordedMotion:
         """From configurations (n, ..., nq): all samples of a batch are worlds. Only finite states are shown."""
         if robot is None:
-            raise ArgumentError("this motion has no robot; add it with replace(trajectory, robot=robot)")
+            raise ArgumentError("this motion has no robot; add it with replace(run, robot=robot)")
         t, q = np.asarray(t, float), np.asarray(q, float)
         if q.ndim < 2 or q.shape[0] != len(t) or q.shape[-1] != robot.nq:
             raise ArgumentError(f"expected configurations (times, ..., {robot.nq}) at {len(t)} times, got {q.shape}")

@@ -171,7 +171,7 @@ def view(
 
     Parameters
     ----------
-    what : System, Scene, Trajectory, Rollouts or ContactRun
+    what : System, Scene or Run
         A robot gets a slider per independent joint, poses to choose, and frames that can be dragged; its loops follow.
         A motion plays, with a time line; each sample of a batch is a world of its own.
     q : array_like, shape (..., nq), optional

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 import fourbar as fb
 from fourbar.joints import CustomJoint, Joint, Prismatic, Revolute, Spherical, SphericalEuler, SphericalExponential
-from fourbar.loops import Distance
+from fourbar.loops import Constraint, Distance
 
 
 def _cardan(q: Any) -> Any:
@@ -100,3 +100,91 @@ def test_armature_gives_dependent_rates_an_inertia(joint, place):
     q, one = closed(robot, place), np.ones(robot.nv)
     a = robot.forward_dynamics(robot.check(q), one, one)
     np.testing.assert_allclose(robot.inverse_dynamics(q, one, a), 1.0, atol=1e-10)
+
+
+@EACH
+def test_hybrid_dynamics_refuses_where_the_rates_that_are_free_are_dependent(joint, place):
+    robot = made(joint)
+    q, one = closed(robot, place), np.ones(robot.nv)
+    for prescribed, regular in ((["crank"], False), (["tail0"], False), (["rod"], True), (["crank", "rod"], True)):
+        if regular:
+            a, tau = robot.hybrid_dynamics(q, one, one, one, prescribed=prescribed)
+            np.testing.assert_allclose(robot.inverse_dynamics(q, one, a), tau, atol=1e-10)
+        else:
+            for _ in range(2):
+                with pytest.raises(fb.SingularError, match="joint 'rod'"):
+                    robot.hybrid_dynamics(q, one, one, one, prescribed=prescribed)
+            with pytest.warns(RuntimeWarning, match="joint 'rod'"):
+                a, _ = robot.hybrid_dynamics(np.stack([q, q]), one, one, one, prescribed=prescribed)
+            assert np.isnan(a).all()
+
+
+def geared(which: int, links: int = 0, armature: float = 0.0) -> fb.System:
+    """A ball on Euler angles, a motor that follows one of them, and hinges that follow the motor."""
+    b = fb.Builder("geared")
+    b.body("ball", joint=SphericalEuler("xyz"), mass=1.0, com=(0.1, 0.2, 0.3), inertia=(1.0, 1.1, 1.2))
+    b.body("motor", joint=Revolute("z"), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    b.loop(Constraint(lambda angles, motor: motor - 2.0 * angles[which], ["ball", "motor"]), independent=["ball"])
+    above = "ball"
+    for k in range(links):
+        b.body(f"link{k}", parent=above, joint=Revolute("xyz"[k % 3]), mass=1.0, com=(0, 0.1, 0.3),
+               inertia=(0.1, 0.1, 0.1), armature=armature)  # fmt: skip
+        above = f"link{k}"
+    if links:  # one cluster, with many velocities
+        b.body("end", joint=Prismatic("x"), mass=1.0, inertia=(0.1, 0.1, 0.1))
+        moving = ["ball", *(f"link{k}" for k in range(links))]
+        b.loop(Distance(above, "end", (0.1, 0.2, 0.1), (0, 0, 0), length=9.0), independent=moving)
+    return b.build()
+
+
+@pytest.mark.parametrize("links", [0, 11], ids=["narrow", "wide"])
+@pytest.mark.parametrize("which", range(3))
+def test_loops_that_use_the_coordinates_may_keep_rates_independent(which, links):
+    """At gimbal lock the outer angles turn the ball equally: a motor that follows one of them tells them apart."""
+    robot = geared(which, links)
+    start = np.array(robot.neutral())
+    first = robot.mechanism.joints[0].name
+    assert first == "ball"
+    start[:3] = (0.3, np.pi / 2, 0.2)
+    q = robot.assemble(start, keep=["ball", *(f"link{k}" for k in range(links))])
+    one = np.ones(robot.nv)
+    scale = 1.0 / np.sqrt(np.diag(robot.mass_matrix(q)))
+    regular = np.linalg.cond(robot.mass_matrix(q) * np.outer(scale, scale)) < 1e9
+    assert regular == (which != 1)
+    if regular:
+        a = robot.forward_dynamics(robot.check(q), one, one)
+        np.testing.assert_allclose(robot.inverse_dynamics(q, one, a), 1.0, atol=1e-8)
+        return
+    calls = {"forward_dynamics": (q, one, one), "inverse_mass_matrix": (q,), "check": (q,)}
+    for name, given in calls.items():
+        for _ in range(2):
+            with pytest.raises(fb.SingularError, match="joint 'ball'"):
+                getattr(robot, name)(*given)
+    with pytest.warns(RuntimeWarning, match="joint 'ball'"):
+        a = robot.forward_dynamics(np.stack([q, q]), one, one)
+    assert np.isnan(a).all()
+    with pytest.raises(fb.SingularError, match=r"index \[0\] of the batch"):
+        robot.check(np.stack([q, q]))
+
+
+def test_constrained_robots_refuse_by_the_name_of_the_joint():
+    b = fb.Builder("top")
+    b.body("ball", joint=SphericalEuler("xyz"), mass=1.0, com=(0.1, 0.2, 0.3), inertia=(1.0, 1.1, 1.2))
+    b.body("arm", parent="ball", joint=Revolute("y"), mass=1.0, com=(0, 0, 1.0), inertia=(1.0, 1.0, 1.0))
+    held = b.frame("tip", "arm", position=(0.3, 0.1, 1.0)).build().constrained(fb.constraints.Contact("tip", "touch"))
+    q, one = np.array([0.3, np.pi / 2, 0.2, 0.1]), np.ones(4)
+    for ask in (
+        lambda: held.forward_dynamics(q, one, one),
+        lambda: held.osim_inverse(q),
+        lambda: held.impulse(q, one),
+        lambda: held.hybrid_dynamics(q, one, one, one, prescribed=["arm"]),
+        lambda: held.forward_dynamics.jacobian(q, one, one),
+    ):
+        with pytest.raises(fb.SingularError, match="joint 'ball'"):
+            ask()
+    a, tau, _ = held.hybrid_dynamics(q, one, one, one, prescribed=["ball"])
+    assert np.isfinite(a).all() and np.isfinite(tau).all()
+    with pytest.warns(RuntimeWarning) as said:
+        a, _ = held.forward_dynamics(np.stack([q, q + 0.1]), one, one)
+    assert np.isnan(a).all(axis=-1).tolist() == [True, False]
+    assert all("joint 'ball'" in str(warning.message) for warning in said)

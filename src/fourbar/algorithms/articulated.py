@@ -17,18 +17,20 @@ g do: with the columns of G split into free and held ones, q̈ = G_f a_f + (g + 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..constraints.trace import cut
 from ..spatial.articulated_inertia import Articulated
 from ..spatial.fluid_inertia import AnyInertia
+from ..spatial.independent_motions import independent_motions
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.solve import Factored, factor
-from ..spatial.subspace import Hinge
+from ..spatial.subspace import ColumnSets, Hinge, series
 from ..spatial.vectors import Twist, Wrench
 from ..tree.clusters import Cluster
 from ..tree.links import Kinematics
+from ..tree.locking import Locking
 from ..tree.states import ClusterState
 from .sweep import CarrierMessages, ClusterSweeps, Hung, Node, Outcome, Sweeps, outward, summed_inward
 
@@ -121,9 +123,12 @@ def _gathered(ks: Sequence[Kinematics], p: Sequence[Wrench], children: Hung) -> 
 
 
 class ArticulatedLink(NamedTuple):
-    """A link alone."""
+    """A link alone. Its rates may be dependent in some sets of columns of S; if it is massless, of the S of all links
+    in series with it, `below`, up to one that has inertia."""
 
     k: Kinematics
+    suspect: ColumnSets = ()
+    below: tuple[Kinematics, ...] = ()
 
     def gather(self, children: Hung, p: Sequence[Wrench]) -> tuple[Resistance, list[Wrench]]:
         """IA and pA of every link, with what hangs on it."""
@@ -132,14 +137,14 @@ class ArticulatedLink(NamedTuple):
     def release(self, children: Hung) -> Outcome:
         """Let the joint move freely: its hinge, and the inertia Ia that is left to its carrier."""
         ((IA,), _) = Resistance.of((self.k,), children)
-        hinge, Ia = self.k.S.free(Articulated.of(IA), self.k.armature)
+        hinge, Ia = self.k.S.free(Articulated.of(IA), self.k.armature, self._regular())
         return Outcome(hinge, CarrierMessages((Ia.to_parent(self.k.X),)))
 
     def free(self, children: Hung, p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
         """`release` under forces p that velocity takes, and tau: the `Freed` cluster, and the force on its carrier."""
         k, (c,) = self.k, bias.c
         ((IA,), _), (pA,) = self.gather(children, p)
-        hinge, Ia = k.S.free(Articulated.of(IA), k.armature)
+        hinge, Ia = k.S.free(Articulated.of(IA), k.armature, self._regular())
         w, left = k.S.push(hinge, pA, tau)
         handle = Handle(Ia.to_parent(k.X), k.X.force_to_parent(left + Ia @ c))
         return Outcome(Freed(hinge, w), CarrierMessages((handle,)))
@@ -167,6 +172,9 @@ class ArticulatedLink(NamedTuple):
         """D^-½ u."""
         return hinge.D.whiten(u)
 
+    def _regular(self) -> list[Any]:
+        return regular((self.k, *self.below), self.suspect)
+
     def motions(self) -> list[Mat]:
         """The motion subspace, one 6 x nv block per link."""
         return [Mat.from_columns([t.six() for t in self.k.S.twists()])]
@@ -187,7 +195,7 @@ class ArticulatedCluster(NamedTuple):
     inner: tuple[int, ...]
     G: tuple[Mat, ...]
     coupled: tuple[CoupledJoints, ...] = ()
-    locking: tuple[int, ...] = ()  # as in `Cluster`, if all of its velocities are free
+    locking: tuple[Locking, ...] = ()  # as in `Cluster`
 
     def gather(self, children: Hung, p: Sequence[Wrench]) -> tuple[Resistance, list[Wrench]]:
         """As for `ArticulatedLink`."""
@@ -255,9 +263,7 @@ class ArticulatedCluster(NamedTuple):
                 y = term.D.solve(own)
                 D[j] = D[j] - Vec([dot(other, y) for other in B])
                 W[j] = tuple(w - _weighted(x, y) for w, x in zip(W[j], carried[-1].W, strict=True))
-        factored = factor(Mat(D))
-        for k in (self.ks[b] for b in self.locking):
-            factored = factored.where(k.S.regular(k.armature))
+        factored = factor(Mat(D)).where(self.regular())
         hinge = ClusterHinge(tuple(zip(*W, strict=True)) or ((),) * -min(self.inner), factored)
         yielding = [YieldingTerm(*hinge), *carried] if W else carried
         if min(self.inner) < -1:
@@ -265,6 +271,13 @@ class ArticulatedCluster(NamedTuple):
         losses = [_loss(own, factored) for (own,), factored in yielding]
         (whole,) = self._composite(IA.IA)
         return hinge, CarrierMessages((_less(Articulated.of(whole), losses),))
+
+    def regular(self) -> list[Any]:
+        """Conditions on the state under which the velocities are independent, of those that may fail."""
+        if any(own.tied for own in self.locking):
+            condition = independent_motions([k.S for k in self.ks], self.G, [k.armature for k in self.ks])
+            return [] if condition is True else [condition]
+        return [x for own in self.locking for x in regular((self.ks[own.place],), own.suspect)]
 
     def _at_carriers(self, places: tuple[int, ...], term: YieldingTerm) -> YieldingTerm:
         """The term of some links, expressed at the carriers."""
@@ -427,8 +440,17 @@ def held_bias(bias: Bias, held: tuple[Mat, ...], a: Vec) -> Bias:
     return Bias(bias.c, tuple(own + block @ a for own, block in zip(bias.g, held, strict=True)))
 
 
-def _on_link(k: Kinematics, step: Callable[..., Any], *args: Any) -> Any:
-    return step(ArticulatedLink(k), *args)
+def regular(ks: Sequence[Kinematics], suspect: ColumnSets) -> list[Any]:
+    """Conditions on the state under which the rates of links in series are independent."""
+    if not suspect:
+        return []
+    return series((k.X, k.S) for k in ks).regular([x for k in ks for x in k.armature], suspect)
+
+
+def _on_link(
+    k: Kinematics, suspect: ColumnSets, below: tuple[Kinematics, ...], step: Callable[..., Any], *args: Any
+) -> Any:
+    return step(ArticulatedLink(k, suspect, below), *args)
 
 
 def coupled_joints(s: Sweeps, cluster: Cluster) -> tuple[CoupledJoints, ...]:
@@ -438,21 +460,25 @@ def coupled_joints(s: Sweeps, cluster: Cluster) -> tuple[CoupledJoints, ...]:
 
 
 class LinkNode:
-    """Steps on a link alone."""
+    """Steps on a link alone; links below it may be `held`, whose rates are then not among those that are dependent."""
 
-    def __init__(self, s: Sweeps, cluster: Cluster) -> None:
+    def __init__(self, s: Sweeps, cluster: Cluster, held: Container[int]) -> None:
         self._s = s
         (self._link,) = cluster.links
+        suspect, self._below = cluster.locking[0][1:3] if cluster.locking else ((), ())
+        owners = [i for i in (self._link, *self._below) for _ in range(s.tree.links[i].joint.nv)]
+        self._suspect = tuple(tuple(j for j in columns if owners[j] not in held) for columns in suspect)
 
     def step(self, step: Callable[..., Any], *args: Any) -> Any:
         """step(link, *args)."""
-        return self._s.step(self._link, _on_link, step, *args)
+        below = tuple(map(self._s.kinematics, self._below))
+        return self._s.step(self._link, _on_link, self._suspect, below, step, *args)
 
 
 class ClusterNode:
     """Steps on tied links."""
 
-    def __init__(self, s: Sweeps, cluster: Cluster, G: tuple[Mat, ...], locking: tuple[int, ...] = ()) -> None:
+    def __init__(self, s: Sweeps, cluster: Cluster, G: tuple[Mat, ...], locking: tuple[Locking, ...]) -> None:
         self._s, self._cluster, self._G, self._locking = s, cluster, G, locking
 
     def whole(self) -> ArticulatedCluster:
@@ -476,7 +502,8 @@ class HeldNode:
             )
         self._recorder = s.recorder
         self.loose, self.held = (tuple(j for j, x in enumerate(held) if bool(x) is which) for which in (False, True))
-        self._moving = ClusterNode(s, cluster, _columns(e.G, self.loose))
+        locking = tuple(own._replace(tied=True) for own in cluster.locking)  # some rates are held, as if by loops
+        self._moving = ClusterNode(s, cluster, _columns(e.G, self.loose), locking)
         self.G_held = _columns(e.G, self.held)
 
     def step(self, step: Callable[..., Any], *args: Any) -> Any:
@@ -485,10 +512,20 @@ class HeldNode:
         return self._recorder.call(step, HeldCluster(self._moving.whole(), self.G_held, self.loose, nv), *args)
 
 
-def node(s: Sweeps, cluster: Cluster, e: ClusterState) -> Node:
+def node(s: Sweeps, cluster: Cluster, e: ClusterState, held: Container[int] = ()) -> Node:
     """Where steps on a cluster at a state run: the only place that distinguishes single links from tied ones."""
     alone = e.is_identity and not coupled_joints(s, cluster)
-    return LinkNode(s, cluster) if alone else ClusterNode(s, cluster, e.G, cluster.locking)
+    return LinkNode(s, cluster, held) if alone else ClusterNode(s, cluster, e.G, cluster.locking)
+
+
+def free_or_held(
+    s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState], prescribed: Sequence[Sequence[bool]]
+) -> tuple[list[Node], dict[int, HeldNode]]:
+    """Where steps run on clusters of which some velocities, a flag for each, are held; and those nodes by number."""
+    given = list(enumerate(zip(clusters, states, prescribed, strict=True)))
+    held = {n: HeldNode(s, *own) for n, own in given if any(own[2])}
+    links = {link for n in held for link in clusters[n].links}
+    return [held.get(n) or node(s, cluster, e, links) for n, (cluster, e, _) in given], held
 
 
 def over_clusters(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState]) -> ClusterSweeps:

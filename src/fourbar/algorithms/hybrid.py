@@ -7,14 +7,13 @@ that algorithm, with everything held it is inverse dynamics.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ..spatial.linear import Vec
 from ..spatial.vectors import Wrench
 from ..tree.clusters import Cluster
 from ..tree.states import ClusterState
 from .aba import accelerate_outward, free_inward, ground, spin
-from .articulated import Bias, FreeAndHeld, HeldNode, held_bias, node
+from .articulated import Bias, FreeAndHeld, HeldNode, free_or_held, held_bias
 from .sweep import ClusterSweeps, Sweeps
 
 Prescribed = Sequence[Sequence[bool]]  # by cluster, for each independent velocity whether it moves as prescribed
@@ -33,8 +32,7 @@ def hybrid_dynamics(
 ) -> tuple[list[Vec], list[Vec]]:
     """All accelerations and all forces, by cluster; of what is prescribed `a` is read, of the rest `tau`."""
     p, free, left, gyroscopic = spin(s, clusters, states, v, tau, F_ext, gravity)
-    held = {n: HeldNode(s, clusters[n], states[n], own) for n, own in enumerate(prescribed) if any(own)}
-    nodes: list[Any] = [held.get(n) or node(s, *x) for n, x in enumerate(zip(clusters, states, strict=True))]
+    nodes, held = free_or_held(s, clusters, states, prescribed)
     sweeps, bias = ClusterSweeps(s, clusters, nodes), _Biases(s, free, held, a)
     freed = sweeps.inward(free_inward, p, bias, left)
     found = sweeps.outward(accelerate_outward, s.known(ground, Vec(gravity)), freed, bias)

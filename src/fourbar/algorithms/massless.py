@@ -10,8 +10,9 @@ import numpy as np
 from ..errors import MasslessError
 from ..expr import Direct
 from ..spatial.fluid_inertia import AnyInertia
+from ..spatial.linear import Vec
 from ..tree.cluster_tree import ClusterTree
-from ..tree.clusters import Cluster
+from ..tree.clusters import Cluster, split
 from ..tree.links import Kinematics
 from ..tree.sampling import cluster_anywhere
 from ..tree.states import ClusterState
@@ -38,14 +39,18 @@ def _resisted(cluster: Cluster, e: ClusterState, sizes: Sequence[Sequence[float]
     return [sum(row[y] ** 2 * size for row, size in blocks) for y in range(cluster.embedding.nv)]
 
 
-def check_joints(cluster_tree: ClusterTree) -> None:
-    """Refuse a tree in which some joint moves nothing, by releasing one joint after the other at some configuration."""
+def check_joints(cluster_tree: ClusterTree, q: Sequence[float] | None = None) -> None:
+    """Refuse a tree in which some joint moves nothing, by releasing one joint after the other at q (nq), or at some
+    configuration."""
     tree, clusters, call = cluster_tree.spanning_tree, cluster_tree.clusters, Direct().call
-    rng = np.random.default_rng(0)
-    found = [cluster_anywhere(cluster_tree, cluster, rng).tolist() for cluster in clusters]
-    states = [cluster.embedding.state(call, q, None) for cluster, q in zip(clusters, found, strict=True)]
-    coordinates = {i: q for cluster, e in zip(clusters, states, strict=True)
-                   for i, q in zip(cluster.links, e.q, strict=True)}  # fmt: skip
+    if q is None:
+        rng = np.random.default_rng(0)
+        found = [Vec(cluster_anywhere(cluster_tree, cluster, rng).tolist()) for cluster in clusters]
+    else:
+        found = split(clusters, q, "nq")
+    states = [cluster.embedding.state(call, own, None) for cluster, own in zip(clusters, found, strict=True)]
+    coordinates = {i: own for cluster, e in zip(clusters, states, strict=True)
+                   for i, own in zip(cluster.links, e.q, strict=True)}  # fmt: skip
     s = Sweeps(tree, Direct(), [float(x) for i in range(len(tree.links)) for x in coordinates[i]])
     sizes = s.inward(carried_inward)
     resisted = [_resisted(cluster, e, sizes) for cluster, e in zip(clusters, states, strict=True)]

@@ -18,7 +18,7 @@ from ..spatial.vectors import Twist, Wrench
 from ..tree.clusters import Cluster
 from ..tree.links import Kinematics
 from ..tree.states import ClusterState
-from .articulated import Bias, Handle, node, spun_up
+from .articulated import ArticulatedCluster, Bias, Handle, node, spun_up
 from .crba import couple_all, diagonal
 from .sweep import CarrierMessages, Hung, Node, Outcome, Sweeps, inward, outward
 from .tiled_product import Rows, plus_product, transposed
@@ -87,10 +87,11 @@ def _compose(
     return tuple(own.pose.force_to_parent(h) for h in momenta), diagonal(k, twists, momenta), f, sent
 
 
-def _regular_block(k: Kinematics, block: Mat) -> Mat:
-    """A joint's part of M, NaN where its rates are dependent: then D has no inverse."""
-    regular = k.S.regular(k.armature)
-    return block if regular is True else Mat(Vec([select(regular, x, float("nan")) for x in row]) for row in block)
+def _regular_block(cluster: ArticulatedCluster, block: Mat) -> Mat:
+    """A joint's part of M, NaN where velocities are dependent: then D has no inverse."""
+    for regular in cluster.regular():
+        block = Mat(Vec([select(regular, x, float("nan")) for x in row]) for row in block)
+    return block
 
 
 def _scaled(rows: tuple[Vec, ...], scales: tuple[Scalar, ...]) -> tuple[Vec, ...]:
@@ -159,15 +160,16 @@ class WideCluster:
     def free(self, children: Hung, p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
         """As for `ArticulatedCluster`."""
         call, inner = self._recorder.call, self._cluster.inner
-        ks = [self._s.kinematics(i) for i in self._cluster.links]
+        ks = tuple(self._s.kinematics(i) for i in self._cluster.links)
+        suspects = ArticulatedCluster(ks, inner, self._G, (), self._cluster.locking)
 
         def place(b: int, above: _Link | _Carrier) -> _Link:
             return call(_link, ks[b], above.pose, above.gained, bias.c[b], bias.g[b], p[b], children.on[b])
 
         def compose(b: int, sent: tuple[_Sent, ...]) -> tuple[Any, _Sent]:
             momenta, block, f, message = call(_compose, ks[b], links[b], bias.g[b], sent)
-            if b in self._cluster.locking:
-                block = call(_regular_block, ks[b], block)
+            if any(b == own.place for own in self._cluster.locking):
+                block = call(_regular_block, suspects, block)
             return (momenta, block, f), message
 
         links: list[_Link] = outward(inner, _Carrier(IDENTITY, Twist.zero()), place)

@@ -92,13 +92,14 @@ def _reuse(c: Code, description: str) -> None:
 
 
 def _without_nan() -> str:
-    """@without_nan(data, count) -> i1: whether none of `count` numbers is NaN; eight at a time, then one by one."""
+    """@without_nan(data, count) -> i1: whether each of `count` numbers is finite; eight at a time, then one by one."""
     c = Code()
     c.label("entry")
     c.do("%whole = and i64 %count, -8")
     c.do("br label %wide")
     i, close = open_loop(c, "wide", "entry", "%whole", 8, "rest")
     x = c.let(f"load <8 x double>, ptr {c.let(f'getelementptr double, ptr %data, i64 {i}')}, align 8")
+    x = c.let(f"fmul <8 x double> {x}, zeroinitializer")  # NaN of infinity too
     lost = c.let(f"bitcast <8 x i1> {c.let(f'fcmp uno <8 x double> {x}, {x}')} to i8")
     c.do(f"br i1 {c.let(f'icmp eq i8 {lost}, 0')}, label %wide_good, label %lost")
     c.label("wide_good")
@@ -109,6 +110,7 @@ def _without_nan() -> str:
     c.do("br label %narrow")
     i, close = open_loop(c, "narrow", "rest", "%left", 1, "good")
     x = c.let(f"load double, ptr {c.let(f'getelementptr double, ptr %tail, i64 {i}')}, align 8")
+    x = c.let(f"fmul double {x}, 0.0")
     c.do(f"br i1 {c.let(f'fcmp ord double {x}, {x}')}, label %narrow_good, label %lost")
     c.label("narrow_good")
     c.do(close)

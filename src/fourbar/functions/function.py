@@ -174,7 +174,7 @@ class FunctionState:
         """Says why results are NaN, where that may be because of coordinates."""
         recording = self.recording
         configurations = [a.name for a in self.arguments if a.is_configuration]
-        return Explainer(recording.model.cluster_tree, configurations, recording.nan) if configurations else None
+        return Explainer(recording, configurations) if configurations else None
 
     def derivative(self, kind: str) -> Any:
         """A derivative of this function, made when it is first asked for."""
@@ -218,8 +218,9 @@ class FunctionState:
         variant = self.variant(present)
         results = variant.run(arrays, batch, targets, allowed)
         self._arm(variant, present, single=batch == ())
-        if self._explain is not None and any(np.isnan(x).any() for x in results):
-            lost = _lost(arguments, arrays, variant.program.outputs, results, batch)
+        undefined = _not_finite if self.recording.inverts_mass else np.isnan
+        if self._explain is not None and any(undefined(x).any() for x in results):
+            lost = _lost(arguments, arrays, variant.program.outputs, results, batch, undefined)
             self._explain(dict(zip(present, arrays, strict=True)), lost)
             results = tuple(_emptied(x, lost) for x in results)
         return results[0] if len(results) == 1 else tuple(results)
@@ -285,17 +286,22 @@ class FunctionState:
         return found[0] if len(found) == 1 else found
 
 
+def _not_finite(x: Any) -> np.ndarray:
+    return ~np.isfinite(x)
+
+
 def _lost(
     arguments: Sequence[Argument],
     arrays: Sequence[np.ndarray],
     outputs: Sequence[Output],
     results: Sequence[Any],
     batch: tuple[int, ...],
+    undefined: Callable[[Any], np.ndarray],
 ) -> np.ndarray:
-    """A mask (...) of the samples that have NaN in a result although all their arguments are finite."""
+    """A mask (...) of the samples that have `undefined` entries in a result although all their arguments are finite."""
     lost = np.zeros(batch, bool)
     for y, result in zip(outputs, results, strict=True):
-        lost = lost | np.any(np.isnan(result), axis=_core(y.shape))
+        lost = lost | np.any(undefined(result), axis=_core(y.shape))
     for argument, x in zip(arguments, arrays, strict=True):
         lost = lost & np.all(np.isfinite(x), axis=_core(argument.shape))
     return lost

@@ -6,24 +6,29 @@ reduce), joints that move nothing with inertia, loops at a toggle position, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..constraints.trace import cut
 from ..errors import CoordinateError, FourbarError, MasslessError, SingularError, warn
+from ..expr import Graph, prepare
 from ..joints.independence import regular_rates
+from ..spatial.linear import Vec
 from ..tolerances import FOLD_ACCELERATION, FOLD_VELOCITY
 from ..tree.cluster_tree import ClusterTree
-from ..tree.clusters import split
+from ..tree.clusters import Cluster, split
 from ..tree.embedding import LoopEmbedding
+from ..tree.locking import series_joint
 from ..tree.own_joint import Untied
 from ..tree.solid import is_solid
 from .angles import describe_endless_angle, endless_angles, spins, stored_joints, straight
 
 if TYPE_CHECKING:
+    from ..arrays import Argument
     from ..compile.kernel import WatchedEntries
+    from .recording import Recording
 
 _EXAMINED = 100  # samples of a batch that are looked at, of those whose result is NaN
 
@@ -94,41 +99,83 @@ def describe_toggles(cluster_tree: ClusterTree, rows: np.ndarray) -> str:
     )
 
 
-def dependent_rates(cluster_tree: ClusterTree, q: np.ndarray) -> dict[str, np.ndarray]:
+def dependent_rates(cluster_tree: ClusterTree, q: np.ndarray) -> dict[tuple[str, ...], np.ndarray]:
     """Masks (...) of the configurations (..., nq) in which the rates of a joint without armature are dependent.
 
-    By the names of the joints that have such places, in loops only those that `Cluster.locking` lists.
+    By the names of the joints that have such places: one, those of a massless chain, or where loops use their
+    coordinates all of a cluster.
     """
-    masks: dict[str, np.ndarray] = {}
+    masks: dict[tuple[str, ...], np.ndarray] = {}
     stored = split(cluster_tree.clusters, [q[..., k] for k in range(q.shape[-1])], "nq")
+    links, moving = cluster_tree.spanning_tree.links, cluster_tree.moving
+    home = {cluster.links[0]: own for cluster, own in zip(cluster_tree.clusters, stored, strict=True)}
     for cluster, own in zip(cluster_tree.clusters, stored, strict=True):
-        if not cluster.locking:
+        joints = [moving[i] for i in cluster.links]
+        if any(x.tied for x in cluster.locking):
+            lost = _dependent(_regular_velocities(cluster_tree, cluster), own, q)
+            masks[tuple(joints[x.place].name for x in cluster.locking)] = lost
             continue
         tie = cluster.embedding
-        joints = [cluster_tree.moving[i] for i in cluster.links]
-        coordinates = cut(own if isinstance(tie, Untied) else tie.coordinates(own), [c.joint.nq for c in joints])
-        for b in cluster.locking:
-            armature = cluster_tree.spanning_tree.links[cluster.links[b]].armature
-            regular = regular_rates(joints[b].joint, tuple(armature))
-            if regular is not None:
-                (valid,) = regular(coordinates[b])
-                masks[joints[b].name] = np.broadcast_to(~np.asarray(valid, bool), q.shape[:-1])
+        coordinates = own if isinstance(tie, Untied) else tie.coordinates(own) if cluster.locking else ()
+        parts = cut(coordinates, [c.joint.nq for c in joints]) if cluster.locking else ()
+        for place, _, below, _ in cluster.locking:
+            chain = (cluster.links[place], *below)
+            joint = series_joint(cluster_tree.spanning_tree, chain) if below else links[chain[0]].joint
+            regular = regular_rates(joint, tuple(x for i in chain for x in links[i].armature))
+            given = [*parts[place], *(x for i in below for x in home[i])]
+            masks[tuple(moving[i].name for i in chain)] = _dependent(regular, given, q)
     return masks
+
+
+def locked(cluster_tree: ClusterTree, q: np.ndarray) -> np.ndarray:
+    """A mask (...) of the configurations (..., nq) in which the rates of some joint are dependent."""
+    lost = np.zeros(q.shape[:-1], bool)
+    for where in dependent_rates(cluster_tree, q).values():
+        lost = lost | where
+    return lost
+
+
+def _dependent(regular: Callable[[Iterable[Any]], list[Any]] | None, own: Iterable[Any], q: np.ndarray) -> np.ndarray:
+    """A mask (...) of the configurations (..., nq) in which some condition on `own` coordinates does not hold."""
+    lost = np.zeros(q.shape[:-1], bool)
+    with np.errstate(all="ignore"):
+        for valid in regular(own) if regular else ():
+            lost = lost | ~np.asarray(valid, bool)
+    return lost
+
+
+def _regular_velocities(cluster_tree: ClusterTree, cluster: Cluster) -> Callable[[Iterable[Any]], list[Any]]:
+    """Conditions on the stored coordinates of a cluster under which its velocities are independent. Traced once."""
+    from ..algorithms.articulated import ArticulatedCluster  # which few robots need here
+    from ..expr import Direct
+
+    kept = vars(cluster_tree).setdefault("regular_velocities", {})
+    if cluster.links not in kept:
+        tie = cluster.embedding
+        q = Graph().inputs("q", tie.nq)
+        e = tie.state(Direct().call, Vec(q), None)
+        links = [cluster_tree.spanning_tree.links[i] for i in cluster.links]
+        ks = tuple(link.at(own, None) for link, own in zip(links, e.q, strict=True))
+        conditions = ArticulatedCluster(ks, cluster.inner, e.G, (), cluster.locking).regular()
+        kept[cluster.links] = prepare(conditions, q)
+    return kept[cluster.links]
 
 
 def has_locking_joints(cluster_tree: ClusterTree) -> bool:
     """Whether some joint has places at which its rates are dependent."""
-    return bool(dependent_rates(cluster_tree, np.zeros((1, cluster_tree.nq))))
+    return any(cluster.locking for cluster in cluster_tree.clusters)
 
 
 def describe_dependent_rates(names: Sequence[str]) -> str:
     """A message about joints whose rates are dependent; empty if there are none."""
     if not names:
         return ""
+    several = "s" * (len(names) > 1)
     return (
-        f"joint {', '.join(map(repr, names))} is at a singularity of its coordinates, such as gimbal lock: different "
-        "velocities are the same motion, and the mass matrix has no inverse; use fourbar.joints.Spherical or Free, "
-        "whose quaternions have no such place, or give the joint armature"
+        f"joint{several} {', '.join(map(repr, names))} {'are' if several else 'is'} at a singularity of "
+        f"{'their' if several else 'its'} coordinates, such as gimbal lock: different "
+        "velocities are the same motion, and the mass matrix has no inverse; use coordinates without such a place, as "
+        "the quaternions of fourbar.joints.Spherical and Free, or give the joint armature"
     )
 
 
@@ -185,11 +232,12 @@ def _massless_joint(cluster_tree: ClusterTree) -> str:
     return kept["massless_joint"]
 
 
-def _sought_massless_joint(cluster_tree: ClusterTree) -> str:
+def _sought_massless_joint(cluster_tree: ClusterTree, q: Sequence[float] | None = None) -> str:
+    """The same at one configuration, or at any."""
     from ..algorithms.massless import check_joints  # which few robots need
 
     try:
-        check_joints(cluster_tree)
+        check_joints(cluster_tree, q)
     except MasslessError as error:
         return str(error)
     return ""
@@ -199,19 +247,23 @@ class Explainer:
     """Says why results are NaN. One sample: an error. A batch: a warning; those samples are NaN throughout.
 
     Joints that move no mass, if accepted on loading, are warned about for single samples too. `configurations`
-    are the names of the arguments that hold coordinates; `reason` is what NaN means where none of the general reasons
-    applies; without one there is no message.
+    are the names of the arguments that hold coordinates; `recording.nan` is what NaN means where none of the general
+    reasons applies; without one there is no message.
     """
 
-    def __init__(self, cluster_tree: ClusterTree, configurations: Sequence[str], reason: str) -> None:
-        self._cluster_tree, self._configurations, self._reason = cluster_tree, tuple(configurations), reason
-        self._massless = _massless_joint(cluster_tree)
+    def __init__(self, recording: Recording, configurations: Sequence[str]) -> None:
+        self._recording, self._cluster_tree = recording, recording.model.cluster_tree
+        self._configurations, self._reason = tuple(configurations), recording.nan
+        self._massless = _massless_joint(self._cluster_tree)
 
     @property
     def watches_batches(self) -> bool:
         """Whether NaN may come from anything but the coordinates themselves, so that all results are looked at."""
         tree = self._cluster_tree
-        return bool(self._reason or self._massless or has_bent_loops(tree) or spins(tree) or has_locking_joints(tree))
+        singular = (
+            has_bent_loops(tree) or has_locking_joints(tree) or self._recording.varies_inertia or not is_solid(tree)
+        )
+        return bool(self._reason or self._massless or spins(tree) or singular)
 
     @property
     def watch(self) -> dict[str, WatchedEntries]:
@@ -228,6 +280,8 @@ class Explainer:
         if not lost.any():
             return
         error = self._found({name: _rows(given[name], lost) for name in self._configurations})
+        if error is None and not self._massless and "q" in given:
+            error = self._without_inertia(given, lost)
         if error is None and self._massless:
             warn(f"{self._massless}; the result is NaN", RuntimeWarning)
         elif error is not None and not lost.ndim:
@@ -250,10 +304,23 @@ class Explainer:
         what = (self._singular(rows["q"]) if "q" in rows else "") or self._reason
         return SingularError(what) if what else None
 
+    def _without_inertia(self, given: Mapping[str, np.ndarray], lost: np.ndarray) -> FourbarError | None:
+        """An error about a joint that moves nothing with inertia in the first of the lost samples, if one does."""
+        first = tuple(np.argwhere(lost)[0])
+
+        def number(argument: Argument) -> list[float]:
+            return np.broadcast_to(given[argument.name], (*lost.shape, *argument.shape))[first].ravel().tolist()
+
+        tree = self._recording.tree_at(number)
+        return (
+            SingularError(why) if (why := _sought_massless_joint(tree, _rows(given["q"], lost)[0].tolist())) else None
+        )
+
     def _singular(self, rows: np.ndarray) -> str:
         """A message about loops or joints that are singular at configurations (n, nq); empty if none is."""
-        locked = [name for name, where in dependent_rates(self._cluster_tree, rows).items() if where.any()]
-        return describe_toggles(self._cluster_tree, rows) or describe_dependent_rates(locked)
+        masks = dependent_rates(self._cluster_tree, rows).items()
+        names = [name for joints, where in masks if where.any() for name in joints]
+        return describe_toggles(self._cluster_tree, rows) or describe_dependent_rates(names)
 
 
 def _rows(q: np.ndarray, lost: np.ndarray) -> np.ndarray:

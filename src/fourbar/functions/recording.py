@@ -78,6 +78,20 @@ class Recording(ABC):
     def nan(self) -> str:
         """The meaning of NaN in a result, where no loop is at a toggle position."""
 
+    @property
+    def varies_inertia(self) -> bool:
+        """Whether inertias are arguments, so that they may be zero."""
+        return False
+
+    @property
+    def inverts_mass(self) -> bool:
+        """Whether results are infinite where the mass matrix has no inverse."""
+        return False
+
+    def tree_at(self, number: Callable[[Argument], Sequence[float]]) -> ClusterTree:
+        """The robot in one sample; `number` gives the entries of an argument there."""
+        return self.model.cluster_tree
+
     @abstractmethod
     def pickled(self) -> tuple[Any, ...]:
         """(function, arguments...) that makes what users hold again, in another process."""
@@ -150,6 +164,10 @@ class MethodRecording(Recording):
         return (method.nan_of_loops if implicit_loops(self.model.cluster_tree) else "") or method.nan
 
     @property
+    def inverts_mass(self) -> bool:
+        return self.method.inverts_mass
+
+    @property
     def stages(self) -> Stages | None:
         """The stages in which it is differentiated forwards, if it has any."""
         stages, static = self.method.stages, self.static
@@ -174,6 +192,10 @@ class ParameterRecording(MethodRecording):
     @property
     def parts(self) -> tuple[Any, ...]:
         return *super().parts, tuple(x.name for x in self.which)
+
+    @property
+    def varies_inertia(self) -> bool:
+        return any(x.owners in ("bodies", "armatures") or x.field == "armature" for x in self.which)
 
     @abstractmethod
     def context(self, recorder: Any, present: Sequence[Argument]) -> Context:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,9 @@ import numpy as np
 from ..arrays import Argument
 from ..errors import ArgumentError, unknown
 from ..mechanism.mechanism import Mechanism
+from ..spatial.linear import Vec
+from ..tree.cluster_tree import ClusterTree
+from ..tree.parameter_changes import varied_tree, with_varied
 from ..tree.parameters import Parameter, find
 from ..tree.parameters import parameters as every_parameter
 from .attributes import OptionedMethod
@@ -36,6 +39,11 @@ class VariedRecording(ParameterRecording):
 
     def context(self, recorder: Any, present: Sequence[Argument]) -> VariedContext:
         return VariedContext(self.model, recorder, present, self.which)
+
+    def tree_at(self, number: Callable[[Argument], Sequence[float]]) -> ClusterTree:
+        p = Vec([x for argument in as_arguments(self.which) for x in number(argument)])
+        mechanism, built = self.model.mechanism, self.model.cluster_tree
+        return with_varied(mechanism, built, self.which, p, varied_tree(mechanism, self.which, p))
 
 
 class Varying:

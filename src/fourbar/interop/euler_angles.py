@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ArgumentError, warn
 from ..spatial import euler
 from ..spatial.euler import SEQUENCES
-from ..spatial.subspace import LOCKED
+from ..spatial.independent_motions import LOCKED
 from .batched_vectors import entries, read, stacked
 from .rotations import (
     matrix_from_quaternion,

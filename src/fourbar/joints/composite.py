@@ -12,7 +12,7 @@ from ..errors import ModelError
 from ..expr import Graph
 from ..once import cached_property
 from ..spatial.linear import Mat, Scalar, Vec, vec, zeros
-from ..spatial.subspace import Columns, Selection, Subspace
+from ..spatial.subspace import Columns, Selection, Subspace, series
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
 from .base import Joint
@@ -94,11 +94,7 @@ class SeriesJoint(Joint):
 
     def _columns(self, q: Sequence[Scalar]) -> Columns:
         links, after = self._chain
-        S = Columns(())
-        for link in links:
-            own = link.joint.subspace(q[link.q]).twists()
-            S = Columns((*S.carried(link.transform(q)).columns, *(t.six() for t in own)))
-        return S.carried(after)
+        return series((link.transform(q), link.joint.subspace(q[link.q])) for link in links).carried(after)
 
     def bias(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Twist:
         links, after = self._chain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..expr import maximum, select, sqrt
@@ -43,11 +43,12 @@ class Factored(NamedTuple):
         pivots = zip(self.reduce(b), self.inverse_pivots, strict=True)
         return Vec([0.0 if is_zero(y) else y * sqrt(d) for y, d in pivots])
 
-    def where(self, valid: Any) -> Factored:
-        """The same, with NaN in place of every solution where D is not `valid`; True: it always is."""
-        if valid is True:
-            return self
-        return Factored(self.L, Vec([select(valid, x, float("nan")) for x in self.inverse_pivots]))
+    def where(self, conditions: Iterable[Any]) -> Factored:
+        """The same, with NaN in place of every solution where one of the conditions on D does not hold."""
+        inverse_pivots = self.inverse_pivots
+        for valid in conditions:
+            inverse_pivots = Vec([select(valid, x, float("nan")) for x in inverse_pivots])
+        return Factored(self.L, inverse_pivots)
 
     def solve_columns(self, B: Mat) -> Mat:
         """D⁻¹ B."""

@@ -6,20 +6,18 @@ at all, and the rows of the freed inertia that belong to the joint vanish exactl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ..expr import minimum, select, sqrt
+from ..expr import select, sqrt
 from .articulated_inertia import Articulated
+from .independent_motions import independent_axes, independent_columns
 from .linear import Mat, Scalar, Vec, dot, is_zero, zeros
-from .solve import DEPENDENT, Factored, factor
+from .solve import Factored, factor
 from .transform import Transform
 from .vectors import Twist, Wrench
 
-# Sine of the angle from gimbal lock up to which the rates of Euler angles are dependent for `regular`: there the
-# crosses of three unit axes add up to 2, their squares to 3, and the volume is this sine.
-LOCKED = (6.0 / DEPENDENT) ** 0.5
+ColumnSets = Sequence[Sequence[int]]  # sets of columns that may be dependent somewhere
 
 
 class Hinge(NamedTuple):
@@ -89,8 +87,13 @@ class Columns(NamedTuple):
         """Subspace X S: the same motions in the child frame."""
         return Columns(tuple(X.motion_to_child(t).six() for t in self.twists()))
 
-    def free(self, IA: Articulated, armature: Sequence[Scalar]) -> tuple[Hinge, Articulated]:
-        """Let the joint move freely: the inertia that is left, Ia = IA - U D⁻¹ Uᵀ."""
+    def free(
+        self, IA: Articulated, armature: Sequence[Scalar], regular: Sequence[Any] = ()
+    ) -> tuple[Hinge, Articulated]:
+        """Let the joint move freely: the inertia that is left, Ia = IA - U D⁻¹ Uᵀ.
+
+        NaN where one of the conditions `regular` does not hold: then D has no inverse.
+        """
         U = Mat((IA @ t).six() for t in self.twists())
         D = factor(
             Mat(
@@ -98,21 +101,26 @@ class Columns(NamedTuple):
                 for i, column in enumerate(self.columns)
             )
         )
-        D = D.where(self.regular(armature))
+        D = D.where(regular)
         Y = D.solve_columns(U)
         return Hinge(tuple(range(6)), U, D, Y), Articulated.of_rows(_minus_product(IA.rows(), U, Y))
 
-    def regular(self, armature: Sequence[Scalar]) -> Any:
-        """Whether three rates that only turn the body are independent, as those of Euler angles are not at gimbal lock.
+    def regular(self, armature: Sequence[Scalar], suspect: ColumnSets) -> list[Any]:
+        """Conditions on the state under which each of some sets of columns is independent.
 
-        A condition on the state; True of subspaces in which this cannot fail. Rates with armature have inertia of their
-        own, so only the others need be independent. The columns are compared with each other: units do not matter.
+        Those of Euler angles are not at gimbal lock. Rates with armature have inertia of their own, so only the others
+        need be independent. Columns that only turn the body are compared with each other.
         """
-        turning = [i for i, column in enumerate(self.columns) if all(map(is_zero, column[3:]))]
-        if len(turning) < 3 or all(x.__class__ is float for i in turning for x in self.columns[i]):
-            return True
-        size = sum(dot(self.columns[i], self.columns[i]) for i in turning)
-        return _independent([Vec(self.columns[i][:3]) for i in turning if is_zero(armature[i])], size)
+        found = []
+        for which in suspect:
+            columns = [self.columns[j] for j in which]
+            loose = [self.columns[j] for j in which if is_zero(armature[j])]
+            if all(is_zero(x) for column in columns for x in column[3:]):
+                size = sum(dot(column, column) for column in columns)
+                found.append(independent_axes([Vec(column[:3]) for column in loose], size))
+            else:
+                found.append(independent_columns([[x[:3] for x in loose], [x[3:] for x in loose]]))
+        return [condition for condition in found if condition is not True]
 
     def push(self, hinge: Hinge, pA: Wrench, tau: Sequence[Scalar]) -> tuple[Vec, Wrench]:
         """w = D⁻¹(τ - Sᵀ pA), and the force that is left, pA + U w."""
@@ -173,22 +181,20 @@ class Selection(NamedTuple):
         """Subspace X S: the same motions in the child frame."""
         return self.dense.carried(X)
 
-    def free(self, IA: Articulated, armature: Sequence[Scalar]) -> tuple[Hinge, Articulated]:
+    def free(
+        self, IA: Articulated, armature: Sequence[Scalar], regular: Sequence[Any] = ()
+    ) -> tuple[Hinge, Articulated]:
         """As for `Columns`. Without armature the joint's rows of Ia are zero, so only the others are computed."""
         if not all(map(is_zero, armature)):
-            return self.dense.free(IA, armature)
+            return self.dense.free(IA, armature, regular)
         full = IA.rows()
         held = tuple(i for i in range(6) if i not in self.rows)
-        D = factor(Mat(Vec([full[i][j] for j in self.rows]) for i in self.rows))
+        D = factor(Mat(Vec([full[i][j] for j in self.rows]) for i in self.rows)).where(regular)
         U = Mat(Vec([full[i][j] for j in held]) for i in self.rows)
         Y = D.solve_columns(U) if held else U
         rest = _minus_product(Mat(Vec([full[i][j] for j in held]) for i in held), U, Y)
         rows = [_scatter(held, rest[held.index(i)]) if i in held else [0.0] * 6 for i in range(6)]
         return Hinge(held, U, D, Y), Articulated.of_rows(rows)
-
-    def regular(self, armature: Sequence[Scalar]) -> Any:
-        """As for `Columns`: unit columns are independent."""
-        return True
 
     def push(self, hinge: Hinge, pA: Wrench, tau: Sequence[Scalar]) -> tuple[Vec, Wrench]:
         """As for `Columns`. Without armature the joint's components of the force that is left are τ, exactly."""
@@ -211,6 +217,14 @@ class Selection(NamedTuple):
 
 
 Subspace = Selection | Columns
+
+
+def series(links: Iterable[tuple[Transform, Subspace]]) -> Columns:
+    """S of joints in series, in the frame of the last link, from the X and S of each."""
+    S = Columns(())
+    for X, own in links:
+        S = Columns((*S.carried(X).columns, *(t.six() for t in own.twists())))
+    return S
 
 
 def _reflect(normals: Sequence[Vec], six: Vec) -> Vec:
@@ -237,19 +251,3 @@ def _minus_product(A: Mat, U: Mat, Y: Mat) -> list[list[Scalar]]:
                 result[i][j] = result[i][j] - u[i] * y[j]
             result[j][i] = result[i][j]
     return result
-
-
-def _independent(vectors: Sequence[Vec], size: Scalar) -> Any:
-    """Whether up to three vectors (3) span as many dimensions, where lengths squared are compared with a `size`."""
-    if not vectors:
-        return True
-    spanned = [sum(dot(a, a) for a in vectors)]
-    crosses = [a.cross(b) for i, a in enumerate(vectors) for b in vectors[i + 1 :]]
-    if crosses:
-        spanned.append(sum(dot(x, x) for x in crosses))
-    if len(vectors) == 3:
-        volume = dot(vectors[0], crosses[-1])
-        spanned.append(volume * volume)
-    # Each is the one before times the square of a further singular value, to within a factor.
-    margins = [x * DEPENDENT - before * size for before, x in zip([1.0, *spanned], spanned, strict=False)]
-    return reduce(minimum, margins) > 0.0

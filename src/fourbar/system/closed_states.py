@@ -151,9 +151,9 @@ def _check_toggles(cluster_tree: ClusterTree, q: np.ndarray) -> None:
 
 def _check_rates(cluster_tree: ClusterTree, q: np.ndarray) -> None:
     """Refuse configurations in which the rates of a joint are dependent, as at gimbal lock."""
-    for name, wrong in dependent_rates(cluster_tree, q).items():
+    for names, wrong in dependent_rates(cluster_tree, q).items():
         if wrong.any():
-            raise SingularError(f"check: q{_at(wrong)}: {describe_dependent_rates([name])}")
+            raise SingularError(f"check: q{_at(wrong)}: {describe_dependent_rates(names)}")
 
 
 def _are(names: Sequence[str]) -> str:

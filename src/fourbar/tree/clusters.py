@@ -5,7 +5,7 @@ the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from ..constraints.trace import LoopTrace, Residual, cut, trace_loops
 from ..errors import IndependenceError, ModelError
 from ..joints.base import Joint
 from ..joints.euclidean import FlatJoint
-from ..joints.independence import regular_rates
 from ..linalg import finite, is_clear, pick, pivoted, rank, smallest
 from ..mechanism.mechanism import NamedLoop, PlacedJoint, velocity_names
 from ..spatial.linear import Scalar, Vec
@@ -26,6 +25,7 @@ from .embedding import LoopEmbedding
 from .fold_branch import FoldedLoops
 from .followers import Followers, close_followers, find_followers
 from .grouping import GROUND, LinkClusters, between
+from .locking import Locking, chain_locking, locking
 from .loop_closing import close, moved
 from .own_joint import OwnJoint, OwnJoints, Untied
 from .redundant_rows import Spare, freezing_rows, spare_rows
@@ -48,7 +48,7 @@ class Cluster:
     embedding: Untied | LoopEmbedding | Bound | FoldedLoops
     loops: tuple[str, ...] = ()
     slack: tuple[tuple[str, float], ...] = ()  # loops with rows that are left out, and the gaps of these
-    locking: tuple[int, ...] = ()  # positions of joints whose rates may be dependent, as at gimbal lock; see `locking`
+    locking: tuple[Locking, ...] = ()  # joints whose rates may be dependent, as at gimbal lock
 
     @property
     def is_free(self) -> bool:
@@ -71,21 +71,22 @@ def carriers_of(parents: Sequence[int], links: Sequence[int]) -> tuple[int, ...]
     return tuple(sorted({parents[i] for i in links}.difference(links)))
 
 
-def locking(joints: Sequence[Joint | None]) -> tuple[int, ...]:
-    """Positions of the joints whose rates may be dependent without armature, as those of Euler angles at gimbal lock.
-
-    Loops that only see where bodies are do not prevent this: rates that move nothing leave them closed. Those that use
-    the coordinates of a joint may, so None stands for such joints.
-    """
-    return tuple(b for b, x in enumerate(joints) if x is not None and regular_rates(x, (0.0,) * x.nv) is not None)
+def with_chains(tree: SpanningTree, clusters: Sequence[Cluster]) -> tuple[Cluster, ...]:
+    """Clusters in which the first links of massless chains know whether the rates of the chain may be dependent."""
+    alone = {cluster.links[0]: n for n, cluster in enumerate(clusters) if isinstance(cluster.embedding, OwnJoint)}
+    found = list(clusters)
+    for first, own in chain_locking(tree, alone).items():
+        found[alone[first]] = replace(found[alone[first]], locking=(own,))
+    return tuple(found)
 
 
 def single_clusters(tree: SpanningTree) -> tuple[Cluster, ...]:
     """The clusters of a tree without loops: every link by itself."""
-    return tuple(
+    clusters = (
         Cluster((i,), (parent,), (-1,), OwnJoint(link.joint), locking=locking([link.joint]))
         for i, (parent, link) in enumerate(zip(tree.parents, tree.links, strict=True))
     )
+    return with_chains(tree, tuple(clusters))
 
 
 Homes = Callable[[str], tuple[int, Transform]]
@@ -172,9 +173,10 @@ class ClusterFinder:
             embedding, slack = self._tie(links, loops) if loops else (self._untied(links), ())
             names = tuple(loop.name for loop in loops)
             uses = {joint for loop in loops for joint in loop.loop.joints}
-            locks = locking([None if self.moving[i].name in uses else self.moving[i].joint for i in links])
+            tied = {b for b, i in enumerate(links) if self.moving[i].name in uses}
+            locks = locking([self.moving[i].joint for i in links], tied)
             made.append(Cluster(links, carriers, inner, embedding, names, slack, locks))
-        return tuple(made)
+        return with_chains(self.tree, made)
 
     def _untied(self, links: tuple[int, ...]) -> Untied:
         joints = [self.moving[i].joint for i in links]

@@ -23,7 +23,7 @@ from ...spatial.vectors import Wrench
 from ...tree.clusters import Cluster
 from ...tree.links import Kinematics
 from ...tree.states import ClusterState
-from ..articulated import HeldNode, node
+from ..articulated import free_or_held
 from ..kinematics import STILL, MovingBody, move_outward
 from ..minverse import Columns, Released, add_rows, push_rows_inward
 from ..sweep import ClusterSweeps, Outcome, Sweeps
@@ -205,10 +205,7 @@ def release_or_hold(
     s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState], held: Sequence[Sequence[bool]]
 ) -> Released:
     """Every cluster released, held where it is prescribed, or some of each."""
-    given = zip(clusters, states, held, strict=True)
-    return Released(
-        ClusterSweeps(s, clusters, [HeldNode(s, c, e, own) if any(own) else node(s, c, e) for c, e, own in given])
-    )
+    return Released(ClusterSweeps(s, clusters, free_or_held(s, clusters, states, held)[0]))
 
 
 def project_row(k: Kinematics, F: tuple[Wrench, ...]) -> tuple[tuple[Vec, ...], tuple[Wrench, ...]]:

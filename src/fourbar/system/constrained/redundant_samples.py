@@ -11,6 +11,7 @@ import numpy as np
 from ...arrays import batch_shape, bind, check_target, to_array
 from ...errors import ArgumentError, SingularError, warn
 from ...functions.derivatives import described, read_names
+from ...functions.nan_reasons import locked
 from .dense_solvers import least_force
 from .dependent_rows import Broken, Dependent
 
@@ -190,8 +191,12 @@ class Resolved:
         lost = ~(gap <= self._tolerance)
         for result in results:
             result[lost] = np.nan
-        if np.any(lost & finite):
-            self._report(batch == (), _UNDEFINED if np.isnan(gap[lost & finite]).all() else self._why)
+        unexplained = np.array(lost & finite)
+        if np.any(unexplained):  # of gimbal lock the function itself has warned
+            tree = self.function.state[0].recording.model.cluster_tree
+            unexplained[unexplained] = ~locked(tree, full["q"][unexplained])
+        if np.any(unexplained):
+            self._report(batch == (), _UNDEFINED if np.isnan(gap[unexplained]).all() else self._why)
         return results
 
     def _report(self, single: bool, why: str) -> None:

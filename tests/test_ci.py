@@ -1,4 +1,4 @@
-"""What CI installs beside Python: Chromium and ffmpeg, or the reason why not."""
+"""What CI installs: Chromium and ffmpeg, or the reason why not; the oldest packages; what a distribution holds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tomllib
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 
@@ -58,6 +59,17 @@ def git(*arguments: str) -> list[str]:
         pytest.skip("this folder is no checkout with git")
     done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
+
+
+def test_the_oldest_packages_are_the_lower_bounds() -> None:
+    """Those of fourbar and of the quick tests, each once; CI installs them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pins = run_path(str(ROOT / ".ci" / "oldest"))["constraints"]()
+    assert len(pins) == len(project["dependencies"]) + len(project["optional-dependencies"]["test-quick"])
+    assert [pin.replace("==", ">=") for pin in pins[:2]] == project["dependencies"]
+    policy = (ROOT / "docs" / "support.md").read_text(encoding="utf-8")
+    assert all(f"{pin.split('==')[1]} and later" in policy for pin in pins[:2])  # the support policy has them too
+    assert any(pin.startswith("dask==") for pin in pins) and ".ci/oldest" in (ROOT / ".ci" / "run").read_text()
 
 
 def test_the_source_distribution_holds_all_that_tests_read() -> None:

@@ -67,7 +67,7 @@ def is_lazy(x: Any) -> bool:
 def to_count(value: Any, least: int = 1) -> int | None:
     """A whole number of at least `least` as an int; None if the value is no such number. True and False are none."""
     try:
-        count = least - 1 if isinstance(value, bool) else index(value)
+        count = least - 1 if isinstance(value, bool | np.bool_) else index(value)  # old NumPy: index(np.True_) is 1
     except TypeError:
         return None
     return count if count >= least else None

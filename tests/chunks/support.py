@@ -67,6 +67,21 @@ class Integrating:
         return -0.1 * self.total
 
 
+class Interrupted:
+    """A control that is interrupted after a while, as by Ctrl-C; it sends the signal, or raises what that raises."""
+
+    def __init__(self, at: float, by_signal: bool = False) -> None:
+        self._at, self._by_signal = at, by_signal
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The forces."""
+        if t >= self._at:
+            if not self._by_signal:
+                raise KeyboardInterrupt
+            os.kill(os.getpid(), signal.SIGINT)
+        return np.zeros_like(v)
+
+
 class Counted:
     """A function of samples with two results that leaves a file each time it is called."""
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
 import threading
 from functools import partial
 from typing import Any
@@ -15,7 +18,7 @@ from fourbar import ArgumentError
 from fourbar.chunks.apply import Result
 from fourbar.sim.in_chunks import rolled_lazily
 
-from .support import Integrating, ball_on_floor, chunked, linkage, pendulum, same_bits, states
+from .support import Integrating, Interrupted, ball_on_floor, chunked, linkage, pendulum, same_bits, states
 
 da = pytest.importorskip("dask.array")
 FIELDS = ("q", "v", "lost", "steps", "diverged")
@@ -210,6 +213,37 @@ def test_a_failure_names_its_sample() -> None:
     two = da.from_array(q.reshape(4, 5, -1), chunks=(2, 5, -1))
     with pytest.raises(ArgumentError, match=r"in sample \(2, 3\) of"):
         fb.rollout(linkage(), two, dt=0.01, steps=3).q.compute()
+
+
+@pytest.mark.parametrize("by_signal", [False, True])
+@pytest.mark.parametrize("of", ["robot", "scene"])
+def test_ctrl_c_in_a_chunk_ends_the_work(of: str, by_signal: bool) -> None:
+    """With the states of the chunk so far, and the place of the chunk in the whole array."""
+    control = Interrupted(0.05, by_signal)
+    if of == "robot":
+        lazy = fb.rollout(pendulum(), chunked(states(12)[0], 4), None, control, dt=0.01, steps=400)
+    else:
+        q = np.tile([0.0, 0.0, 0.3, 1.0, 0.0, 0.0, 0.0], (12, 1))
+        lazy = ball_on_floor().rollout(chunked(q, 4), None, control, dt=0.01, steps=400)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        lazy.q.compute(scheduler="synchronous")
+    run = caught.value.run  # type: ignore[attr-defined]
+    made = np.isfinite(run.q).all(axis=-1)
+    times = made.sum(axis=-1 if of == "robot" else 0)
+    assert run.q.shape[0 if of == "robot" else 1] == 4 and (times >= 5).all() and (times < 400).all()
+    assert any(re.search(r"samples \d+ to \d+ of the whole array", note) for note in caught.value.__notes__)
+
+
+def test_ctrl_c_while_chunks_are_computed() -> None:
+    """In machine code, without a control that Python is asked for, and in threads of dask."""
+    lazy = fb.rollout(pendulum(), chunked(states(4)[0], 2), dt=1e-4, steps=10**8, every=10**7)
+    for scheduler in ("synchronous", "threads"):
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt) as caught:
+            lazy.q.compute(scheduler=scheduler)
+        timer.join()
+        assert scheduler == "threads" or (caught.value.run.steps < 10**8).all()  # type: ignore[attr-defined]
 
 
 def test_a_control_that_returns_a_wrong_shape_is_one_of_a_rollout() -> None:

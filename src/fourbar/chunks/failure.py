@@ -34,6 +34,9 @@ def run_here(name: str, run: Run, arrays: Arrays, cores: Mapping[str, int], plac
     """The results of a chunk; an error says in which sample of the whole it arises."""
     try:
         return run(arrays)
+    except KeyboardInterrupt as error:
+        error.add_note(f"{name}: in {place} of the whole array; states attached to this error are those of this chunk")
+        raise
     except Exception as error:
         if prod(place.shape) == 0 or not place.shape:
             raise

@@ -118,10 +118,14 @@ def to_array(function: str, argument: Argument, value: Any) -> np.ndarray:
     array = value if type(value) is np.ndarray and value.dtype == float else _converted(function, argument, value)
     core = len(argument.shape)
     if array.ndim < core or array.shape[array.ndim - core :] != argument.shape:
-        raise ArgumentError(
-            f"{function}: {argument.name} must have shape {expected(argument.shape)}, got {array.shape}"
-        )
+        raise wrong_core(function, argument, array.shape)
     return array
+
+
+def wrong_core(function: str, argument: Argument, shape: tuple[int, ...]) -> ArgumentError:
+    """The error for an array whose last axes are not those of an argument."""
+    some = f"; or give some by name, {{{argument.rows[-1]!r}: {expected(argument.shape[1:])}}}" if argument.rows else ""
+    return ArgumentError(f"{function}: {argument.name} must have shape {expected(argument.shape)}, got {shape}{some}")
 
 
 def named_rows(
@@ -176,6 +180,11 @@ def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
         return array
     if _is_masked(value):
         raise ArgumentError(f"{function}: {argument.name} has masked entries; fill them, or remove their samples")
+    if callable(value) and not hasattr(value, "__array__"):
+        raise ArgumentError(
+            f"{function}: {argument.name} is a function, {value!r:.80}; expected its values, an array of shape "
+            f"{expected(argument.shape)}: call it here (simulate and rollout call functions of time and state)"
+        )
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiubO":

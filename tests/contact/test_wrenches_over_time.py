@@ -202,3 +202,42 @@ def test_meshes_of_the_world_are_named_in_the_warning(tmp_path: Path) -> None:
     robot = fb.load(file)
     with pytest.warns(fb.SimulationWarning, match=r"mesh 'tet' of the world \(2 of them\)"):
         fb.Scene(robot)
+
+
+@pytest.mark.parametrize("scheme", ["asked", "traced"])
+def test_a_function_that_returns_a_wrong_shape_is_named(scheme: str) -> None:
+    """With the shape that is expected, and the way to name bodies."""
+    robot = box_with_arm()
+    q = [0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.3]
+    runs = (partial(fb.rollout, robot, dt=0.01), on_floor(robot).rollout)
+    for answer in (np.zeros(6), np.zeros((3, 6)), np.zeros((2, 5)), [1.0, 2.0]):
+        f_ext: Any = lambda t, q, v, answer=answer: answer  # noqa: E731
+        for run in runs:
+            words = r"f_ext\(t, q, v\) must have shape \(\.\.\., 2, 6\), got .*by name, \{'arm': \(\.\.\., 6\)\}"
+            with pytest.raises(fb.ArgumentError, match=words):
+                run(q, steps=3, f_ext=fb.traced(f_ext) if scheme == "traced" else f_ext)
+    named: Any = lambda t, q, v: {"arm": np.zeros(3)}  # noqa: E731
+    for run in runs:
+        with pytest.raises(fb.ArgumentError, match=r"f_ext\(t, q, v\)\['arm'\] must have shape \(\.\.\., 6\), got"):
+            run(q, steps=3, f_ext=fb.traced(named) if scheme == "traced" else named)
+    if scheme == "asked":
+        with pytest.raises(fb.ArgumentError, match=r"f_ext\(t, q, v\) cannot be read .* it contains None"):
+            fb.rollout(robot, q, dt=0.01, steps=3, f_ext=lambda t, q, v: None)
+
+
+def test_steps_and_live_worlds_hold_wrenches() -> None:
+    """They call no functions, and say so, of forces and controls too."""
+    scene = on_floor(ball())
+    words = "is a function, .*expected its values, an array of shape .*simulate and rollout call functions"
+    for function in (lambda t, q, v: UP, fb.traced(lambda t, q, v: UP)):
+        for call in (
+            lambda f=function: scene.batch(2, f_ext=f),
+            lambda f=function: scene.batch(2).step(f_ext=f),
+            lambda f=function: scene.batch(2).step(f),
+            lambda f=function: scene.step(START, np.zeros(6), dt=0.1, f_ext=f),
+            lambda f=function: scene.step(START, np.zeros(6), f, dt=0.1),
+        ):
+            with pytest.raises(fb.ArgumentError, match=words):
+                call()
+    with pytest.raises(fb.ArgumentError, match=r"q is a function, .*neutral.*call it here"):
+        scene.robot.mass_matrix(scene.robot.neutral)

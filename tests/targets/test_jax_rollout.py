@@ -223,3 +223,31 @@ def test_numbers_that_jax_traces_are_sent_to_its_own_rollout(give: Any) -> None:
         with pytest.raises(fb.ArgumentError, match=r"fourbar\.jax\.rollout") as caught:
             jax.jit(lambda x, run=run: run(x).q)(jax.numpy.ones(3))
         assert "Tracer(" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["double_pendulum", pytest.param("five_bar", marks=pytest.mark.slow)])
+def test_wrenches_on_bodies(name: str) -> None:
+    """Of all bodies and by name: the bits of `fourbar.rollout`, held and asked, and gradients by differences."""
+    robot, q, v, tau = case(name)
+    body, count = robot.names.bodies[-1], len(robot.names.bodies)
+    f_ext = np.random.default_rng(2).normal(size=(len(q), count, 6))
+    only = np.where(np.arange(count)[:, None] == count - 1, f_ext, 0.0)
+    same(jax.jit(lambda q, f: to_jax.rollout(robot, q, v, tau, f_ext=f, dt=DT))(q, f_ext),
+         fb.rollout(robot, q, v, tau, f_ext=f_ext, dt=DT))  # fmt: skip
+    same(to_jax.rollout(robot, q, v, tau, f_ext={body: f_ext[:, -1]}, dt=DT),
+         fb.rollout(robot, q, v, tau, f_ext=only, dt=DT))  # fmt: skip
+    asked = lambda t, q, v: {body: 0.5 * f_ext[:, -1]}  # noqa: E731
+    given: Any = {"dt": DT, "steps": 7, "period": 2 * DT}
+    same(to_jax.rollout(robot, q, v, f_ext=asked, **given), fb.rollout(robot, q, v, f_ext=asked, **given))
+    w, h, d = np.random.default_rng(3).normal(size=robot.nv), 1e-5, f_ext[1, 0]
+    end = jax.jit(lambda x: to_jax.rollout(robot, q[0], v[0], f_ext={body: x}, dt=DT, steps=5).v[-1] @ w)
+    slope = float(end(f_ext[0, -1] + h * d) - end(f_ext[0, -1] - h * d)) / (2 * h)
+    assert jax.jit(jax.grad(end))(f_ext[0, -1]) @ d == pytest.approx(slope, rel=1e-6, abs=1e-9)
+    with pytest.raises(fb.UnknownNameError, match="in f_ext of rollout"):
+        to_jax.rollout(robot, q, f_ext={"nobody": f_ext[:, 0]}, dt=DT, steps=3)
+    with pytest.raises(fb.ArgumentError, match=r"f_ext must have shape \(\.\.\., \d, 6\), got \(6,\); or"):
+        to_jax.rollout(robot, q, f_ext=np.zeros(6), dt=DT, steps=3)
+    with pytest.raises(fb.ArgumentError, match=r"f_ext\(t, q, v\) must have shape"):
+        to_jax.rollout(robot, q, f_ext=lambda t, q, v: 0.0 * q, dt=DT, steps=3)
+    with pytest.raises(fb.ArgumentError, match=r"f_ext: fb\.traced"):
+        to_jax.rollout(robot, q, f_ext=fb.traced(asked), dt=DT, steps=3)

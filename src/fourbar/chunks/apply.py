@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Argument, batch_shape, expected, is_lazy, to_array
+from ..arrays import Argument, batch_shape, is_lazy, to_array, wrong_core
 from ..errors import ArgumentError, needed
 from .bundles import Origin, with_origin
 from .failure import ChunkRange, run_here
@@ -144,7 +144,7 @@ def _lazy_array(name: str, argument: Argument, value: Any) -> Any:
         raise ArgumentError(f"{name}: {argument.name} must hold real numbers, got an array of dtype {value.dtype}")
     core = len(argument.shape)
     if value.ndim < core or value.shape[value.ndim - core :] != argument.shape:
-        raise ArgumentError(f"{name}: {argument.name} must have shape {expected(argument.shape)}, got {value.shape}")
+        raise wrong_core(name, argument, value.shape)
     if any(np.isnan(n) for n in value.shape):
         raise ArgumentError(
             f"{name}: {argument.name} has chunks of unknown size, shape {value.shape}; "

@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Argument, named_rows
-from ..errors import ArgumentError
+from ..arrays import Argument, named_rows, to_array, wrong_core
 from ..functions.arguments import F_EXT
 from ..system.system import System
 from .charts import read_answer
 from .read_arguments import on_copies
 from .runge_kutta_step import Traced
 
-_TRACED = "a traced function"
+_ANSWER = f"{F_EXT.name}(t, q, v)"  # of a function of the user's
 
 
 def read_wrenches(caller: str, robot: System, f_ext: Any, rows: int) -> Any:
@@ -37,9 +36,9 @@ def read_wrenches(caller: str, robot: System, f_ext: Any, rows: int) -> Any:
     return np.broadcast_to(flat, (*flat.shape[:-2], rows, flat.shape[-1]))
 
 
-def read_constant(caller: str, robot: System, f_ext: Any) -> np.ndarray:
-    """Wrenches (..., n_bodies, 6), or by the names of bodies, as (..., 6 n_bodies)."""
-    found = F_EXT.read(robot.model, caller, f_ext)
+def read_constant(caller: str, robot: System, f_ext: Any, name: str = F_EXT.name) -> np.ndarray:
+    """Wrenches (..., n_bodies, 6), or by the names of bodies, as (..., 6 n_bodies); messages call them `name`."""
+    found = to_array(caller, F_EXT.on(robot.model)._replace(name=name), f_ext)
     return found.reshape(*found.shape[:-2], -1)
 
 
@@ -57,7 +56,7 @@ def _asked(caller: str, robot: System, function: Callable[..., Any]) -> Callable
     on_states = on_copies(function)
 
     def wrenches(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        found = read_constant(caller, robot, on_states(t, q, v))
+        found = read_constant(caller, robot, on_states(t, q, v), _ANSWER)
         return read_answer(caller, q.shape[:-1], found, F_EXT.name, found.shape[-1], (len(robot.names.bodies), 6))
 
     return wrenches
@@ -73,10 +72,10 @@ class TracedWrenches:
     def __call__(self, t: Any, q: Any, v: Any) -> list[Any]:
         """The wrenches on all bodies, one after the other."""
         found = self.function(t, q, v)
-        every = Argument(F_EXT.name, (len(self.bodies), 6), rows=self.bodies)
+        every = Argument(_ANSWER, (len(self.bodies), 6), rows=self.bodies)
         if not isinstance(found, Mapping):
-            return _entries(_TRACED, every, found).ravel().tolist()
-        given, _ = named_rows(_TRACED, every, found, _entries)
+            return _entries("traced", every, found).ravel().tolist()
+        given, _ = named_rows("traced", every, found, _entries)
         still = [0.0] * 6
         return [x for k in range(len(self.bodies)) for x in given.get(k, still)]
 
@@ -85,5 +84,5 @@ def _entries(function: str, argument: Argument, value: Any) -> np.ndarray:
     """Traced scalars as an array of the shape of an argument, or of all its entries in a row."""
     found = np.asarray(value, dtype=object)
     if found.size != math.prod(argument.shape):
-        raise ArgumentError(f"{function}: {argument.name} must have shape {argument.shape}, got {found.shape}")
+        raise wrong_core(function, argument, found.shape)
     return found.reshape(argument.shape)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Argument, batch_shape, bind, expected, named_rows, refuse_lazy
+from ..arrays import Argument, batch_shape, bind, named_rows, refuse_lazy, wrong_core
 from ..compile.kernel import Kernel, digest
 from ..compile.llvm import batch_lanes, single_lane
 from ..errors import ArgumentError, needed
@@ -320,7 +320,7 @@ def array(name: str, argument: Argument, value: Any) -> Any:
         raise ArgumentError(f"{name}: {argument.name} must hold real numbers, got an array of dtype {found.dtype}")
     core = len(argument.shape)
     if found.ndim < core or found.shape[found.ndim - core :] != argument.shape:
-        raise ArgumentError(f"{name}: {argument.name} must have shape {expected(argument.shape)}, got {found.shape}")
+        raise wrong_core(name, argument, found.shape)
     return found if found.dtype == _FLOAT else found.astype(float)  # not in vain: that takes 12 µs
 
 

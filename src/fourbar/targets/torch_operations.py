@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..arrays import expected
+from ..arrays import wrong_core
 from ..compile.kernel import digest
 from ..compile.llvm import single_lane
 from ..compile.vectorcall_tensors import TensorReader, interface
@@ -179,7 +179,7 @@ class Operator:
         for x, a in zip(args, self.of.arguments, strict=True):
             core = len(a.shape)
             if x.ndim < core or tuple(x.shape[x.ndim - core :]) != a.shape:
-                raise ArgumentError(f"{name}: {a.name} must have shape {expected(a.shape)}, got {tuple(x.shape)}")
+                raise wrong_core(name, a, tuple(x.shape))
         leading = self.leading(args)
         if any(x.requires_grad for x in args):
             _ = self.backward  # a compiled graph that another process has kept may refer to it

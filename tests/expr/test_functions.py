@@ -207,5 +207,5 @@ def test_functions_of_numpy_on_arrays_of_expressions():
     for f in (np.exp, np.tanh, np.arctan):
         found = prepare(list(f(x)), tuple(x))(values)
         assert np.allclose(found, f(values), rtol=1e-15)
-    with pytest.raises(TypeError, match="no logarithm"):
+    with pytest.raises(TypeError, match=r"np\.log of traced expressions is not recorded.*sqrt, exp, tanh"):
         np.log(x)

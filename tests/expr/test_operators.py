@@ -93,9 +93,12 @@ def test_matrix_product_with_an_array_of_expressions(x):
     assert (matrix @ vector).tolist() == [x + 2.0, 1.0 - x]
 
 
-def test_comparison_with_an_array_is_refused_with_advice(x):
+def test_comparison_with_an_array_maps_over_it(x):
+    array = np.array([1.0, 2.0])
+    assert operator.lt(x, array).tolist() == [x < 1.0, x < 2.0]
+    assert operator.ge(array, x).tolist() == [x <= 1.0, x <= 2.0]
     with pytest.raises(TypeError, match=r"fourbar\.select"):
-        operator.lt(x, np.array([1.0, 2.0]))
+        bool((x < array).all())
 
 
 @pytest.mark.parametrize(

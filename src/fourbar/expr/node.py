@@ -62,7 +62,9 @@ class Expr:
     def __bool__(self) -> bool:
         raise TypeError(
             "the truth value of a traced expression is unknown while tracing; write fourbar.select(condition, "
-            "if_true, if_false) instead of if/and/or/min/max"
+            "if_true, if_false) instead of if/and/or, fourbar.minimum and maximum instead of min and max; np.where, "
+            "np.clip, ... work on the arrays that a function is given and on what is computed from them, not on "
+            "lists and np.array([...])"
         )
 
     def __float__(self) -> float:

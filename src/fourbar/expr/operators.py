@@ -8,6 +8,22 @@ from typing import Any
 
 from . import exponential, fold
 from .node import Expr
+from .numpy_functions import METHODS, apply_function, apply_ufunc, unsupported
+
+_UNSUPPORTED = (
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "exp2",
+    "expm1",
+    "sinh",
+    "cosh",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
+    "cbrt",
+)
 
 
 def _number(x: Any) -> Any:
@@ -39,8 +55,11 @@ def _power(a: Expr, n: Any) -> Any:
     return result if n >= 0 else fold.div(1.0, result)
 
 
-def _refuse_log(self: Expr) -> Any:
-    raise TypeError("a traced expression has no logarithm; there are sin, cos, tan, asin, acos, atan2, sqrt, exp, tanh")
+def _refuse(name: str) -> Callable[[Expr], Any]:
+    def method(self: Expr) -> Any:
+        raise unsupported(name)
+
+    return method
 
 
 def _compare(op: str, swap: bool) -> Callable[[Any, Any], Any]:
@@ -72,8 +91,11 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "arctan": lambda self: fold.binary("atan2", self, 1.0),
     "exp": exponential.exp,
     "tanh": exponential.tanh,
-    "log": _refuse_log,
     "arctan2": _forward(lambda a, b: fold.binary("atan2", a, fold.scalar(b))),
+    **METHODS,
+    **{name: _refuse(name) for name in _UNSUPPORTED},
+    "__array_ufunc__": apply_ufunc,
+    "__array_function__": apply_function,
 }
 
 for _name, _method in _METHODS.items():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import ModelError
-from ..expr import Expr, Graph, evaluate, jvp
+from ..expr import Expr, Graph, evaluate, jvp, traced_array
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.subspace import Columns, Subspace
 from ..spatial.transform import Transform
@@ -164,7 +164,7 @@ class CustomJoint(FlatJoint):
         q, v = graph.inputs("q", self.nq), graph.inputs("v", self.nq)
         numbers = {name: graph.inputs(name, size) for name, size in sizes}
         try:
-            R, p = read_pose(_with_numbers(self.function, numbers)(np.array(q, object)))
+            R, p = read_pose(_with_numbers(self.function, numbers)(traced_array(q)))
         except Exception as error:
             error.add_note(f"while tracing the function of {self._title}, called with {self.nq} symbols")
             raise

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..algorithms.energy import add
 from ..errors import ArgumentError
-from ..expr import Expr, select
+from ..expr import Expr, select, traced_array
 from ..functions import actuator_recording as actuation
 from ..functions.context import Context
 from ..functions.followed import FollowedTree
@@ -64,7 +64,7 @@ class Commands:
 
 def symbols(function: Callable[..., Any], t: Any, q: Sequence[Any], v: Sequence[Any]) -> Vec:
     """The result of a function of scalars on traced scalars, as flat entries."""
-    given = [np.array([*x], dtype=object) for x in (q, v)]
+    given = [traced_array([*x]) for x in (q, v)]
     found = function(t, *given)
     try:
         entries = np.asarray(found, dtype=object).ravel().tolist()

@@ -259,7 +259,7 @@ def train(walk: fg.Task, seed: int, steps: int, verbose: bool = True) -> tuple[T
         clock = time.perf_counter()
         trainer.update(data)
         trainer.seconds["networks"] += time.perf_counter() - clock
-        if k % 10 == 0 and trainer.finished:
+        if trainer.finished and (k % 10 == 0 or k == updates):
             curve.append((k * WORLDS * HORIZON, time.perf_counter() - start, float(np.mean(trainer.finished))))
             trainer.finished.clear()
             if verbose:
@@ -267,7 +267,7 @@ def train(walk: fg.Task, seed: int, steps: int, verbose: bool = True) -> tuple[T
                     f"seed {seed}: {curve[-1][0]:>8} steps, {curve[-1][1]:5.0f} s, return {curve[-1][2]:7.1f}",
                     flush=True,
                 )
-    return trainer, np.array(curve)
+    return trainer, np.array(curve).reshape(-1, 3)
 
 
 def walk_of(walk: fg.Task, trainer: Trainer, worlds: int = 4) -> fg.RecordedEpisodes:
@@ -284,7 +284,7 @@ def draw(curves: dict[str, np.ndarray], still: float, most: float, path: str) ->
 
     _, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
     for name, curve in curves.items():
-        axes.plot(curve[:, 0] / 1e6, curve[:, 2], label=name)
+        axes.plot(curve[:, 0] / 1e6, curve[:, 2], ".-", label=name)
     axes.axhline(most, color="0.5", linestyle=":", label="perfect")
     axes.axhline(still, color="0.5", linestyle="--", label="standing still")
     axes.set(xlabel="steps of all worlds [million]", ylabel="return per episode of 8 s", ylim=(0.0, None))

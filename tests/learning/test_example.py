@@ -58,3 +58,13 @@ def test_it_learns(example: dict[str, Any], tmp_path: Path) -> None:
     assert example["evaluate"](walk, trainer)[1] > 0.1
     example["draw"]({"seed 1": curve}, 0.0, 720.0, str(tmp_path / "curve.png"))
     assert (tmp_path / "curve.png").stat().st_size > 1000
+
+
+def test_few_steps(example: dict[str, Any], tmp_path: Path) -> None:
+    """Fewer than are needed for a point of the curve: a picture without one, not an error."""
+    walk = example["task"]()
+    _, curve = example["train"](walk, 1, 1, verbose=False)
+    assert curve.shape[1:] == (3,)
+    for shown in (curve, np.zeros((0, 3))):
+        example["draw"]({"seed 1": shown}, 0.0, 720.0, str(tmp_path / "curve.png"))
+        assert (tmp_path / "curve.png").stat().st_size > 1000

@@ -237,8 +237,23 @@ def test_the_camera_follows_the_base(serve: Callable[..., fb.View]) -> None:
         if follows:
             shown.control.follow(False)
             assert np.abs(shown.window._root.position).max() == 0.0
-    with pytest.raises(ArgumentError, match="follow"):
+    with pytest.raises(ArgumentError, match="follow=3: expected the name of a body, True, False or None"):
+        serve(thrown(1.0), follow=3)
+    with pytest.raises(fb.UnknownNameError, match="no body to follow 'base'"):
         serve(thrown(1.0), follow="base")
+
+
+def test_the_camera_follows_a_body(serve: Callable[..., fb.View]) -> None:
+    """Any body by name, also one of a robot that is fixed to the ground."""
+    robot = fb.robots.double_pendulum()
+    run = fb.simulate(robot, [1.0, 0.5], duration=0.5, dt=1e-2)
+    assert serve(run).control.recording.base is None
+    name = robot.names.bodies[-1]
+    shown = serve(run, follow=name)
+    shown.control.playing.value = False
+    shown.control.seek(0.5)
+    moved = robot.poses(run.q[-1])[-1, :3, 3] - robot.poses(run.q[0])[-1, :3, 3]
+    assert np.abs(moved).max() > 0.1 and np.allclose(-np.array(shown.window._root.position), moved)
 
 
 def test_a_legend_is_shown_with_its_layers(serve: Callable[..., fb.View]) -> None:

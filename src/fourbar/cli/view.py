@@ -35,6 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--no-browser", action="store_true", help="print the address, but do not open a browser")
     parser.add_argument("--output", type=Path, metavar="FILE", help=f"write a file instead: {', '.join(ENDINGS)}")
+    parser.add_argument("--follow", metavar="BODY", help="a body that the camera follows while a motion is played")
     parser.add_argument("--moved", metavar="ROBOT", help="the robot that moved, if the motion does not hold it")
     add_reading(parser)
 
@@ -42,14 +43,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve the page, or write the file."""
     shown = _recording(args)
+    follow = {} if args.follow is None else {"follow": args.follow}
+    if follow and len(shown.t) < 2:
+        raise ArgumentError(f"--follow goes with a motion ({_RECORDED}); {args.robot} does not move")
     if args.output is not None:
         if not args.output.absolute().parent.is_dir():
             raise ArgumentError(f"--output {args.output}: there is no folder {args.output.parent}")
-        write(shown, args.output)
+        write(shown, args.output, **follow)
         print(f"wrote {args.output}")
         return 0
     try:
-        page = view(shown, host=args.host, port=args.port, browser=not args.no_browser, allow=args.allow)
+        page = view(shown, host=args.host, port=args.port, browser=not args.no_browser, allow=args.allow, **follow)
     except ImportError as error:
         raise ArgumentError(str(error)) from None
     try:

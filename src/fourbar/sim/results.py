@@ -68,8 +68,9 @@ class Recorded(ABC):
         **options : object
             ``ghosts=5``: pale copies at so many times (.html, .glb, .png). ``rate=60.0``: states per second at most.
             ``layers=["shapes", "frames", "axes", "mass", "inertia", "collision", "ground"]``: what is drawn.
-            ``spread=1.0``: distance (m) between the worlds of a batch; in one place if not given. Pictures also take
-            ``size=(960, 600)`` in pixels, and ``time=0.0`` (.png).
+            ``spread=1.0``: distance (m) between the worlds of a batch; in one place if not given. ``follow=True``: the
+            camera follows the base, ``follow="hand"`` a body by name (not .glb). Pictures also take ``size=(960, 600)``
+            in pixels, and ``time=0.0`` (.png).
 
         Returns
         -------

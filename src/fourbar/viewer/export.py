@@ -13,7 +13,7 @@ from ..errors import ArgumentError
 from .drawing import LAYERS
 from .gltf import glb
 from .pictures import film, picture
-from .recorded_motion import RecordedMotion, apart, coloured, warn_of_missing
+from .recorded_motion import RecordedMotion, apart, coloured, following, warn_of_missing
 from .standalone_page import page
 
 ENDINGS = {".html": "a page", ".glb": "glTF", ".png": "a picture", ".gif": "a film", ".mp4": "a film"}
@@ -33,6 +33,8 @@ def write(recording: RecordedMotion, path: Path, **options: Any) -> None:
     _check(ending, options)
     recording = apart(recording, options.pop("spread", recording.spread))
     recording = coloured(recording, options.pop("colour", recording.colour))
+    if "follow" in options:
+        recording, options["follow"] = following(recording, options["follow"])
     warn_of_missing(recording.drawing().notes)
     if ending == ".html":
         path.write_text(page(recording, **options), encoding="utf-8")

@@ -142,7 +142,8 @@ class GltfWriter:
     def _followed(self, name: str, T: np.ndarray, children: list[int]) -> int:
         """A node that takes poses (n, 4, 4) one after the other."""
         p, quaternion = T[:, :3, 3], continuous(quaternions(T[:, :3, :3]))[:, [1, 2, 3, 0]]
-        node = self.document.add("nodes", {"name": name, **_placed(T[0]), "children": children})
+        below = {"children": children} if children else {}
+        node = self.document.add("nodes", {"name": name, **_placed(T[0]), **below})
         if self.moves:
             if np.ptp(p, axis=0).max() > _STILL:
                 self.document.animate(node, "translation", self._times, p)
@@ -168,7 +169,7 @@ class GltfWriter:
         found, names = [], [b.name for b in self.recording.robot.mechanism.bodies]
         for place in range(self.drawing.world):
             own = [self._item(x, x.colour) for x in self.items if x.place == place]
-            if own:
+            if own or place == self.recording.base:
                 name = names[place] if place < len(names) else f"place {place}"
                 found.append(self._followed(name, places[:, place], own))
                 if place == self.recording.base and self.base is None:
@@ -204,7 +205,6 @@ class GltfWriter:
                 node = self._followed(f"force {k}", poses[:, world, k], [])
                 scale = np.stack([thick[:, world, k], thick[:, world, k], length[:, world, k]], axis=1)
                 entry = self.document.tables["nodes"][node]
-                del entry["children"]
                 entry |= {"mesh": mesh, "scale": scale[0].tolist(), "extras": {"layer": "forces"}}
                 if self.moves:
                     self.document.animate(node, "scale", self._times, scale)
@@ -247,7 +247,7 @@ def _page_data(recording: RecordedMotion, drawing: Drawing, follow: bool | None,
         "bounds": bounds.round(6).tolist(),
         "start": drawing.bounds.round(6).tolist(),
         "camera": {"bounds": direction(bounds), "start": direction(drawing.bounds), "fit": (FILLED, FIELD)},
-        "follow": {"node": writer.base, "on": recording.follows(follow)},
+        "follow": {"node": writer.base, "on": recording.follows(follow), "name": recording.base_title},
         "floor": {"middle": middle.round(6).tolist(), "radius": radius, "below": look.below(bounds),
                   "tile": look.tile(drawing.size)},
         "look": look.numbers(),

@@ -47,7 +47,7 @@ class MotionPage:
         window.switches(legend(recording, window.drawing), () if self._forces is None else ("forces",))
         self.follows = recording.follows(follow)
         if recording.base is not None:
-            window.switch("follow the base", self.follows, self.follow)
+            window.switch(f"follow {recording.base_title}", self.follows, self.follow)
         if recording.worlds > 1:
             size = window.drawing.size
             far = max(2.0 * size, recording.spread)

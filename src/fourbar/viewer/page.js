@@ -326,6 +326,7 @@
   element("reset").onclick = reset;
   const follows = element("follow");
   follows.checked = followed.on;
+  element("followed").textContent = `follow ${followed.name}`;
   follows.onchange = () => { followed.on = follows.checked; reset(); };
   if (!base) follows.parentElement.style.display = "none";
   explain();

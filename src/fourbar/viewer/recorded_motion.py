@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import refuse_lazy
 from ..contact.shapes import Shape
 from ..contact.terrain import Terrain
-from ..errors import ArgumentError, warn
+from ..errors import ArgumentError, unknown, warn
 from ..mechanism.mechanism import WORLD
 from . import triangles
 from .cluster_colours import coloured_clusters
@@ -35,7 +35,8 @@ class RecordedMotion:
 
     `terrains` is what it stands on, `ground` more of that as surfaces; `touching` are shapes that its scene gave it.
     `spread` is the distance (m) of worlds that are drawn side by side; zero draws them in one place. `colour` says
-    whose colours are drawn: those of the shapes, or of the clusters.
+    whose colours are drawn: those of the shapes, or of the clusters. `followed` names the body that a camera may
+    follow; if empty the base, where that moves freely.
     """
 
     robot: Any
@@ -48,6 +49,7 @@ class RecordedMotion:
     ground: tuple[TriangleSurface, ...] = ()
     touching: tuple[Shape, ...] = ()
     colour: str = OWN
+    followed: str = ""
 
     def __post_init__(self) -> None:
         if self.q.ndim != 3 or self.q.shape[0] != len(self.t) or self.q.shape[2] != self.robot.nq:
@@ -123,15 +125,16 @@ class RecordedMotion:
 
     @cached_property
     def _base(self) -> int | None:
-        """The number of the body with which the robot moves as a whole, if it is free."""
+        """The number of the body that is named, or with which the robot moves as a whole, if it is free."""
         number = {b.name: k for k, b in enumerate(self.robot.mechanism.bodies)}
         free = [number[j.child] for j in self.robot.mechanism.joints if j.parent == WORLD and j.joint.nv == 6]
-        return free[0] if free and len(self.t) > 1 else None
+        named = [number[self.followed]] if self.followed else free
+        return named[0] if named and len(self.t) > 1 else None
 
     def follows(self, wanted: bool | None) -> bool:
         """Whether the camera follows the base: as wanted, or (None) if it goes too far to show the whole motion."""
         if wanted is not None and not isinstance(wanted, bool | np.bool_):
-            raise ArgumentError(f"follow={wanted!r}: expected True, False or None")
+            raise ArgumentError(f"follow={wanted!r}: expected the name of a body, True, False or None")
         if self._base is None:
             return False
         path = self._origins[:, :, self._base]
@@ -140,8 +143,13 @@ class RecordedMotion:
 
     @property
     def base(self) -> int | None:
-        """The number of the body that a camera may follow; None where nothing moves freely."""
+        """The number of the body that a camera may follow; None where none is named and nothing moves freely."""
         return self._base
+
+    @property
+    def base_title(self) -> str:
+        """What pages call that body."""
+        return self.followed or "the base"
 
     def base_shift(self, k: int) -> np.ndarray:
         """How far (3) the base of the first world has moved at state k since the start."""
@@ -219,6 +227,16 @@ def coloured(recording: RecordedMotion, colour: Any) -> RecordedMotion:
     if colour not in COLOURS:
         raise ArgumentError(f"colour={colour!r}: expected {' or '.join(map(repr, COLOURS))}")
     return replace(recording, colour=colour)
+
+
+def following(recording: RecordedMotion, follow: Any) -> tuple[RecordedMotion, Any]:
+    """The recording with the body that a camera follows, where `follow` names one; and whether it follows it."""
+    if not isinstance(follow, str):
+        return recording, follow
+    bodies = recording.robot.names.bodies
+    if follow not in bodies:
+        raise unknown("body to follow", follow, bodies)
+    return replace(recording, followed=follow), True
 
 
 def held(q: np.ndarray, start: np.ndarray) -> np.ndarray:

@@ -32,7 +32,8 @@ html {{ font: 13px/1.5 system-ui, sans-serif }}
 .still #side, .still #bar, .still #head, .still #legend {{ display: none !important }}
 </style></head><body><canvas id="scene"></canvas>
 <div id="head"><b>{title}</b><br><span id="notes"></span></div><div id="side"><div id="layers"></div>
-<label><input type="checkbox" id="follow"> follow the base</label><button id="reset">reset view</button></div>
+<label><input type="checkbox" id="follow"> <span id="followed"></span></label>
+<button id="reset">reset view</button></div>
 <div id="legend"></div>
 <div id="bar"><button id="play"></button><input id="time" type="range" min="0" max="1" step="any" value="0">
 <span id="clock"></span><select id="speed" title="speed"><option value="0.1">0.1 ×</option>

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..hints import hinted
 from .motion_page import MotionPage, aimed_at
-from .recorded_motion import RecordedMotion, apart, coloured, still, warn_of_missing
+from .recorded_motion import RecordedMotion, apart, coloured, following, still, warn_of_missing
 from .robot_page import RobotPage
 from .served_page import LOCAL, ServedPage
 
@@ -165,7 +165,7 @@ def view(
     spread: float = 0.0,
     allow: Sequence[str] = (),
     colour: str = "shapes",
-    follow: bool | None = None,
+    follow: bool | str | None = None,
 ) -> View:
     """Show a robot, a scene or a motion in the browser.
 
@@ -190,9 +190,9 @@ def view(
         opened, besides those of this machine; for forwarded and shared pages. Scripts of other sites are refused.
     colour : {'shapes', 'clusters'}, default 'shapes'
         Colours of the shapes, or one colour for all links of a cluster, which loops tie together; other links grey.
-    follow : bool, optional
-        Whether the camera follows the base of a robot that moves freely. If None it does where the robot goes farther
-        than ten times its size; a switch of the page changes it.
+    follow : bool or str, optional
+        Whether the camera follows the base of a robot that moves freely, or the name of a body that it follows. If None
+        it follows the base where the robot goes farther than ten times its size; a switch of the page changes it.
 
     Returns
     -------
@@ -219,7 +219,7 @@ def view(
     """
     recording = recording_of(what, q)
     recording = apart(recording, spread) if spread != 0.0 else recording
-    recording = coloured(recording, colour)
+    recording, follow = following(coloured(recording, colour), follow)
     drawing = recording.drawing()
     warn_of_missing(drawing.notes)
     name = recording.robot.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...constraints import Coupling, Differential, Gear, Loop, Polynomial
+from .written_numbers import Unsaid
 
 Condition = tuple[list[tuple[str, float]], float]  # Σ factor · q = offset, the driven joint last
 
@@ -23,3 +24,9 @@ def conditions(loop: Loop) -> list[Condition] | None:
             ([*((j, -x) for j, x in zip(loop.inputs, row, strict=True) if x), (out, 1.0)], 0.0) for out, row in rows
         ]
     return None
+
+
+def leave_name(unsaid: Unsaid, loop: str, driven: str) -> None:
+    """Report that a loop is written as a mimic of its driven joint, after which it is called when it is read."""
+    if loop != f"{driven}_mimic":
+        unsaid.leave(f"loop {loop!r} is written as a mimic, which has no name: it is read as {f'{driven}_mimic'!r}")

@@ -27,7 +27,7 @@ from .equalities import EqualityWriter
 from .inertials import Inertials, refuse_fluids
 from .joint_armatures import without_blocks
 from .mjcf_contacts import GeomWriter, options
-from .series_joints import in_other_coordinates
+from .series_joints import in_other_coordinates, leave_order
 from .written_numbers import Fresh, Unsaid, as_text, child
 
 _UNEQUAL = "joint {!r}: {} that is not the same for all its velocities"
@@ -71,6 +71,7 @@ class MjcfWriter:
         for body, c in zip(m.bodies, m.joints, strict=True):
             self._body(body, c)
         self.inertials.report()
+        leave_order(m, self.unsaid)
         refuse_fluids(m, self.unsaid)
         self.shapes.report()
         self._sites()

@@ -21,7 +21,7 @@ from .inertials import leave_compensation, leave_refused, refuse_fluids
 from .joint_armatures import without_blocks
 from .sdf_loops import LoopWriter, planar, two_hinges
 from .sdf_model import SdfModel, said
-from .series_joints import in_other_coordinates, placed
+from .series_joints import in_other_coordinates, leave_order, placed
 from .surfaces import leave_contacts
 from .written_numbers import Unsaid, as_text, child, listed
 from .zero_configuration import can_start_at, closed_at, started_at
@@ -97,6 +97,7 @@ class SdfWriter:
             self.unsaid.leave("named configurations are left out; free bodies are placed as in the first one")
         if m.actuators:
             self.unsaid.leave(f"actuators ({listed(x.name for x in m.actuators)}) are left out: SDF has none")
+        leave_order(m, self.unsaid, level_by_level=True)
         leave_refused(m, self.unsaid)
         leave_compensation(m, self.unsaid)
         refuse_fluids(m, self.unsaid, added_mass=True)

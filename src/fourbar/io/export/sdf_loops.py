@@ -13,7 +13,7 @@ from ...joints.axis import rotation_from_z, unit_axis
 from ...joints.registry import tag_of
 from ...mechanism.mechanism import WORLD, Mechanism, NamedLoop
 from ...spatial.transform import Transform
-from .linear_conditions import conditions
+from .linear_conditions import conditions, leave_name
 from .sdf_model import SdfModel, said
 from .written_numbers import Unsaid, child, listed
 from .zero_configuration import poses_at_zero
@@ -92,18 +92,19 @@ class LoopWriter:
         if rows is None or any(joint not in self.axes for factors, _ in rows for joint, _ in factors):
             return False
         for factors, offset in rows:
-            self._linear(factors, offset)
+            self._linear(named.name, factors, offset)
         return True
 
     # --- between joints -----------------------------------------------------------------------------------------------
 
-    def _linear(self, factors: list[tuple[str, float]], offset: float) -> None:
+    def _linear(self, name: str, factors: list[tuple[str, float]], offset: float) -> None:
         """Σ factor · q = offset: a mimic for two joints, else a rigid tendon of Drake."""
         if len(factors) == 2:
             (first, x), (second, y) = factors
             for leader, a, follower, b in ((first, x, second, y), (second, y, first, x)):
                 if self._may_mimic(follower, leader):
                     self._mimic(follower, leader, -a / b, offset / b)
+                    leave_name(self.unsaid, name, self.axes[follower].get("name", ""))
                     return
         tendon = child(self.model.element, "drake:tendon_constraint")
         for joint, x in factors:
@@ -117,7 +118,9 @@ class LoopWriter:
         }
         for tag, value in given.items():
             said(tendon, f"drake:tendon_constraint_{tag}", value)
-        self.unsaid.leave("a coupling of joints is written as Drake's tendon, which other readers ignore")
+        self.unsaid.leave(
+            f"loop {name!r} is written as Drake's tendon, which has no name, and which other readers ignore"
+        )
 
     def _may_mimic(self, follower: str, leader: str) -> bool:
         """Whether a joint mimics nothing yet, and the other does not mimic it through others."""

@@ -34,8 +34,8 @@ from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
 from .inertials import leave_compensation, leave_refused, refuse_fluids
 from .joint_armatures import without_blocks
-from .linear_conditions import conditions
-from .series_joints import in_other_coordinates, placed
+from .linear_conditions import conditions, leave_name
+from .series_joints import in_other_coordinates, leave_order, placed
 from .surfaces import Losses, leave_contacts, write_contact
 from .written_numbers import Fresh, Unsaid, as_text, child, rpy
 
@@ -95,6 +95,7 @@ class UrdfWriter:
         if m.configurations:
             self.unsaid.leave("named configurations are left out")
         self.losses.report()
+        leave_order(m, self.unsaid)
         leave_refused(m, self.unsaid)
         leave_compensation(m, self.unsaid)
         refuse_fluids(m, self.unsaid)
@@ -316,6 +317,7 @@ class UrdfWriter:
             if len(sums) == 1 and self.last[driven].find("mimic") is None and not self._follows(sums[0][0], driven):
                 (joint, ratio) = sums[0]
                 child(self.last[driven], "mimic", joint=joint, multiplier=[ratio], offset=[offset / f])
+                leave_name(self.unsaid, loop.name, driven)
             else:
                 name = loop.name if len(rows) == 1 else self.new_loop(f"{loop.name}_{n}")
                 self._coupling(name, sums, driven, offset / f)

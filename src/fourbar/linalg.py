@@ -64,6 +64,24 @@ def factors(A: np.ndarray, whole: bool = False) -> Factors:
     return Factors(*np.linalg.svd(A, full_matrices=whole))
 
 
+def is_symmetric(A: np.ndarray, sizes: np.ndarray, rounding: float) -> bool:
+    """Whether A (n, n) is symmetric but for rounding, relative to its entries and to `sizes` (n) of its diagonal."""
+    unit = np.sqrt(sizes)
+    return bool((np.abs(A - A.T) <= rounding * np.maximum(np.abs(A), np.outer(unit, unit))).all())
+
+
+def is_semidefinite(A: np.ndarray, rounding: float) -> bool:
+    """Whether no eigenvalue of a symmetric A (n, n) is negative but for rounding, in units that make its diagonal one:
+    those of rows and columns do not matter. Where the diagonal is zero, the row has to be.
+    """
+    diagonal = np.diagonal(A)
+    if (diagonal < 0.0).any() or A[diagonal == 0.0].any():
+        return False
+    kept = A[np.ix_(diagonal > 0.0, diagonal > 0.0)]
+    unit = 1.0 / np.sqrt(np.diagonal(kept))
+    return bool(np.linalg.eigvalsh(kept * unit[:, None] * unit).min(initial=0.0) > -rounding * len(A))
+
+
 def condition(A: np.ndarray) -> np.ndarray:
     """The condition number (...) of A (..., m, n); infinite where it is singular."""
     s = singular_values(A)

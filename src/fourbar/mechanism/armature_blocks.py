@@ -16,6 +16,8 @@ import numpy as np
 from ..constraints.loop import read_names
 from ..errors import ModelError, unknown
 from ..joints.base import Joint
+from ..linalg import is_semidefinite, is_symmetric
+from .validate import LARGEST
 
 Rows = tuple[tuple[float, ...], ...]
 _ROUNDING = 1e-12  # relative errors of entries that are symmetric, or of eigenvalues that are not negative
@@ -40,26 +42,17 @@ def read_block(name: str, joints: Any, matrix: Any) -> ArmatureBlock:
         raise ModelError(f"{what}: expected a symmetric matrix of numbers, got {matrix!r}") from None
     if A.ndim != 2 or A.shape[0] != A.shape[1] or not np.isfinite(A).all():
         raise ModelError(f"{what}: expected a symmetric matrix of finite numbers, got {matrix!r}")
-    size = np.sqrt(np.abs(np.diagonal(A)))
-    if (np.abs(A - A.T) > _ROUNDING * np.maximum(np.abs(A), np.outer(size, size))).any():
+    if np.abs(A).max(initial=0.0) > LARGEST:
+        raise ModelError(f"{what}: expected numbers up to {LARGEST:g}, got {A.tolist()}; check the units")
+    if not is_symmetric(A, np.abs(np.diagonal(A)), _ROUNDING):
         raise ModelError(f"{what}: the matrix is not symmetric: {A.tolist()}")
     A = 0.5 * (A + A.T)
-    if not _is_inertia(A):
+    if not is_semidefinite(A, _ROUNDING):
         raise ModelError(
             f"{what}: the matrix has a negative eigenvalue, so that some motion would have negative kinetic energy; "
             f"rotors of inertia I that turn by c · v add I c cᵀ each, got {A.tolist()}"
         )
     return ArmatureBlock(name, names, _rows(A))
-
-
-def _is_inertia(A: np.ndarray) -> bool:
-    """Whether no eigenvalue is negative, whatever the units of the velocities are."""
-    diagonal = np.diagonal(A)
-    if (diagonal < 0.0).any() or A[diagonal == 0.0].any():
-        return False
-    kept = A[np.ix_(diagonal > 0.0, diagonal > 0.0)]
-    unit = 1.0 / np.sqrt(np.diagonal(kept))
-    return bool(np.linalg.eigvalsh(kept * np.outer(unit, unit)).min(initial=0.0) > -_ROUNDING * len(A))
 
 
 def is_coupled(A: np.ndarray) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..linalg import is_semidefinite, is_symmetric
 from .placement import Three
 from .validate import read_number, read_six_by_six, read_three
 
@@ -125,18 +126,22 @@ def _rows(M: np.ndarray) -> SixBySix:
     return tuple(tuple(row) for row in M.tolist())  # type: ignore[return-value]
 
 
-def _smallest(M: np.ndarray) -> float:
-    """The smallest eigenvalue in units that make the diagonal one, by which it does not depend on those of length."""
-    unit = np.sqrt(np.where(np.diag(M) > 0.0, np.diag(M), 1.0))
-    return float(np.linalg.eigvalsh(M / np.outer(unit, unit))[0])
+def _sizes(M: np.ndarray) -> np.ndarray:
+    """The largest entries of the diagonal of angular motions, three times, and of linear ones: (6)."""
+    return np.repeat(np.abs(np.diag(M)).reshape(2, 3).max(axis=1), 3)
+
+
+def _takes_energy(M: np.ndarray) -> bool:
+    """Whether Vᵀ M V of a symmetric M is negative for no V, but for rounding; whatever the units are."""
+    return is_semidefinite(M + _ROUNDING * np.diag(_sizes(M)), _ROUNDING)
 
 
 def _read_added_mass(value: Any) -> SixBySix:
     M = read_six_by_six("added_mass", value)
-    if np.abs(M - M.T).max() > _ROUNDING * np.abs(M).max():
+    if not is_symmetric(M, _sizes(M), _ROUNDING):
         raise ModelError(f"added_mass: expected a symmetric matrix, got {M.tolist()}")
     M = 0.5 * (M + M.T)
-    if _smallest(M) < -_ROUNDING:
+    if not _takes_energy(M):
         raise ModelError(
             f"added_mass: some motion would have a negative kinetic energy, got {M.tolist()}; give the inertia of the "
             "fluid itself, with a positive sign (tables of hydrodynamic derivatives list its negative)"
@@ -146,7 +151,7 @@ def _read_added_mass(value: Any) -> SixBySix:
 
 def _read_linear_drag(value: Any) -> SixBySix:
     D = read_six_by_six("linear_drag", value)
-    if _smallest(0.5 * (D + D.T)) < -_ROUNDING:
+    if not _takes_energy(0.5 * (D + D.T)):
         raise ModelError(
             f"linear_drag: some motion would gain energy, got {D.tolist()}; drag is -D V, so give positive coefficients"
         )

@@ -140,3 +140,16 @@ def test_information_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureF
     belted().save(tmp_path / "leg.json")
     main(["info", str(tmp_path / "leg.json")])
     assert "knee, ankle" in (said := capsys.readouterr().out) and "0.3 0.12; 0.12 0.2" in said
+
+
+def test_identification_takes_blocks_as_known_and_says_so() -> None:
+    robot = belted()
+    rng = np.random.default_rng(0)
+    q, (v, a) = robot.random(rng, 300), rng.normal(size=(2, 300, robot.nv))
+    data = {"q": q, "v": v, "a": a, "tau": robot.inverse_dynamics(q, v, a)}
+    result = fb.identify(robot, data, columns=("inertia", "armature"), noise=0.01)
+    blocks = [n for n in result.names if n.startswith("belts.")]
+    said = dict(zip(result.names, result.statuses, strict=True))
+    assert len(blocks) == 3 and all(said[n] == "taken as known" for n in blocks)
+    assert "taken as known (armature that couples joints" in str(result) and "belts.knee.ankle.armature" in str(result)
+    assert result.robot.mechanism.armatures == robot.mechanism.armatures

@@ -250,6 +250,18 @@ def test_sidecars_add_motors_gears_couplings_and_frames(tmp_path: Path) -> None:
     assert robot.mechanism.bodies[-1].inertia[1][1] == 2e-3
 
 
+def test_sidecars_add_armature_that_couples_joints(tmp_path: Path) -> None:
+    matrix = [[0.3, 0.1], [0.1, 0.2]]
+    block = {"name": "belts", "joints": ["crank_joint", "coupler_joint"], "matrix": matrix}
+    robot, plain = (beside(tmp_path / "a.json", json.dumps(content)) for content in ({"armatures": [block]}, {}))
+    (found,) = robot.mechanism.armatures
+    assert found.name == "belts" and found.joints == ("crank_joint", "coupler_joint")
+    q = plain.random(1)
+    added = robot.mass_matrix(q) - plain.mass_matrix(q)
+    at = [robot.names.velocities.index(x) for x in block["joints"]]
+    assert np.allclose(added[np.ix_(at, at)], matrix) and np.isclose(np.abs(added).sum(), 0.7)
+
+
 def test_sidecars_say_near_which_configuration_loops_close(tmp_path: Path) -> None:
     for sign in (1.0, -1.0):
         start = {"crank_joint": 1.0, "coupler_joint": -sign, "rocker_joint": sign}
@@ -273,6 +285,8 @@ def test_sidecars_say_near_which_configuration_loops_close(tmp_path: Path) -> No
         ('{"gears": [{"name": "g", "driver": "a", "driven": "b", "ratio": 1}]}', "there is no joint 'a'"),
         ('{"loops": [{"name": "l", "type": "wobbly"}]}', "unknown type 'wobbly'"),
         ('{"frames": [{"name": "f", "body": 3}]}', "body=3: expected a text"),
+        ('{"armatures": [{"name": "b", "joints": ["crank_joint"], "matrix": [[1, 2]]}]}', r"matrix=.*a square matrix"),
+        ('{"armatures": [{"name": "b", "joints": ["a"], "matrix": [[1]]}]}', "armature 'b'.*no joint 'a'"),
         ('{"loops": [], "loops": []}', "duplicate key 'loops'"),
         ('{"motors": [{"name": "m", "position": [1, 2]}]}', "'drives' is missing"),
         ("{" * 100_000, r"a\.json"),

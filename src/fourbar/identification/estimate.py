@@ -253,7 +253,7 @@ def _statuses(
     problem: LeastSquares, base: BaseParameters, c: EstimatedCoordinates
 ) -> tuple[tuple[str, ...], np.ndarray]:
     """For all parameters what is known of them, and their standard deviations."""
-    statuses = [status.HELD] * len(c.names)
+    statuses = [status.KNOWN if j in c.known else status.HELD for j in range(len(c.names))]
     deviations = np.full(len(c.names), np.nan)
     unseen, found, sizes = problem.unknown(c.T), problem.deviations(c.T), np.linalg.norm(c.T, axis=1)
     for at, j in enumerate(c.estimated):

@@ -27,8 +27,8 @@ class EstimatedBody(NamedTuple):
 
 @dataclass(frozen=True)
 class EstimatedCoordinates:
-    """`estimated` holds the numbers (m) of the parameters that x (m) represents; `held` says why the others are
-    fixed.
+    """`estimated` holds the numbers (m) of the parameters that x (m) represents, `known` those of armature blocks,
+    which are taken from the robot; all others are of massless bodies.
     """
 
     names: tuple[str, ...]
@@ -38,6 +38,7 @@ class EstimatedCoordinates:
     T: np.ndarray
     bodies: tuple[EstimatedBody, ...]
     positive: np.ndarray  # coordinates of joint parameters that must be non-negative
+    known: frozenset[int] = frozenset()
 
     @property
     def prior(self) -> np.ndarray:
@@ -98,4 +99,4 @@ def make_coordinates(robot: System, columns: tuple[str, ...], sizes: np.ndarray)
         T[at, at] = values[estimated[at]] or sizes[estimated[at]] or 1.0
     signed = [names[j].rsplit(".", 1)[1] in _SIGNED for j in joints]
     positive = 10 * len(heavy) + np.flatnonzero(~np.array(signed, bool))
-    return EstimatedCoordinates(names, estimated, values, origin, T, places, positive)
+    return EstimatedCoordinates(names, estimated, values, origin, T, places, positive, frozenset(map(int, coupled)))

@@ -22,6 +22,7 @@ SILENT = "without effect"
 UNEXCITED = "not excited"
 UNCERTAIN = "uncertain"
 HELD = "held"
+KNOWN = "taken as known"
 _WIDTH = 100  # of a report
 _MEANING = {
     COMBINED: "motion depends on it only together with others; see `base.combinations` and `base_values`",
@@ -29,6 +30,7 @@ _MEANING = {
     UNEXCITED: "these data do not depend on it; excite it, e.g. with exciting_trajectory(...)",
     UNCERTAIN: "its standard deviation exceeds its expected size; more or better data are needed",
     HELD: "the body has no mass in the given robot, and was kept so",
+    KNOWN: "armature that couples joints is that of the given robot, and is not identified",
 }
 
 
@@ -49,8 +51,8 @@ class Identification:
     deviations : ndarray, shape (p,)
         Their standard deviations, NaN unless known.
     statuses : tuple of str
-        What is known of each: 'identified', 'only in combination', 'without effect', 'not excited', 'uncertain' or
-        'held'.
+        What is known of each: 'identified', 'only in combination', 'without effect', 'not excited', 'uncertain',
+        'held' (a massless body) or 'taken as known' (armature that couples joints).
     base : BaseParameters
         What can be known at all.
     base_values : ndarray, shape (r,)

@@ -1,7 +1,8 @@
 """A side-car file (JSON, TOML, YAML) adds to a tree what its own format cannot express: loops, motors, gears.
 
-Lists of tables: `loops` (a joint between two bodies), `gears`, `couplings`, `motors` (rotors as bodies), `frames`; and
-`configuration`, joint positions near which loops are closed. docs/files.md has the schema.
+Lists of tables: `loops` (a joint between two bodies), `gears`, `couplings`, `motors` (rotors as bodies), `armatures`
+(blocks that couple joints), `frames`; and `configuration`, joint positions near which loops are closed. docs/files.md
+has the schema.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ def add_sidecar(builder: MechanismBuilder, path: str | Path, options: Options) -
         "loops": _loop,
         "gears": _gear,
         "couplings": _coupling,
+        "armatures": _armature,
     }
     for key, reader in readers.items():
         for entry in table.tables(key):
@@ -110,6 +112,11 @@ def _motor(builder: MechanismBuilder, entry: Table) -> None:
         axis=_axis(entry), mass=entry.number("mass"), com=entry.numbers("com", (3,), _ZERO),
         inertia=entry.numbers("inertia", (3, 6)), **_pose(entry),
     )  # fmt: skip
+
+
+def _armature(builder: MechanismBuilder, entry: Table) -> None:
+    """{name, joints, matrix}: armature that couples joints, a symmetric matrix over their velocities."""
+    builder.armature(entry.words("joints"), entry.matrix("matrix"), name=entry.word("name"))
 
 
 def _frame(builder: MechanismBuilder, entry: Table) -> None:

@@ -95,6 +95,14 @@ class Table:
             self.fail(f"{key}={shown(value)}: expected {' or '.join(map(str, counts))} numbers", "", key)
         return [self._number(key, x, key) for x in value]
 
+    def matrix(self, key: str) -> list[list[float]]:
+        """A square matrix of finite numbers, row by row."""
+        rows = self.get(key)
+        n = len(rows) if isinstance(rows, list) else 0
+        if not n or not all(isinstance(row, list) and len(row) == n for row in rows):
+            self.fail(f"{key}={shown(rows)}: expected a square matrix, a list of its rows", "", key)
+        return [[self._number(key, x, key) for x in row] for row in rows]
+
     def factors(self, key: str) -> dict[str, float]:
         """Finite numbers by name."""
         value = self.get(key)

@@ -12,7 +12,6 @@ import numpy as np
 
 from ..arrays import Argument, batch_shape
 from ..errors import ArgumentError
-from ..functions.arguments import F_EXT
 from ..functions.followed import GROWN, is_solved
 from ..functions.varied_context import argument_names
 from ..sim.applied_forces import acting_on, warn_of_contacts, with_passive
@@ -20,7 +19,7 @@ from ..sim.folds import Folds
 from ..sim.given_numbers import are_passive, read_numbers, refuse_dry_friction, which_numbers
 from ..sim.in_chunks import control_core
 from ..sim.read_arguments import check_actuators, check_closed, read_counts, read_period, read_steps
-from ..sim.runge_kutta_step import GIVEN, Followed, ForceLaw, Traced
+from ..sim.runge_kutta_step import GIVEN, NONE, Followed, ForceLaw, Traced
 from ..sim.stage_function import StageRecording
 from ..sim.varied_loops import close, loop_parameters, varied_clusters, varied_functions
 from ..system.system import System
@@ -73,12 +72,6 @@ def rollout(
     v: Any = None,
     tau: Any = None,
     *,
-<<<<<<< HEAD
-=======
-    u: Any = None,
-    f_ext: Any = None,
-    dt: float,
->>>>>>> 6f4a530e (wip)
     steps: int | None = None,
     dt: float = 1e-3,
     u: Any = None,
@@ -106,16 +99,6 @@ def rollout(
         Length of a step (s).
     u : array_like or callable, optional
         Controls of the actuators, shape (..., rows, nu) or (nu,), in the same way.
-<<<<<<< HEAD
-=======
-    f_ext : array_like, dict or callable, optional
-        Wrenches [moment; force] (N m, N) on bodies, shape (..., n_bodies, 6), or of some by name, `{"hand": wrench}`;
-        or a JAX function ``f_ext(t, q, v)`` that returns such wrenches, asked at the start of each period.
-    dt : float
-        Length of a step (s).
-    steps : int, optional
-        Number of steps; what the rows of `control` or `u` last if None.
->>>>>>> 6f4a530e (wip)
     period : float, optional
         Time (s) for which controls are held, a multiple of dt; dt if None.
     passive : bool, default True
@@ -139,9 +122,9 @@ def rollout(
     Notes
     -----
     States have the bits of `fourbar.rollout`. It goes through `jit`, `vmap`, `grad`, `jvp` and so on, with respect to
-    q, v, controls, f_ext, numbers, and whatever a function of the user closes over. A loop is followed in the
-    velocities of the robot throughout, while `fourbar.rollout` changes to others where these do not determine the rest:
-    a sample that comes near such a place is `diverged`.
+    q, v, controls, numbers, and whatever a function of the user closes over. A loop is followed in the velocities of
+    the robot throughout, while `fourbar.rollout` changes to others where these do not determine the rest: a sample that
+    comes near such a place is `diverged`.
 
     Examples
     --------
@@ -158,14 +141,8 @@ def rollout(
     if not isinstance(robot, System):
         raise ArgumentError(f"fourbar.jax.rollout takes a robot, such as fb.load(...) returns, got {robot!r}")
     check_precision("rollout")
-<<<<<<< HEAD
     stage = _Stage.of(robot, u is not None, passive, which_numbers(robot.mechanism, numbers))
     given = {"q": q, "v": np.zeros(robot.nv) if v is None else v, "tau": tau, "u": u}
-=======
-    acting = {name: GIVEN for name, x in (("u", u), ("f_ext", f_ext)) if x is not None}
-    stage = _Stage.of(robot, acting, passive, which_numbers(robot.mechanism, numbers))
-    given = {"q": q, "v": np.zeros(robot.nv) if v is None else v, "control": control, "u": u, "f_ext": f_ext}
->>>>>>> 6f4a530e (wip)
     return _Rolling(stage, plan, given, numbers or {}).run()
 
 
@@ -204,12 +181,12 @@ class _Stage:
         self.is_varied = np.array([c.loops in varied for c in clusters for _ in range(c.embedding.nq)], bool)
 
     @classmethod
-    def of(cls, robot: System, acting: Mapping[str, Any], passive: bool, which: tuple[Parameter, ...]) -> _Stage:
-        """The one of a robot on which some controls act: JAX knows its operation by identity."""
+    def of(cls, robot: System, driven: bool, passive: bool, which: tuple[Parameter, ...]) -> _Stage:
+        """The one of a robot: JAX knows its operation by identity."""
         refuse_dry_friction(which)
         warn_of_contacts(robot, "rollout")
         springs = acting_on(robot, passive, "rollout") is with_passive or (passive and are_passive(which))
-        law = ForceLaw(springs, which=which, **acting)
+        law = ForceLaw(springs, u=GIVEN if driven else NONE, which=which)
         kept = vars(robot).setdefault("_jax_stages", {})
         return kept[law] if law in kept else kept.setdefault(law, cls(robot, law))
 
@@ -270,15 +247,8 @@ class _Rolling:
         self._stage, self._plan = stage, plan
         if given["u"] is not None:
             check_actuators(robot)
-<<<<<<< HEAD
         rows, sizes = -(-plan.steps // plan.period), {"tau": robot.nv, "u": robot.nu}
         self._functions = {name: given[name] for name in sizes if callable(given[name])}
-=======
-        rows, sizes = -(-plan.steps // plan.period), {"control": robot.nv, "u": robot.nu}
-        self._controls = {name: Argument(name, (size,)) for name, size in sizes.items()}
-        self._controls["f_ext"] = F_EXT.on(robot.model)
-        self._functions = {name: given[name] for name in self._controls if callable(given[name])}
->>>>>>> 6f4a530e (wip)
         for name, x in self._functions.items():
             if isinstance(x, Traced):
                 raise ArgumentError(
@@ -290,16 +260,14 @@ class _Rolling:
         cores = {"q": (robot.nq,), "v": (robot.nv,)}
         cores |= {name: core for name in sizes if (core := control_core(name, given[name], rows, sizes[name]))}
         arguments = [Argument(name, core) for name, core in cores.items()]
-        if given["f_ext"] is not None and "f_ext" not in self._functions:
-            arguments.append(self._controls["f_ext"])
-        names, which = [a.name for a in arguments], stage.law.which
+        which = stage.law.which
         arguments += [Argument(f"numbers: {x.name!r}", x.shape) for x in which]
-        values = [*(given[name] for name in names), *(numbers[x.name] for x in which)]
+        values = [*(given[name] for name in cores), *(numbers[x.name] for x in which)]
         arrays = [array("rollout", a, x) for a, x in zip(arguments, values, strict=True)]
         self._leading = batch_shape("rollout", arguments, arrays)
         spread = [whole(x, a.shape, self._leading) for x, a in zip(arrays, arguments, strict=True)]
-        n = len(names)
-        self._given = dict(zip(names, spread[:n], strict=True))
+        n = len(cores)
+        self._given = dict(zip(cores, spread[:n], strict=True))
         self._numbers = dict(zip(argument_names(which), spread[n:], strict=True))
         known = {x: np.asarray(y) for x, y in zip(which, arrays[n:], strict=True) if not isinstance(y, jax.core.Tracer)}
         read_numbers(robot.mechanism, {x.name: y for x, y in known.items()})
@@ -317,8 +285,6 @@ class _Rolling:
         start = jnp.where(self._stage.is_varied, q, given), v, jnp.zeros(self._leading)
         usual = {"usual": self._stage.usual(q, self._numbers)} if self._stage.loops else {}
         fixed = {"dt": jnp.asarray(plan.dt), **usual, **self._numbers}
-        if "f_ext" in self._given:
-            fixed["f_ext"] = _flat(self._given["f_ext"], self._controls["f_ext"])
 
         def steps(now: _Now, inputs: Any) -> tuple[_Now, None]:
             return self._stepped(now, inputs, fixed), None
@@ -327,12 +293,8 @@ class _Rolling:
             now, _ = lax.scan(steps, now, inputs)
             return now, (now.q, now.v, now.lost)
 
-<<<<<<< HEAD
         sizes = {"tau": self._stage.robot.nv, "u": self._stage.robot.nu}
         held = {name: jnp.zeros((*self._leading, sizes[name])) for name in self._functions}
-=======
-        held = {name: jnp.zeros((*self._leading, self._controls[name].width)) for name in self._functions}
->>>>>>> 6f4a530e (wip)
         now = _Now(q, v, jnp.zeros(self._leading), jnp.zeros(self._leading, int), held)
         inputs, rows = self._inputs(), plan.steps // plan.every
         whole_rows = jax.tree.map(lambda x: x[: rows * plan.every].reshape(rows, plan.every, *x.shape[1:]), inputs)
@@ -360,11 +322,7 @@ class _Rolling:
         held = self._asked(now, inputs["number"])
         nothing = {"tau": jnp.zeros(self._stage.robot.nv)}
         controls = {**nothing, **{name: inputs[name] for name in inputs if name != "number"}, **held}
-<<<<<<< HEAD
         rest = {**fixed, "tau": controls["tau"], "u": controls.get("u")}
-=======
-        rest = {**fixed, **controls, "tau": controls["control"]}
->>>>>>> 6f4a530e (wip)
         after = self._stage.step(now.q, now.v, rest)
         q, v, stop = after["q"], after["v"], after["stop"]
         good = jnp.isfinite(q).all(axis=-1) & jnp.isfinite(v).all(axis=-1) & ~(stop > 0.0)
@@ -384,23 +342,18 @@ class _Rolling:
     def _fresh(self, now: _Now, number: Any) -> dict[str, Any]:
         found = {}
         for name, asked in self._functions.items():
-            answer = self._controls[name]._replace(name=f"{name}(t, q, v)")
+            size = self._stage.robot.nu if name == "u" else self._stage.robot.nv
             try:
-                x = array("rollout", answer, asked(number * self._plan.dt, now.q, now.v))
+                x = array("rollout", Argument(f"{name}(t, q, v)", (size,)), asked(number * self._plan.dt, now.q, now.v))
             except jax.errors.TracerArrayConversionError as error:
                 raise ArgumentError(
                     f"rollout: {name}: {asked!r} makes NumPy arrays of what JAX traces; write it with jax.numpy, or "
                     f"use fourbar.rollout, which asks functions of NumPy arrays ({str(error).splitlines()[0]})"
                 ) from None
             try:
-                found[name] = _flat(jax.numpy.broadcast_to(x, (*self._leading, *answer.shape)), answer)
+                found[name] = jax.numpy.broadcast_to(x, (*self._leading, size))
             except ValueError:
                 raise ArgumentError(
                     f"rollout: {name}(t, q, v) returned shape {x.shape} for states {(*self._leading, now.q.shape[-1])}"
                 ) from None
         return found
-
-
-def _flat(x: Any, argument: Argument) -> Any:
-    """An array (..., *shape) of an argument with its entries along one axis."""
-    return x.reshape(*x.shape[: x.ndim - len(argument.shape)], argument.width)

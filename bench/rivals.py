@@ -26,7 +26,7 @@ class Compiled:
     """The program of one algorithm of a robot, and its machine code."""
 
     def __init__(self, recording: Any, algorithm: Any, given: tuple[str, ...]) -> None:
-        self.program: Program = recording.recorded(algorithm, recording.given(given))
+        self.program: Program = recording.record_algorithm(algorithm, recording.select_arguments(given))
         self.operations = sum(count(self.program).values())
         self._variant = Variant(self.program, {})
 

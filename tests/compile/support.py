@@ -120,7 +120,7 @@ def arguments(system, method, batch=(), seed=0, optional=False):
     """Random arrays for the arguments of a method."""
     rng = np.random.default_rng(seed)
     made = []
-    for argument in METHODS[method].given(system.model):
+    for argument in METHODS[method].all_arguments(system.model):
         if argument.is_configuration:
             count = int(np.prod(batch, dtype=int))
             made.append(system.random(rng, count).reshape(*batch, system.nq))

@@ -9,7 +9,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.functions.arguments import F_EXT, Q
-from fourbar.functions.docstrings import complete, declared, entries
+from fourbar.functions.docstrings import complete, declared_entries, entries
 from fourbar.functions.methods import METHODS
 from fourbar.functions.registry import Method, Option
 from fourbar.system.constrained import actuated, drive_recordings
@@ -36,7 +36,7 @@ def test_docstrings_describe_only_what_differs_from_the_declarations() -> None:
     registered = [*METHODS.items(), *drive_recordings.METHODS.items(), *actuated.METHODS.items()]
     repeated, unknown = [], []
     for name, method in registered:
-        known = {entry.name: (entry.type, " ".join(entry.text.split())) for entry in declared(method)}
+        known = {entry.name: (entry.type, " ".join(entry.text.split())) for entry in declared_entries(method)}
         for entry in entries(method.text, "Parameters"):
             if known.get(entry.name) == (entry.type, " ".join(entry.text.split())):
                 repeated.append(f"{name}: {entry.name}")

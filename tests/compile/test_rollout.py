@@ -208,7 +208,7 @@ def test_a_motion_step_by_step_with_controls_from_python(mass: Rollout) -> None:
     into = motion.room(("x", "energy"), STEPS // EVERY, time_first=True)
     for i in range(STEPS // HOLD):
         motion.advance(HOLD, motion.rows({"u": given["u"][:, i : i + 1]}, 1), into, hold=ALWAYS, every=EVERY)
-    rolled = motion.rolled(into, EVERY)
+    rolled = motion.outcome(into, EVERY)
     assert motion.now.steps == STEPS and np.array_equal(motion.state["x"], whole.state["x"])
     assert all(np.array_equal(rolled.records[name], whole.records[name]) for name in into)
 

@@ -18,7 +18,7 @@ import fourbar as fb
 from fourbar import Builder
 from fourbar.constraints import Condition, Contact, Prescribed, Rows
 from fourbar.errors import ArgumentError, ModelError, UnknownNameError
-from fourbar.functions.parameter_derivatives import as_built, changing
+from fourbar.functions.parameter_derivatives import changing, current_values
 from fourbar.joints import (
     Cylindrical,
     Fixed,
@@ -132,7 +132,7 @@ def _complex_step(f: Any, given: dict[str, np.ndarray], rates: dict[str, np.ndar
     recording = f.jvp.recording.of
     program = changing(recording, find(recording.model.numbers, rates)).program(tuple(given))
     n = len(given["q"])
-    built = as_built(recording.model, find(recording.model.numbers, rates))
+    built = current_values(recording.model, find(recording.model.numbers, rates))
     moving = {k: np.reshape(built[k], np.shape(x)) + 1j * STEP * np.asarray(x) for k, x in rates.items()}
     moving = {k: np.broadcast_to(x, (n, *np.shape(x))) for k, x in moving.items()}
     found = [y.imag / STEP for y in run(program, {**given, **moving})]

@@ -41,7 +41,7 @@ class Unrolled(MethodRecording):
     """A method that is unrolled however large it is."""
 
     def write(self, present: tuple[str, ...], block: int = 1000) -> Program:
-        given = self.given(present)
+        given = self.select_arguments(present)
         return record(self.name, self.model, self.method.record, given, self.static, block, 10**9)
 
 

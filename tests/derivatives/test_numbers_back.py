@@ -13,7 +13,7 @@ import fourbar as fb
 from fourbar import Builder
 from fourbar.errors import ArgumentError, UnknownNameError
 from fourbar.functions.methods import METHODS
-from fourbar.functions.parameter_derivatives import as_built, changing
+from fourbar.functions.parameter_derivatives import changing, current_values
 from fourbar.joints import Revolute
 from fourbar.loops import Coupling
 from fourbar.tree.parameters import find
@@ -32,7 +32,7 @@ def _complex_step(function: Any, given: dict[str, np.ndarray], rates: dict[str, 
     which = find(recording.model.numbers, rates)
     program = changing(recording, which).program(tuple(given))
     n = len(given["q"])
-    built = as_built(recording.model, find(recording.model.numbers, rates))
+    built = current_values(recording.model, find(recording.model.numbers, rates))
     moving = {k: np.reshape(built[k], np.shape(x)) + 1j * STEP * np.asarray(x) for k, x in rates.items()}
     moving = {k: np.broadcast_to(x, (n, *np.shape(x))) for k, x in moving.items()}
     return [y.imag / STEP for y in run(program, {**given, **moving})]
@@ -81,7 +81,7 @@ def test_jacobian_by_some_numbers(name: str) -> None:
     (exact,) = _complex_step(function, given, chosen)
     by_number = function.jacobian.along(tuple(chosen))
     (flat,) = meaning(by_number.function, given)
-    (blocks,) = by_number.recording.cut(flat)
+    (blocks,) = by_number.recording.split_blocks(flat)
     parts = [np.einsum("bij,j->bi", blocks[k].reshape(*exact.shape, -1), np.ravel(x)) for k, x in chosen.items()]
     near(sum(parts), exact, 1e-12)
 

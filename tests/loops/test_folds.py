@@ -160,7 +160,7 @@ def test_in_a_batch_states_near_a_fold_are_marked(method: str) -> None:
     robot = linkage(PARALLELOGRAM)
     q = np.outer([0.3, 1e-7, 1e-3, 1e-9, -1e-8], [1.0, -1.0, 1.0])
     function = getattr(robot, method)
-    more = [np.ones((5, 1))] * (len(function.state[0].recording.required) - 1)
+    more = [np.ones((5, 1))] * (len(function.state[0].recording.required_names) - 1)
     with pytest.warns(RuntimeWarning, match=r"in some samples loop 'pin'.*\(a fold\).*these are NaN"):
         found = function(q, *more).reshape(5)
     assert np.isnan(found).tolist() == [False, True, False, True, True]

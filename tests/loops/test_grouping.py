@@ -297,7 +297,8 @@ def test_clusters_are_merged_where_that_takes_fewer_operations(name: str) -> Non
         merging = [x.record for x in recording.method.rivals if "merging" in x.record.__name__]
         assert len(merging) == 1
         own, merged = (
-            recording.recorded(x, recording.given(recording.required)) for x in (recording.method.record, *merging)
+            recording.record_algorithm(x, recording.select_arguments(recording.required_names))
+            for x in (recording.method.record, *merging)
         )
         assert function.program().operations <= min(own.operations, merged.operations)
         arrays = {x: states[x] for x in recording.required}
@@ -311,7 +312,7 @@ def test_which_clusters_are_merged() -> None:
     def chosen(robot: fb.System) -> str:
         recording = robot.forward_dynamics.state[0].recording
         counts = {
-            x.__name__: recording.recorded(x, recording.given(recording.required)).operations
+            x.__name__: recording.record_algorithm(x, recording.select_arguments(recording.required_names)).operations
             for x in (recording.method.record, recording.method.rivals[-1].record)
         }
         return min(counts, key=lambda name: counts[name])

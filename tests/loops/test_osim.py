@@ -112,7 +112,7 @@ def _programs(robot: System, count: int = 3, **ends: list[str]) -> list[Any]:
     """The programs of PV-OSIMr, of C-EFPA and of projection, or the first of them."""
     recording = robot.osim_inverse.specialise(**ends).state[0].recording
     algorithms = (recording.method.record, *(rival.record for rival in recording.method.rivals))
-    return [recording.recorded(x, recording.given(("q",))) for x in algorithms[:count]]
+    return [recording.record_algorithm(x, recording.select_arguments(("q",))) for x in algorithms[:count]]
 
 
 @pytest.mark.parametrize("name", ["chained", "tripod", "geared", "moored", "coupled", "explicit", "nested"])

@@ -27,7 +27,7 @@ def programs(function: Any, given: tuple[str, ...]) -> list[Program]:
     recording = function.state[0].recording
     rivals = [rival.record for rival in recording.method.rivals if rival.may_win is not merging.may_win]
     algorithms = (recording.method.record, *rivals)
-    return [recording.recorded(x, recording.given(given)) for x in algorithms]
+    return [recording.record_algorithm(x, recording.select_arguments(given)) for x in algorithms]
 
 
 @pytest.mark.default_cases("four_bar", "geared", "tripod", "moored", "explicit", "nested")

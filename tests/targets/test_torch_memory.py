@@ -36,7 +36,7 @@ def armed(robot: Any, name: str = "forward_dynamics") -> tuple[Any, Any]:
 def states(robot: Any, name: str = "forward_dynamics", n: int = N) -> list[np.ndarray]:
     """As many arguments of a function: configurations, and whatever else as random numbers."""
     rng = np.random.default_rng(2)
-    others = len(getattr(robot, name).state[0].recording.required) - 1
+    others = len(getattr(robot, name).state[0].recording.required_names) - 1
     return [np.stack([robot.random(i) for i in range(n)]), *rng.normal(size=(others, n, robot.nv))]
 
 

@@ -144,9 +144,9 @@ class RolloutKernel:
         `records` are rows: row k of a record, of all that there could be, is taken after step (k + 1) every. No array
         may overlap those that are written, but for states, which may be written where they were read.
         """
-        self.placed(brought, controls, taken, records).run(request, threads)
+        self.bind_arrays(brought, controls, taken, records).run(request, threads)
 
-    def placed(
+    def bind_arrays(
         self,
         brought: Sequence[np.ndarray],
         controls: Sequence[np.ndarray],

@@ -12,7 +12,7 @@ from ..arrays import Argument
 from ..expr import Program
 from ..functions.arguments import DT, F_EXT, TAU, DeclaredArgument, Q, U, V
 from ..functions.constraint_rows import bundle
-from ..functions.context import Context, Record, recorded
+from ..functions.context import Context, Record, record_program
 from ..functions.function import make
 from ..functions.model import Changes, Model
 from ..functions.recording import BLOCK, MethodRecording
@@ -61,7 +61,7 @@ class ContactModel(Model):
     spec: Spec = field(default_factory=lambda: Spec((), ()))
     changing: bool = False
 
-    def changed(self, cluster_tree: ClusterTree, more: Changes) -> Model:
+    def with_changes(self, cluster_tree: ClusterTree, more: Changes) -> Model:
         assert not more, f"these belong to nothing: {more}"
         return replace(self, cluster_tree=cluster_tree, changing=cluster_tree is not self.cluster_tree)
 
@@ -97,13 +97,13 @@ class StepRecording(MethodRecording):
         super().__init__(model, "step", METHOD, partial(_static, spec=spec), again, more)
         self._which = which
 
-    def recorded(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
+    def record_algorithm(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
         def run(recorder: Any) -> Any:
             which = self._which
             c = VariedContext(self.model, recorder, present, which) if which else Context(self.model, recorder, present)
             return algorithm(c.in_steps(), **self.static)
 
-        return recorded(self.name, run, block, LARGEST)
+        return record_program(self.name, run, block, LARGEST)
 
 
 def _static(cluster_tree: ClusterTree, spec: Spec) -> dict[str, Any]:

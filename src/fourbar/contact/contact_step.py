@@ -178,7 +178,7 @@ class Stepper:
         self.turning = [integration.straight(c.tree, cluster) for cluster in c.clusters]
         self.tumbling = [self._tumbling(cluster) for cluster in c.clusters]
         self.free = FreeMotion(
-            self.s, c.clusters, c.expanded, c.velocities(), self.implicit.forces(), c.F_ext(), c.gravity
+            self.s, c.clusters, c.cluster_states, c.velocities(), self.implicit.forces(), c.F_ext(), c.gravity
         )  # fmt: skip
         self.terrain = TerrainNumbers(spec, c.given)
         self.placed = self._placed()
@@ -281,7 +281,7 @@ class Stepper:
         """Velocities of all joints of some clusters, by link."""
         found: list[Any] = [None] * len(self.s.tree.parents)
         for n, own in v.items():
-            e, cluster = self.c.expanded[n], self.c.clusters[n]
+            e, cluster = self.c.cluster_states[n], self.c.clusters[n]
             parts = (own,) if e.is_identity else self.call(_expanded, e.G, own)
             for link, x in zip(cluster.links, parts, strict=True):
                 found[link] = x
@@ -291,7 +291,7 @@ class Stepper:
         """Accelerations of all joints of some clusters, by link."""
         found: list[Any] = [None] * len(self.s.tree.parents)
         for n, own in a.items():
-            parts = self.c.expanded[n].accelerations(self.call, own)
+            parts = self.c.cluster_states[n].accelerations(self.call, own)
             for link, x in zip(self.c.clusters[n].links, parts, strict=True):
                 found[link] = x
         return found

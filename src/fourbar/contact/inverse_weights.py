@@ -30,7 +30,7 @@ def weights(model: Model, q: Sequence[float]) -> Weights:
     tree = model.cluster_tree
     still = [Vec([0.0] * cluster.embedding.nv) for cluster in c.clusters]
     homes = sorted({home.link for home in tree.bodies.values() if home.link != GROUND})
-    free = FreeMotion(c.equations(homes), c.clusters, c.expanded, c.velocities(), still, c.F_ext(), c.gravity)
+    free = FreeMotion(c.equations(homes), c.clusters, c.cluster_states, c.velocities(), still, c.F_ext(), c.gravity)
     bodies = {WORLD: 0.0}
     for body in model.mechanism.bodies:
         link, pose = tree.bodies[body.name]

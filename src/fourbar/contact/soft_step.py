@@ -91,7 +91,7 @@ class SoftStepper(Stepper):
         self.damped = self.free
         if self.s.tree is not (plain := c.equations(self._touched())).tree:
             forces = self.implicit.forces()
-            self.free = FreeMotion(plain, c.clusters, c.expanded, c.velocities(), forces, c.F_ext(), c.gravity)
+            self.free = FreeMotion(plain, c.clusters, c.cluster_states, c.velocities(), forces, c.F_ext(), c.gravity)
 
     def _tumbling(self, cluster: Cluster) -> Link | None:
         """None: MuJoCo takes gyroscopic torques from the start of a step."""

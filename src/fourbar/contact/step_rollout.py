@@ -12,9 +12,9 @@ import numpy as np
 from ..compile.program_cache import cached_program
 from ..expr import Program, select
 from ..functions.arguments import F_EXT, TAU, Q, U, V
-from ..functions.context import Context, recorded
+from ..functions.charted_tree import ChartedTree
+from ..functions.context import Context, record_program
 from ..functions.fingerprint import fingerprint
-from ..functions.followed import FollowedTree
 from ..functions.registry import flat
 from ..functions.rollout import GIVEN, NONE, Rollout, Step
 from ..functions.step_end import OBSERVED, Observation, StepEnd
@@ -35,7 +35,7 @@ class RolloutStep(Step):
 
     def program(self) -> Program:
         """The program of one step: as it was written before, maybe by another process, or anew."""
-        write = partial(recorded, self.name, self._record, largest=LARGEST)
+        write = partial(record_program, self.name, self._record, largest=LARGEST)
         return cached_program(partial(fingerprint, ("contact rollout", self.key)), write)
 
 
@@ -124,18 +124,17 @@ class ContactStepEnd:
 class OwnStepEnd:
     """The end of a step that followed other velocities than the robot's own, in these; see `StepEnd`."""
 
-    def __init__(
-        self, end: ContactStepEnd, followed: FollowedTree, start: Context, tau: tuple[Any, ...] | None
-    ) -> None:
+    def __init__(self, end: ContactStepEnd, followed: ChartedTree, start: Context, tau: tuple[Any, ...] | None) -> None:
         self._end, self.t = end, end.t
         a = end.moving.accelerations("a")
         given = {name: x for name, x in end.now.given.items() if name != "tau"}
         given |= {} if tau is None else {"tau": tau}
         self.moving = start.with_values(
-            {**given, "q": end.stepper.c.given["q"], "v": tuple(followed.own(start, end.stepper.c.velocities())),
-             "a": tuple(followed.own(start, a))}
+            {**given, "q": end.stepper.c.given["q"],
+             "v": tuple(followed.robot_entries(start, end.stepper.c.velocities())),
+             "a": tuple(followed.robot_entries(start, a))}
         )  # fmt: skip
-        v = tuple(followed.own(start, end.now.velocities()))
+        v = tuple(followed.robot_entries(start, end.now.velocities()))
         self.now = start.with_values({**given, "v": v})
         if end.stepper.implicit.is_driven:
             self.now.given["tau"] = driven(end.stepper, self.moving, a)
@@ -180,7 +179,7 @@ class ContactRollout:
         self.spec, self.taken = spec._replace(numbers=taken.terrain), taken
         self.model = ContactModel.with_contacts(mechanism, self.spec)
         self._robot = ContactModel.with_contacts(robot, self.spec)
-        self.followed = FollowedTree(lower(robot), self.model.cluster_tree)
+        self.followed = ChartedTree(lower(robot), self.model.cluster_tree)
         n = len(spec.candidates)
         self._sizes = {x.name: (math.prod(x.shape(self.model)),) for x in (TAU, U, F_EXT)}
         self.forces = {name: x for name in self._sizes if isinstance(x := getattr(taken, name), Force)}
@@ -194,7 +193,7 @@ class ContactRollout:
             self.numbers |= {name: x.shape for name, x in zip(argument_names(some), some, strict=True)}
         self.loops = len(self.followed.loops)
         if self.loops:
-            self.numbers["usual"] = (self.followed.watched,)
+            self.numbers["usual"] = (self.followed.reference_size,)
         self.records = {"residual": (), "residuals": (3,), "gap": (n,), "force": (n, 3)}
         if self.model.kept_rows:
             self.records["kept"] = (self.model.kept_rows,)
@@ -204,7 +203,7 @@ class ContactRollout:
 
     def write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
         """Record one step."""
-        c: Context = VariedContext.varied(self.model, recorder, given, self.taken.which)
+        c: Context = VariedContext.with_parameters(self.model, recorder, given, self.taken.which)
         c = self.followed.watch(c, given["usual"]) if self.loops else c
         acting, more = self._controls(c)
         c.given |= acting
@@ -226,7 +225,7 @@ class ContactRollout:
         """The end of a step in the robot's own velocities."""
         if self.followed.is_home:
             return end
-        start = VariedContext.varied(self._robot, end.now.recorder, given, self.taken.which)
+        start = VariedContext.with_parameters(self._robot, end.now.recorder, given, self.taken.which)
         return OwnStepEnd(end, self.followed, start.in_steps(), tau)
 
     def _controls(self, c: Context) -> tuple[dict[str, Any], dict[str, Any]]:

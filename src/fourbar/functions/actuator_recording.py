@@ -64,14 +64,14 @@ def pulls(c: Context) -> list[Pull]:
         )
     moving = c.model.cluster_tree.moving
     link, q = {joint.name: i for i, joint in enumerate(moving)}, c.coordinates()
-    found = []
+    drives = []
     for a, actuator in enumerate(c.actuators):
         for drive in actuator.drives:
             i, gear = link[drive.joint], Vec(drive.gear)
             in_parent = drive.axes == "parent"
             gear = c.recorder.call(in_child_axes, moving[i].joint, q[i], gear) if in_parent else gear
-            found.append(Pull(a, i, gear))
-    return found
+            drives.append(Pull(a, i, gear))
+    return drives
 
 
 def lengths(c: Context) -> list[Scalar]:
@@ -93,24 +93,24 @@ def speeds(c: Context) -> list[Scalar]:
 
 def _states(c: Context) -> Iterator[tuple[ActuatorLaw, Scalar, Scalar, Scalar]]:
     """Law, control, length and velocity of each actuator; zeros for what its law does not ask for."""
-    own = [_law(c.model.mechanism.name, actuator) for actuator in c.actuators]
-    nothing = [0.0] * len(own)
-    length = lengths(c) if any(law.needs_length for law in own) else nothing
-    speed = speeds(c) if any(law.needs_velocity for law in own) else nothing
-    for law, u, x, s in zip(own, c.given["u"], length, speed, strict=True):
+    laws_of_actuators = [_law(c.model.mechanism.name, actuator) for actuator in c.actuators]
+    nothing = [0.0] * len(laws_of_actuators)
+    length = lengths(c) if any(law.needs_length for law in laws_of_actuators) else nothing
+    speed = speeds(c) if any(law.needs_velocity for law in laws_of_actuators) else nothing
+    for law, u, x, s in zip(laws_of_actuators, c.given["u"], length, speed, strict=True):
         yield law, u, x if law.needs_length else 0.0, s if law.needs_velocity else 0.0
 
 
 def _law(robot: str, actuator: Actuator) -> ActuatorLaw:
-    found = law_of(actuator)
-    if found is None:
+    coefficients = law_of(actuator)
+    if coefficients is None:
         raise ArgumentError(
             f"robot {robot!r}: actuator {actuator.name!r} is of kind {actuator.kind!r}, whose state or law is not "
             "computed: only motors, servos and others of kind 'motor' or 'affine' act. Replace it, such as by "
             f"with_parameters(actuators={{{actuator.name!r}: {{'kind': 'motor', 'parameters': {{}}}}}}), or compute "
             "its force yourself and give it to actuator_force"
         )
-    gain, bias = found
+    gain, bias = coefficients
     return ActuatorLaw(Vec(gain), Vec(bias), _ends(*actuator.control_range), _ends(*actuator.force_range))
 
 
@@ -125,61 +125,61 @@ def forces(c: Context) -> list[Scalar]:
 
 def joint_forces(c: Context) -> list[Vec]:
     """Forces of all actuators on the joints of all links, within what the joints bear."""
-    total, bounds = _unbounded(c, forces(c)), _bounds(c)
+    total, bounds = _unlimited_forces(c, forces(c)), _bounds(c)
     for i, ends in bounds.items():
         total[i] = c.recorder.call(laws.all_within, total[i], ends)
     return total
 
 
-def _unbounded(c: Context, own: Sequence[Scalar]) -> list[Vec]:
+def _unlimited_forces(c: Context, actuator_forces: Sequence[Scalar]) -> list[Vec]:
     total = c.still()
     for a, i, gear in pulls(c):
-        total[i] = c.recorder.call(driven, gear, own[a], total[i])
+        total[i] = c.recorder.call(driven, gear, actuator_forces[a], total[i])
     return total
 
 
 def _bounds(c: Context) -> dict[int, tuple[Ends, ...]]:
     """The links whose joints bear only so much, and how much."""
-    found = {}
+    bounds = {}
     for i, joint in enumerate(c.model.cluster_tree.moving):
         upper = joint.max_force or (math.inf,) * joint.joint.nv
         lower = joint.min_force or tuple(-x for x in upper)
         if min(upper, default=math.inf) < math.inf or max(lower, default=-math.inf) > -math.inf:
-            found[i] = tuple(map(_ends, lower, upper))
-    return found
+            bounds[i] = tuple(map(_ends, lower, upper))
+    return bounds
 
 
 def gains_of(c: Context) -> list[Gain]:
     """The gains of each actuator that has any, at the given state and control."""
     every, bounds = pulls(c), _bounds(c)
-    total = _unbounded(c, forces(c)) if bounds else c.still()
-    found = []
+    total = _unlimited_forces(c, forces(c)) if bounds else c.still()
+    gains = []
     for a, slope in enumerate([c.recorder.call(laws.slopes, *state) for state in _states(c)]):
         if is_zero(slope.stiffness) and is_zero(slope.damping):
             continue
-        own: dict[int, Vec] = {}
+        gears: dict[int, Vec] = {}
         for _, i, gear in (x for x in every if x.actuator == a):
-            own[i] = c.recorder.call(driven, gear, 1.0, own[i]) if i in own else gear
-        for i in own.keys() & bounds.keys():
-            own[i] = c.recorder.call(laws.all_free, total[i], bounds[i], own[i])
-        found.append(Gain(a, slope, own))
-    return found
+            gears[i] = c.recorder.call(driven, gear, 1.0, gears[i]) if i in gears else gear
+        for i in gears.keys() & bounds.keys():
+            gears[i] = c.recorder.call(laws.all_free, total[i], bounds[i], gears[i])
+        gains.append(Gain(a, slope, gears))
+    return gains
 
 
 def actuator_gains(c: Context) -> Gains:
     """The gains of all actuators at the given state and control; zero for what is at an end of its range."""
-    found = Gains(c.still(), c.still(), [])
+    total = Gains(c.still(), c.still(), [])
     for gain in gains_of(c):
         if gain.is_coupled:
-            found.coupled.append(gain)
+            total.coupled.append(gain)
             continue
         for i, gear in gain.gears.items():
-            for by_link, k in ((found.stiffness, gain.slopes.stiffness), (found.damping, gain.slopes.damping)):
-                by_link[i] = c.recorder.call(stiffened, by_link[i], gear, k)
-    return found
+            for by_link, k in ((total.stiffness, gain.slopes.stiffness), (total.damping, gain.slopes.damping)):
+                by_link[i] = c.recorder.call(add_actuator_gain, by_link[i], gear, k)
+    return total
 
 
-def stiffened(before: Vec, gear: Vec, k: Scalar) -> Vec:
+def add_actuator_gain(before: Vec, gear: Vec, k: Scalar) -> Vec:
     """Diagonal gains with those of an actuator that moves one velocity added."""
     return Vec([a + k * x * x for a, x in zip(before, gear, strict=True)])
 
@@ -189,12 +189,12 @@ def gain_rows(c: Context) -> tuple[list[list[Any]], list[ActuatorSlopes]]:
     slopes: K = Σ stiffness · rowᵀ row."""
     gains, rows, steep = actuator_gains(c), [], []
     for i, (k, d) in enumerate(zip(gains.stiffness, gains.damping, strict=True)):
-        for n, (x, y) in enumerate(zip(k, d, strict=True)):
-            if not (is_zero(x) and is_zero(y)):
+        for n, (stiffness, damping) in enumerate(zip(k, d, strict=True)):
+            if not (is_zero(stiffness) and is_zero(damping)):
                 row: list[Any] = [0.0] * c.tree.nv
                 row[c.tree.first_v[i] + n] = 1.0
                 rows.append(row)
-                steep.append(ActuatorSlopes(x, y))
+                steep.append(ActuatorSlopes(stiffness, damping))
     for _, slope, gears in gains.coupled:
         row = [0.0] * c.tree.nv
         for i, gear in gears.items():

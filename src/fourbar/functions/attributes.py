@@ -28,7 +28,7 @@ class MethodAttribute:
     def __get__(self, robot: Any, owner: type) -> Any:
         if robot is None:
             return self
-        return robot.__dict__.setdefault(self._name, bound(robot.model, self._name))
+        return robot.__dict__.setdefault(self._name, bind_method(robot.model, self._name))
 
     @property
     def method(self) -> Method:
@@ -47,7 +47,7 @@ def with_methods(robot: type[T]) -> type[T]:
     return robot
 
 
-def bound(model: Model, name: str) -> Any:
+def bind_method(model: Model, name: str) -> Any:
     """A method of a model: a function, or what makes one for each choice of its options."""
     method = METHODS[name]
     if method.inverts_mass and model.unsolvable:
@@ -65,7 +65,7 @@ def _function(model: Model, name: str, options: dict[str, Any]) -> Any:
 
 def unpickle_method(mechanism: Mechanism, name: str, options: tuple[tuple[str, Any], ...]) -> Any:
     """A function of a robot: how it travels to other processes."""
-    made = bound(Model.of(mechanism), name)
+    made = bind_method(Model.of(mechanism), name)
     return made.specialise(**dict(options)) if isinstance(made, OptionedMethod) else made
 
 
@@ -100,14 +100,14 @@ class OptionedMethod:
         return function.true_signature(self._method.defaults, self._method.optional, self._method.options)
 
     def __repr__(self) -> str:
-        return f"<fourbar function {self._listed()} -> {', '.join(self._method.results)}>"
+        return f"<fourbar function {self._call_text()} -> {', '.join(self._method.results)}>"
 
-    def _listed(self) -> str:
+    def _call_text(self) -> str:
         return f"{self._name}({', '.join([*self._arguments, *self._method.static])})"
 
     def specialise(self, *args: Any, **options: Any) -> Any:
         """The function for one choice of options: takes arrays only, and is called faster."""
-        chosen = read_choice(self._name, self._method.options, self._given(args, options))
+        chosen = read_choice(self._name, self._method.options, self._options_by_name(args, options))
         key = tuple((k, type(v), v) for k, v in chosen.items())  # its type: 1 is equal to True
         if key not in self._made:
             missing = next((x.name for x in self._method.options if x.required and x.name not in chosen), None)
@@ -117,12 +117,12 @@ class OptionedMethod:
             self._made.setdefault(key, self._make(self._model, self._name, chosen))
         return self._made[key]
 
-    def _given(self, args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
+    def _options_by_name(self, args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
         """The options by name."""
         names = self._method.static
         placed = dict(zip(names, args, strict=False))
         if len(args) > len(placed) or set(placed) & set(options):
-            raise TypeError(f"{self._listed()} got too many arguments, or one of them twice: {args}, {options}")
+            raise TypeError(f"{self._call_text()} got too many arguments, or one of them twice: {args}, {options}")
         extra = sorted(set(options) - set(names))
         if extra:
             raise unknown_keyword(self._name, extra[0], names)
@@ -162,12 +162,12 @@ class OptionedMethod:
         n = self._count
         if named:
             try:
-                function = self._choices.named(args[n:], named)
+                function = self._choices.by_name(args[n:], named)
             except MissingOption:
                 self._check_keywords(named)  # one of these may be the option, misspelt
                 raise
             return function(*args[:n], **named)
-        return self._choices.placed(args[n:])(*args[:n])
+        return self._choices.by_position(args[n:])(*args[:n])
 
 
 class OptionedDerivative:
@@ -185,7 +185,7 @@ class OptionedDerivative:
         return f"{repr(self._method)[:-1]}: {self._kind}>"
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        return self._choices.named((), named)(*args, **named)
+        return self._choices.by_name((), named)(*args, **named)
 
 
 def unpickle_optioned_method(mechanism: Mechanism, name: str) -> OptionedMethod:

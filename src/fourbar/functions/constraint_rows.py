@@ -20,11 +20,11 @@ Given = Condition | Loop
 
 def title(condition: Given) -> str:
     """The name of a constraint in messages: its kind, and the joints or bodies it refers to."""
-    places = [*condition.bodies, *condition.joints] if isinstance(condition, Loop) else _looked_at(condition)
+    places = [*condition.bodies, *condition.joints] if isinstance(condition, Loop) else _referenced_names(condition)
     return f"{type(condition).__name__} of {', '.join(map(repr, places))}"
 
 
-def _looked_at(condition: Condition) -> list[str]:
+def _referenced_names(condition: Condition) -> list[str]:
     return [x for x in (*condition.places, *condition.joints) if x != "world"]
 
 
@@ -47,13 +47,13 @@ def _joint_links(cluster_tree: ClusterTree, condition: Given) -> dict[str, int]:
 
 def _chain(cluster_tree: ClusterTree, home: dict[int, int], link: int) -> dict[int, set[int]]:
     """Clusters from that of a link to the root, and the links through which each is reached."""
-    found: dict[int, set[int]] = {}
+    links_by_cluster: dict[int, set[int]] = {}
     reached = {link}
     while GROUND not in reached:
         n = home[min(reached)]
-        found[n] = reached
+        links_by_cluster[n] = reached
         reached = set(cluster_tree.clusters[n].carriers)
-    return found
+    return links_by_cluster
 
 
 def carrier_of(cluster_tree: ClusterTree, links: Sequence[int]) -> int:
@@ -68,7 +68,7 @@ def carrier_of(cluster_tree: ClusterTree, links: Sequence[int]) -> int:
     return GROUND
 
 
-def _held(condition: object) -> Given:
+def _check_enforceable(condition: object) -> Given:
     """A constraint in a form that forces can enforce; refused if that is impossible."""
     if isinstance(condition, list | tuple):
         raise ModelError(
@@ -85,14 +85,14 @@ def _held(condition: object) -> Given:
     return condition
 
 
-def _varied(given: Given, changes: Changes) -> VariedCondition:
+def _parametrize(condition: Given, changes: Changes) -> VariedCondition:
     """A constraint as a function of some of its parameters."""
 
     def at(p: Vec) -> Given:
-        left, found = iter(p), given
+        left, found = iter(p), condition
         for number, _ in changes:
             found = with_parameter(found, number.field, left)
-        return _held(found)
+        return _check_enforceable(found)
 
     return VariedCondition(at, sum(number.size for number, _ in changes))
 
@@ -101,7 +101,7 @@ def bundle(cluster_tree: ClusterTree, given: Given, changing: bool = False, chan
     """The rows of one condition, on places that may be `changing`; `changes` are other values of its own parameters,
     entries of a recording.
     """
-    condition = _held(given)
+    condition = _check_enforceable(given)
     homes, joints = _homes(cluster_tree, condition), _joint_links(cluster_tree, condition)
     links = sorted({home.link for home in homes.values()} - {GROUND})
     grounded = any(home.link == GROUND for home in homes.values())
@@ -113,6 +113,6 @@ def bundle(cluster_tree: ClusterTree, given: Given, changing: bool = False, chan
     places = {name: (home.link, home.pose) for name, home in homes.items()}
     kinds = {name: cluster_tree.moving[i].joint.aligned()[1] for name, i in joints.items()}
     poses = tuple(home.pose for home in homes.values()) if changing else ()
-    traced = trace_rows(_varied(given, changes), places, links, kinds, changing)
+    traced = trace_rows(_parametrize(given, changes), places, links, kinds, changing)
     by = Vec([entry for _, own in changes for entry in own])
     return ConstraintRows(traced, tuple(links), tuple(joints.values()), carrier, poses, by)

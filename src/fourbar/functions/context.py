@@ -31,8 +31,8 @@ LARGEST_JACOBIAN = 80_000  # whose steps have less in common, beside products of
 class Context:
     """One recording: arguments as symbols, and ways to hand them to the algorithms.
 
-    The arguments hold independent coordinates and velocities, by cluster; the sweeps run on all links. `expanded` is
-    the map between the two: q̇ = G ẏ, q̈ = G ÿ + g, and back, τ_independent = Gᵀ τ.
+    The arguments hold independent coordinates and velocities, by cluster; the sweeps run on all links. `cluster_states`
+    maps between the two: q̇ = G ẏ, q̈ = G ÿ + g, and back, τ_independent = Gᵀ τ.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Context:
     def with_values(self, given: Mapping[str, tuple[Any, ...]]) -> Context:
         """The same recording at other values."""
         other = copy(self)
-        for made in ("expanded", "map_rates"):
+        for made in ("cluster_states", "map_rates"):
             vars(other).pop(made, None)
         other.given = dict(given)
         return other
@@ -81,7 +81,7 @@ class Context:
         )
 
     @cached_property
-    def expanded(self) -> list[ClusterState]:
+    def cluster_states(self) -> list[ClusterState]:
         """Each cluster at the given state."""
         q, v = self.by_cluster("q"), self.by_cluster("v") if "v" in self.given else [None] * len(self.clusters)
         given = zip(self.clusters, q, v, strict=True)
@@ -95,7 +95,7 @@ class Context:
     @cached_property
     def map_rates(self) -> list[tuple[Mat, ...] | None]:
         """Ġ of each cluster at the given state, by link; None where G does not change."""
-        given = zip(self.clusters, self.expanded, strict=True)
+        given = zip(self.clusters, self.cluster_states, strict=True)
         return [cluster.embedding.map_rates(self.recorder.call, e) for cluster, e in given]
 
     def by_cluster(self, name: str) -> list[Vec]:
@@ -104,19 +104,19 @@ class Context:
         return list(split(self.clusters, self.given.get(name, (0.0,) * self.nv), sizes))
 
     def _by_link(self, parts: Iterable[tuple[Cluster, Sequence[Any]]]) -> list[Any]:
-        found: list[Any] = [None] * len(self.tree.links)
+        by_link: list[Any] = [None] * len(self.tree.links)
         for cluster, values in parts:
             for link, value in zip(cluster.links, values, strict=True):
-                found[link] = value
-        return found
+                by_link[link] = value
+        return by_link
 
     def coordinates(self) -> list[Vec]:
         """The coordinates of each link's joint."""
-        return self._by_link((cluster, e.q) for cluster, e in zip(self.clusters, self.expanded, strict=True))
+        return self._by_link((cluster, e.q) for cluster, e in zip(self.clusters, self.cluster_states, strict=True))
 
     def velocities(self) -> list[Vec]:
         """The velocity of each link's joint, G ẏ; zero if no v is given."""
-        return self._by_link((cluster, e.v) for cluster, e in zip(self.clusters, self.expanded, strict=True))
+        return self._by_link((cluster, e.v) for cluster, e in zip(self.clusters, self.cluster_states, strict=True))
 
     def accelerations(self, name: str) -> list[Vec]:
         """The acceleration of each link's joint, G ÿ + g, from a named argument (zero if it is not given)."""
@@ -124,21 +124,21 @@ class Context:
 
     def links_accelerations(self, parts: Sequence[Vec]) -> list[Vec]:
         """The acceleration of each link's joint, from the independent ones by cluster."""
-        given = zip(self.clusters, self.expanded, parts, strict=True)
+        given = zip(self.clusters, self.cluster_states, parts, strict=True)
         return self._by_link((cluster, e.accelerations(self.recorder.call, a)) for cluster, e, a in given)
 
     def every_body(self) -> tuple[SpanningTree, tuple[Transform, ...]]:
         """A tree with a link for every body, fixed ones too, and the pose of each body in its link's frame."""
         return every_body(self.model.mechanism)
 
-    def compensated(self) -> Sequence[Inertia]:
+    def compensated_inertias(self) -> Sequence[Inertia]:
         """The inertias of all links whose weight is compensated; empty where there are none."""
         mechanism = self.model.mechanism
         return compensated_inertias(mechanism) if is_compensated(mechanism) else ()
 
     def compensation(self) -> Sweeps | None:
         """Sweeps at rest over links with nothing but the mass whose weight is compensated; None if there is none."""
-        inertias = self.compensated()
+        inertias = self.compensated_inertias()
         if not inertias:
             return None
         both = zip(self.tree.links, inertias, strict=True)
@@ -153,7 +153,7 @@ class Context:
     def project(self, forces: Sequence[Vec]) -> list[Vec]:
         """Forces on all links' joints as forces on the independent velocities, by cluster: Gᵀ τ."""
         found = []
-        for cluster, e in zip(self.clusters, self.expanded, strict=True):
+        for cluster, e in zip(self.clusters, self.cluster_states, strict=True):
             found.append(e.project(self.recorder.call, tuple(forces[link] for link in cluster.links)))
         return found
 
@@ -162,23 +162,25 @@ class Context:
         ordered = [link for cluster in self.clusters for link in cluster.links] == list(range(len(self.tree.links)))
         if ordered and not self.is_looped:
             return rows
-        found: list[list[Any]] = [[] for _ in rows]
+        independent_rows: list[list[Any]] = [[] for _ in rows]
         first = self.tree.first_v
-        for cluster, e in zip(self.clusters, self.expanded, strict=True):
+        for cluster, e in zip(self.clusters, self.cluster_states, strict=True):
             if len(cluster.links) > _LARGE:
                 place = {
                     first[i] + k: n for n, i in enumerate(cluster.links) for k in range(self.tree.links[i].joint.nv)
                 }
-                for target, row in zip(found, rows, strict=True):
+                for target, row in zip(independent_rows, rows, strict=True):
                     target.extend(self._sparse_columns(cluster, e, row, place))
                 continue
-            own = [[Vec(row[first[i] : first[i] + self.tree.links[i].joint.nv]) for i in cluster.links] for row in rows]
-            for target, parts in zip(found, own, strict=True):
+            parts_by_row = [
+                [Vec(row[first[i] : first[i] + self.tree.links[i].joint.nv]) for i in cluster.links] for row in rows
+            ]
+            for target, parts in zip(independent_rows, parts_by_row, strict=True):
                 if all(x.__class__ is float for part in parts for x in part) and not any(map(any, parts)):
                     target.extend([0.0] * cluster.embedding.nv)
                 else:
                     target.extend(e.project(self.recorder.call, tuple(parts)))
-        return found
+        return independent_rows
 
     def _sparse_columns(
         self, cluster: Cluster, e: ClusterState, row: list[Any], place: dict[int, int]
@@ -223,7 +225,7 @@ class Context:
             home = self.model.cluster_tree.bodies[body.name]
             if home.link != GROUND:
                 six = Vec(self.given["f_ext"][6 * b : 6 * b + 6])
-                total[home.link] = self.recorder.call(_carried, home.pose, six, total[home.link])
+                total[home.link] = self.recorder.call(_add_in_parent, home.pose, six, total[home.link])
         return total
 
 
@@ -232,7 +234,7 @@ def inputs(recorder: Any, present: Sequence[Argument]) -> dict[str, tuple[Any, .
     return {a.name: recorder.input(a.name, a.shape) for a in present}
 
 
-def _carried(pose: Any, six: Vec, total: Wrench) -> Wrench:
+def _add_in_parent(pose: Any, six: Vec, total: Wrench) -> Wrench:
     return pose.force_to_parent(Wrench.of(six)) + total
 
 
@@ -250,10 +252,12 @@ def record(
     largest: int = _LARGEST_UNROLLED,
 ) -> Program:
     """The program of an algorithm of a model."""
-    return recorded(name, lambda recorder: algorithm(Context(model, recorder, present), **static), block, largest)
+    return record_program(name, lambda recorder: algorithm(Context(model, recorder, present), **static), block, largest)
 
 
-def recorded(name: str, run: Callable[[Any], Outputs], block: int = 1000, largest: int = _LARGEST_UNROLLED) -> Program:
+def record_program(
+    name: str, run: Callable[[Any], Outputs], block: int = 1000, largest: int = _LARGEST_UNROLLED
+) -> Program:
     """The program of what `run` does with a recorder: unrolled if that is small enough, else with shared steps."""
     try:
         recorder: Any = Unrolled(block, largest=largest)

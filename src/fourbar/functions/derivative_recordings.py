@@ -77,12 +77,12 @@ class DerivativeRecording(Recording):
     def parts(self) -> tuple[Any, ...]:
         return type(self), self._original.parts
 
-    def pickled(self) -> tuple[Any, ...]:
-        return unpickle_derivative, self.of.pickled(), self.kind
+    def pickle_recipe(self) -> tuple[Any, ...]:
+        return unpickle_derivative, self.of.pickle_recipe(), self.kind
 
     @property
     def rebuild(self) -> tuple[Any, ...]:
-        return unpickle_function, self.pickled()
+        return unpickle_function, self.pickle_recipe()
 
     def _plain(self) -> MethodRecording | None:
         """The method that is differentiated, if it is one as registered: ways may have been written for it."""
@@ -108,15 +108,15 @@ class DerivativeRecording(Recording):
 
     def _forwards(self, present: tuple[str, ...], block: int, piece: int = PIECE) -> Forwards:
         """A replay of what is differentiated, or of its data where it has stages."""
-        original, own = self._original, self._own(present)
+        original, arguments = self._original, self._own(present)
         stages = original.stages if isinstance(original, MethodRecording) else None
         if stages is None or not isinstance(original, MethodRecording):
             source = self._source(present)
             recorder = _recorder(source, block)
             return Forwards(Replay(source, recorder, self._inputs(source, recorder, {}), piece))
-        given = original.given(own)
+        given = original.select_arguments(arguments)
         unknown = [x.on(self.model) for x in stages.unknown]
-        source = original.recorded(stages.data, [*given, *unknown])
+        source = original.record_algorithm(stages.data, [*given, *unknown])
         c = Context(self.model, _recorder(source, block), given)
         known = {**c.given, **{a.name: found for a, found in zip(unknown, stages.solve(c), strict=True)}}
         entries = self._inputs(source, c.recorder, known)
@@ -127,7 +127,7 @@ class DerivativeRecording(Recording):
         left = {x.name: x.shape for x in source.inputs if x.name not in known}
         return {**known, **{name: recorder.input(name, shape) for name, shape in left.items()}}
 
-    def _moved(self, replay: Replay, argument: Argument, tangent: Sequence[Any]) -> Sequence[Any]:
+    def _tangent_rates(self, replay: Replay, argument: Argument, tangent: Sequence[Any]) -> Sequence[Any]:
         """The rates of an argument's entries for a tangent: along the group for a configuration."""
         return self._by_cluster(_rate, replay, argument, tangent, "nv")
 
@@ -166,7 +166,7 @@ class Jvp(DerivativeRecording):
         for argument, tangent in zip(self.of.arguments, self.tangents, strict=True):
             if tangent.name in present:
                 entries = replay.recorder.input(tangent.name, tangent.shape)
-                direction[argument.name] = self._moved(replay, argument, entries)
+                direction[argument.name] = self._tangent_rates(replay, argument, entries)
         return direction
 
 
@@ -177,7 +177,7 @@ class Vjp(DerivativeRecording):
 
     def __init__(self, of: Recording) -> None:
         super().__init__(of)
-        outputs = of.program(of.required).outputs
+        outputs = of.program(of.required_names).outputs
         named = zip(of.results, outputs, strict=True)
         self.weights = tuple(Argument(f"w_{name}", y.shape) for name, y in named)
         self.arguments = (*of.arguments, *self.weights)
@@ -186,7 +186,7 @@ class Vjp(DerivativeRecording):
     def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         plain = self._plain()
         solves = plain is not None and plain.method.record is dynamics.forward_dynamics
-        replay, found = (self._solved if solves else self._replayed)(present, block)
+        replay, found = (self._multiplier_gradients if solves else self._replay_gradients)(present, block)
         results = self._gradients(replay, present, found)
         return replay.recorder.finish(self.name, results)
 
@@ -195,21 +195,21 @@ class Vjp(DerivativeRecording):
     ) -> list[tuple[str, tuple[int, ...], Sequence[Any]]]:
         """The results: a gradient by each argument, from those by its entries."""
         own = [a for a in self.of.arguments if a.name in present]
-        return [(f"g_{a.name}", a.tangent, self._pulled(replay, a, found[a.name])) for a in own]
+        return [(f"g_{a.name}", a.tangent, self._group_gradient(replay, a, found[a.name])) for a in own]
 
-    def _replayed(self, present: tuple[str, ...], block: int) -> tuple[Replay, Mapping[str, Sequence[Any]]]:
+    def _replay_gradients(self, present: tuple[str, ...], block: int) -> tuple[Replay, Mapping[str, Sequence[Any]]]:
         """The program backwards: gradients by the entries of the arguments."""
         replay = self._start(present, block)
         entries = [replay.recorder.input(w.name, w.shape) for w in self.weights]
         outputs = replay.program.outputs
         return replay, replay.pull({y.name: w for y, w in zip(outputs, entries, strict=True)})[1]
 
-    def _solved(self, present: tuple[str, ...], block: int) -> tuple[Replay, Mapping[str, Sequence[Any]]]:
+    def _multiplier_gradients(self, present: tuple[str, ...], block: int) -> tuple[Replay, Mapping[str, Sequence[Any]]]:
         """Forward dynamics by way of inverse dynamics: with M λ = w the gradients are those of -λᵀ ID(q, v, a), and λ.
 
         Going back through the articulated bodies would take more operations and twice the memory.
         """
-        taken = [x for x in METHODS["inverse_dynamics"].given(self.model) if x.name in present or x.name == "a"]
+        taken = [x for x in METHODS["inverse_dynamics"].all_arguments(self.model) if x.name in present or x.name == "a"]
         names = [x.name for x in taken]
         layout = self.of.program(self._own(present))
         source = self._inverse_dynamics(taken, len(layout.blocks) * BLOCK * 2 if _is_unrolled(layout) else 0)
@@ -225,12 +225,12 @@ class Vjp(DerivativeRecording):
         """The program of inverse dynamics, unrolled up to a size."""
         return record("inverse_dynamics", self.model, dynamics.inverse_dynamics, given, {}, largest=largest)
 
-    def _pulled(self, replay: Replay, argument: Argument, gradient: Sequence[Any]) -> Sequence[Any]:
+    def _group_gradient(self, replay: Replay, argument: Argument, gradient: Sequence[Any]) -> Sequence[Any]:
         """A gradient in the entries of a configuration as one along the group."""
-        return self._by_cluster(_rate_pulled, replay, argument, gradient, "nq")
+        return self._by_cluster(_rate_vjp, replay, argument, gradient, "nq")
 
 
-def _rate_pulled(embedding: Any, q: Any, w: Any) -> tuple[Any, ...]:
+def _rate_vjp(embedding: Any, q: Any, w: Any) -> tuple[Any, ...]:
     """The transposed map of `rate`, column by column."""
     columns = []
     for j in range(embedding.nv):
@@ -252,7 +252,7 @@ class Jacobian(DerivativeRecording):
     def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         plain = self._plain()
         if plain is not None and plain.method.record in JACOBIANS:
-            write, given = JACOBIANS[plain.method.record], plain.given(present)
+            write, given = JACOBIANS[plain.method.record], plain.select_arguments(present)
             return record(self.name, self.model, write, given, plain.static, block, LARGEST_JACOBIAN)
         forwards = self._forwards(present, block, MANY)
         moving = [a for a in self.of.arguments if a.name in present]
@@ -260,7 +260,7 @@ class Jacobian(DerivativeRecording):
         for a in moving:
             for j in range(a.width):
                 unit = [1.0 if i == j else 0.0 for i in range(a.width)]
-                directions.append({a.name: self._moved(forwards.replay, a, unit)})
+                directions.append({a.name: self._tangent_rates(forwards.replay, a, unit)})
         shapes, rates = forwards.push(directions)
         entries = []
         for name in shapes:

@@ -40,7 +40,7 @@ class Wrapper:
         return f"<fourbar derivative {self.recording.name}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        restore, *args = self.recording.pickled()
+        restore, *args = self.recording.pickle_recipe()
         return restore, tuple(args)
 
 
@@ -66,10 +66,10 @@ class ByNumbers(Wrapper):
     recording: ChangeJacobian
 
     def __call__(self, *args: Any, **named: Any) -> list[dict[str, Any]]:
-        return self.recording.cut(self.function(*args, **named))
+        return self.recording.split_blocks(self.function(*args, **named))
 
 
-def described(x: Any) -> str:
+def describe(x: Any) -> str:
     """A value in an error message: arrays by their shape."""
     if hasattr(x, "shape"):
         return f"an array of shape {x.shape}"
@@ -94,11 +94,11 @@ def read_names(what: str, parameters: Any) -> tuple[str, ...]:
 def named_tuple(name: str, fields: tuple[str, ...]) -> Any:
     """A class of named tuples; these can be pickled, though the class has no place in a module."""
     made: Any = namedtuple(name, fields)
-    made.__reduce__ = lambda self: (restored_result, (name, fields, tuple(self)))
+    made.__reduce__ = lambda self: (restore_result, (name, fields, tuple(self)))
     return made
 
 
-def restored_result(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+def restore_result(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
     """A named tuple as it travels to other processes."""
     return named_tuple(name, fields)(*values)
 
@@ -112,17 +112,17 @@ def _by_name(what: str, names: list[str], given: Any, least: int = 0) -> dict[st
         wrong = [name for name in given if name not in names]
         if wrong:
             raise TypeError(f"{what}: there is no {wrong[0]!r}; expected {', '.join(names)}")
-        found = dict(given)
+        arrays_by_name = dict(given)
     else:
         listed = given if isinstance(given, tuple) else (given,)
         arrays = isinstance(given, list) and any(x is None or isinstance(x, np.ndarray) for x in given)
         if len(names) > 1 and (arrays or (len(listed) < least and not isinstance(given, tuple))):
             wanted = f"({', '.join(names[: max(least, 2)])})"
-            raise TypeError(f"{what}: expected a tuple of arrays {wanted}, or a dictionary, got {described(given)}")
+            raise TypeError(f"{what}: expected a tuple of arrays {wanted}, or a dictionary, got {describe(given)}")
         if len(listed) > len(names):
             raise TypeError(f"{what}: {len(listed)} arrays were given for {', '.join(names)}")
-        found = dict(zip(names, listed, strict=False))
-    return {name: x for name, x in found.items() if x is not None}
+        arrays_by_name = dict(zip(names, listed, strict=False))
+    return {name: x for name, x in arrays_by_name.items() if x is not None}
 
 
 def _arguments(recording: Any, args: Any) -> dict[str, Any]:
@@ -140,11 +140,11 @@ def _check_options(recording: Any, second: str, options: Mapping[str, Any]) -> N
     if wrong is not None:
         names = [a.name for a in recording.of.arguments if not a.optional]
         rates = [f"d{name}" for name in names] if second == "tangents" else [f"w_{x}" for x in recording.of.results]
-        example = f"{recording.name}({_written(names)}, {_written(rates)})"
+        example = f"{recording.name}({_tuple_text(names)}, {_tuple_text(rates)})"
         raise TypeError(f"{unknown_keyword(recording.name, wrong, known)} Call it as {example}")
 
 
-def _written(names: Sequence[str]) -> str:
+def _tuple_text(names: Sequence[str]) -> str:
     """A tuple of names; one name alone."""
     return f"({', '.join(names)})" if len(names) > 1 else names[0]
 
@@ -198,7 +198,7 @@ class Stacked:
         return f"Jacobian({', '.join(f'{name}={x!r}' for name, x in zip(self._fields, self, strict=True))})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _stacked, (self._fields, self.array)
+        return _stack, (self._fields, self.array)
 
 
 @once
@@ -213,7 +213,7 @@ def _block(number: int) -> Callable[[Stacked], np.ndarray]:
     return lambda blocks: blocks.array[..., number, :, :]
 
 
-def _stacked(fields: tuple[str, ...], array: np.ndarray) -> Stacked:
+def _stack(fields: tuple[str, ...], array: np.ndarray) -> Stacked:
     return stacked_type(fields)(array)
 
 
@@ -229,16 +229,16 @@ class JacobianLayout:
         widths = [a.tangent for a in self._recording.of.arguments if a.name in present]
         return self._recording.result_shapes(present), widths
 
-    def stacked(self, present: tuple[str, ...]) -> Any:
+    def block_type(self, present: tuple[str, ...]) -> Any:
         """The type with the blocks by name if these are matrices of one size (blocks, rows, columns), else None."""
         shapes, widths = self._shapes(present)
         plain = len(shapes) == 1 and len(shapes[0]) == 1 and all(len(w) == 1 for w in widths)
         return stacked_type(present) if plain and len(self._recording.shape(present, shapes)) == 3 else None
 
-    def named(self, present: tuple[str, ...], array: np.ndarray) -> Any:
+    def name_blocks(self, present: tuple[str, ...], array: np.ndarray) -> Any:
         """The blocks by name."""
         if present not in self._unpack:
-            self._unpack[present] = self.stacked(present) or self._unpacker(present)
+            self._unpack[present] = self.block_type(present) or self._unpacker(present)
         return self._unpack[present](array)
 
     def _unpacker(self, present: tuple[str, ...]) -> Callable[[np.ndarray], Any]:
@@ -320,21 +320,25 @@ class Directional(Wrapper):
         """A call with arguments of any kind."""
         names = self._names
         _check_options(self.recording, "tangents", options)
-        given = _arguments(self.recording, args)
+        arguments = _arguments(self.recording, args)
         moving = _by_name(f"{self.recording.name}, tangents", names, tangents)
         rates = _rates(self.recording.name, parameters)
         if not (moving or rates):
             raise TypeError(f"{self.recording.name} needs tangents of the arguments, or rates of parameters=")
         for name in moving:
-            if name not in given:
+            if name not in arguments:
                 raise TypeError(f"{self.recording.name}: a tangent of {name!r} is given, but not {name!r} itself")
         _check_tangents(self.recording, moving)
         if rates:
             tangents = {f"d_{name}": x for name, x in {**moving, **rates}.items()}
-            found = self.along(tuple(rates))(**given, **tangents, **options)
+            result = self.along(tuple(rates))(**arguments, **tangents, **options)
         else:
-            found = self.function(*map(given.get, names), *map(moving.get, names), **options)
-        return found if self._layout is None else self._layout.named(tuple(n for n in names if n in given), found)
+            result = self.function(*map(arguments.get, names), *map(moving.get, names), **options)
+        return (
+            result
+            if self._layout is None
+            else self._layout.name_blocks(tuple(n for n in names if n in arguments), result)
+        )
 
 
 class Pullback(Wrapper):
@@ -369,21 +373,21 @@ class Pullback(Wrapper):
         """A call with arguments of any kind."""
         of = self.recording.of
         _check_options(self.recording, "cotangent", options)
-        given = _arguments(self.recording, args)
+        arguments = _arguments(self.recording, args)
         weights = _by_name(f"{self.recording.name}, cotangent", list(of.results), cotangent)
         for weight, name in zip(self.recording.weights, of.results, strict=True):
             if name not in weights:
                 wanted = f"an array of shape ({', '.join(['...', *map(str, weight.shape)])})"
                 raise TypeError(f"{self.recording.name} needs the cotangent (weight) of {name!r}, {wanted}")
-        names = tuple(a.name for a in of.arguments if a.name in given)
+        names = tuple(a.name for a in of.arguments if a.name in arguments)
         numbers = read_names(self.recording.name, parameters)
         function = self.along(numbers).function if numbers else self.function
-        results = function(**given, **{intern(f"w_{name}"): x for name, x in weights.items()}, **options)
-        found = results if isinstance(results, tuple) else (results,)
+        results = function(**arguments, **{intern(f"w_{name}"): x for name, x in weights.items()}, **options)
+        gradients = results if isinstance(results, tuple) else (results,)
         if parameters is None:
-            return named_tuple("Gradient", names)(*found)
-        by_number = dict(zip(numbers, found[len(names) :], strict=True))
-        return named_tuple("Gradient", (*names, "parameters"))(*found[: len(names)], by_number)
+            return named_tuple("Gradient", names)(*gradients)
+        by_number = dict(zip(numbers, gradients[len(names) :], strict=True))
+        return named_tuple("Gradient", (*names, "parameters"))(*gradients[: len(names)], by_number)
 
 
 class NamedJacobian(Wrapper):
@@ -402,7 +406,7 @@ class NamedJacobian(Wrapper):
         self._front: Any = None
         self._numbers = _Numbers(recording, ChangeJacobian, ByNumbers)
 
-    def fronted(self) -> Any:
+    def make_front(self) -> Any:
         """This, with machine code before it that serves plain calls."""
         inner = self.function.state[0].environment
         if inner is None:
@@ -422,11 +426,11 @@ class NamedJacobian(Wrapper):
                 f"{self.recording.name}: out= is for the blocks by the arguments; those by parameters are another "
                 "array, which jacobian.along(names).function(..., out=...) fills"
             )
-        found, several = self(*args, **named), len(self.recording.of.results) > 1
+        by_argument, several = self(*args, **named), len(self.recording.of.results) > 1
         by_number = self.along(numbers)(*args, **named) if numbers else [{} for _ in self.recording.of.results]
         rows = [
             named_tuple("Jacobian", (*own._fields, "parameters"))(*own, more)
-            for own, more in zip(found if several else [found], by_number, strict=True)
+            for own, more in zip(by_argument if several else [by_argument], by_number, strict=True)
         ]
         return named_tuple("Jacobians", self.recording.of.results)(*rows) if several else rows[0]
 
@@ -438,7 +442,7 @@ class NamedJacobian(Wrapper):
             raise TypeError(f"{self.recording.name} takes its arguments one by one, jacobian({listed}), not as a tuple")
         array = self.function(*args, **named)
         present = self._present(args, named)
-        found = self._layout.named(present, array)
+        found = self._layout.name_blocks(present, array)
         if self._front is not None and present == self._required and isinstance(found, Stacked):
             self._front.serve(found, found.array)
         return found
@@ -456,4 +460,4 @@ WRAPPERS: dict[str, tuple[Any, Any]] = {  # what a user holds, and how its progr
 }
 DERIVATIVES["jvp"] = lambda of: Directional(Jvp(of))
 DERIVATIVES["vjp"] = lambda of: Pullback(Vjp(of))
-DERIVATIVES["jacobian"] = lambda of: NamedJacobian(Jacobian(of)).fronted()
+DERIVATIVES["jacobian"] = lambda of: NamedJacobian(Jacobian(of)).make_front()

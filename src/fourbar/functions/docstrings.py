@@ -47,14 +47,14 @@ def complete(method: Method) -> str:
     if not written:
         return ""
     differing = {entry.name: entry for entry in entries(written, "Parameters")}
-    listed = [differing.get(entry.name, entry) for entry in declared(method)]
+    listed = [differing.get(entry.name, entry) for entry in declared_entries(method)]
     parameters = "\n".join(["Parameters", "----------", *map(str, (entry for entry in listed if entry.text))])
     words, *sections = re.split(rf"(?={_TITLE})", written, flags=re.MULTILINE)
     rest = [own.rstrip() for own in sections if not own.startswith("Parameters\n")]
     return "\n\n".join([words.rstrip(), parameters, *rest])
 
 
-def declared(method: Method) -> Iterator[DocEntry]:
+def declared_entries(method: Method) -> Iterator[DocEntry]:
     """The entries of all that a method takes, as declared."""
     yield from (_argument(x) for x in method.inputs)
     yield from map(_option, method.options)

@@ -71,33 +71,33 @@ class Variant:
 
     def ufunc(self, single: bool) -> GeneralisedUfunc:
         """The program in machine code: for one sample, or for batches."""
-        found = self._ufuncs.get(single)
-        if found is None:
+        ufunc = self._ufuncs.get(single)
+        if ufunc is None:
             lanes = single_lane() if single else batch_lanes()
-            found = self._ufuncs.setdefault(single, compiled(self.program, lanes, self._watch))
-        return found
+            ufunc = self._ufuncs.setdefault(single, compiled(self.program, lanes, self._watch))
+        return ufunc
 
     def run(self, arrays: list[np.ndarray], batch: tuple[int, ...], out: tuple[Any, ...] | None, threads: int) -> Any:
         """The results, a tuple; `out` are arrays to write into."""
         if not self.compiled:
-            return self._interpreted(arrays, out)
+            return self._interpret(arrays, out)
         n = math.prod(batch)
         overlapping = out is not None and _overlap(arrays, out)
         if threads > 1 and n >= self.sharing_from and not overlapping:
-            return self._shared(arrays, batch, n, out, threads)
-        made, into = self.ufunc(single=batch == ()), {} if out is None else {"out": out}
-        if made.ufunc is None:
+            return self._run_threads(arrays, batch, n, out, threads)
+        compiled_ufunc, into = self.ufunc(single=batch == ()), {} if out is None else {"out": out}
+        if compiled_ufunc.ufunc is None:
             apart = [x.copy() for x in arrays] if overlapping else arrays
-            results = self._shared(apart, batch, n, out, 1)
+            results = self._run_threads(apart, batch, n, out, 1)
             return results if batch or out is not None else tuple(r[()] for r in results)
-        failures = made.kernel.failures
+        failures = compiled_ufunc.kernel.failures
         with np.errstate(all="ignore"):  # branches that are not taken, and samples that are NaN, are no news
-            results = made.ufunc(*arrays, order="C", **into)
+            results = compiled_ufunc.ufunc(*arrays, order="C", **into)
         raise_error()
-        made.kernel.check_memory(failures)
+        compiled_ufunc.kernel.check_memory(failures)
         return results if isinstance(results, tuple) else (results,)
 
-    def _interpreted(self, arrays: list[np.ndarray], out: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    def _interpret(self, arrays: list[np.ndarray], out: tuple[Any, ...] | None) -> tuple[Any, ...]:
         names = [x.name for x in self.program.inputs]
         found = interpret(self.program, dict(zip(names, arrays, strict=True)))
         results = [found[y.name] for y in self.program.outputs]
@@ -107,7 +107,7 @@ class Variant:
             target[...] = result
         return out
 
-    def _shared(
+    def _run_threads(
         self, arrays: list[np.ndarray], batch: tuple[int, ...], n: int, out: tuple[Any, ...] | None, threads: int
     ) -> tuple[Any, ...]:
         flat = [self._rows(array, x.shape, batch, n) for array, x in zip(arrays, self.program.inputs, strict=True)]
@@ -158,7 +158,7 @@ class FunctionState:
         self._turn = Turn()
         self._armed: set[tuple[tuple[str, ...], bool]] = set()
         self._variants: dict[tuple[str, ...], Variant] = {}
-        names, required = recording.names, recording.required
+        names, required = recording.names, recording.required_names
         fast = callables.supported() and backend() == "llvm"
         self.environment = callables.Environment(names, required) if fast else None
         self._environments = {} if self.environment is None else {required: self.environment}
@@ -191,25 +191,25 @@ class FunctionState:
 
     def variant(self, present: tuple[str, ...]) -> Variant:
         """The program for the named arguments, ready to run."""
-        found = self._variants.get(present)
-        if found is None:
+        variant = self._variants.get(present)
+        if variant is None:
             program = self.program(present)
             watch = {} if self._explain is None else self._explain.watch
-            found = self._variants.setdefault(present, Variant(program, watch))
-        return found
+            variant = self._variants.setdefault(present, Variant(program, watch))
+        return variant
 
     def call(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """Any call that is not served by the machine code."""
         if out is None and threads is None and not named and self._armed:
-            found = self._converted(args)
+            found = self._call_with_arrays(args)
             if found is not NotImplemented:
                 return found
-        given = bind(self.name, self.arguments, args, named)
-        present = tuple(given)
-        arguments = [a for a in self.arguments if a.name in given]
-        if any(is_lazy(x) for x in given.values()):
-            return self._lazy(present, list(given.values()), out)
-        arrays = [to_array(self.name, a, given[a.name]) for a in arguments]
+        values = bind(self.name, self.arguments, args, named)
+        present = tuple(values)
+        arguments = [a for a in self.arguments if a.name in values]
+        if any(is_lazy(x) for x in values.values()):
+            return self._lazy(present, list(values.values()), out)
+        arrays = [to_array(self.name, a, values[a.name]) for a in arguments]
         batch = batch_shape(self.name, arguments, arrays)
         allowed = self._threads(threads)
         targets = None if out is None else self._targets(out, batch, present)
@@ -220,27 +220,27 @@ class FunctionState:
         self._arm(variant, present, single=batch == ())
         undefined = _not_finite if self.recording.inverts_mass else np.isnan
         if self._explain is not None and any(undefined(x).any() for x in results):
-            lost = _lost(arguments, arrays, variant.program.outputs, results, batch, undefined)
+            lost = _nan_mask(arguments, arrays, variant.program.outputs, results, batch, undefined)
             self._explain(dict(zip(present, arrays, strict=True)), lost)
-            results = tuple(_emptied(x, lost) for x in results)
+            results = tuple(_fill_nan(x, lost) for x in results)
         return results[0] if len(results) == 1 else tuple(results)
 
     def evaluate(self, *args: Any) -> Any:
         """The results for all required arguments, with NaN where there are none, without a word."""
-        names = self.recording.required
+        names = self.recording.required_names
         arguments = [a for a in self.arguments if a.name in names]
         arrays = [to_array(self.name, a, x) for a, x in zip(arguments, args, strict=True)]
         results = self.variant(tuple(names)).run(arrays, batch_shape(self.name, arguments, arrays), None, 1)
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _converted(self, args: tuple[Any, ...]) -> Any:
+    def _call_with_arrays(self, args: tuple[Any, ...]) -> Any:
         """The results by machine code of what has become arrays that it takes; NotImplemented where that is not so."""
         arrays, changed = [], False
-        for x in args:
-            array = quick_array(x)
+        for value in args:
+            array = quick_array(value)
             if array is None:
                 return NotImplemented
-            changed = changed or array is not x
+            changed = changed or array is not value
             arrays.append(array)
         return self._direct(*arrays) if changed else NotImplemented  # which it has seen
 
@@ -290,7 +290,7 @@ def _not_finite(x: Any) -> np.ndarray:
     return ~np.isfinite(x)
 
 
-def _lost(
+def _nan_mask(
     arguments: Sequence[Argument],
     arrays: Sequence[np.ndarray],
     outputs: Sequence[Output],
@@ -307,7 +307,7 @@ def _lost(
     return lost
 
 
-def _emptied(result: Any, lost: np.ndarray) -> Any:
+def _fill_nan(result: Any, lost: np.ndarray) -> Any:
     """A result with NaN in all entries of the samples `lost` (...): what is left of them is no answer either."""
     if np.ndim(result):
         result[lost] = np.nan
@@ -331,10 +331,10 @@ class _Chunk:
         return found if isinstance(found, tuple) else (found,)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _arrived, (self.rebuild,)
+        return _unpickle_chunk, (self.rebuild,)
 
 
-def _arrived(rebuild: tuple[Any, ...]) -> _Chunk:
+def _unpickle_chunk(rebuild: tuple[Any, ...]) -> _Chunk:
     make, *args = rebuild
     return _Chunk(make(*args), rebuild)
 

@@ -57,14 +57,14 @@ class IncompatibleChange:
         size: Any = 0.0  # what total could be for rates of the numbers as large as their largest entries
         first = 0
         for number in self.which:
-            own = self.opening[:, first : first + number.size].T
+            opening = self.opening[:, first : first + number.size].T
             first += number.size
             rate = rates[number.name]
             if rate is None:
                 return
             flat = rate.reshape(*rate.shape[: rate.ndim - len(number.shape)], number.size)
             largest = np.abs(flat).max(axis=-1, keepdims=True)
-            total, size = total + flat @ own, size + largest * np.abs(own).sum(axis=0)
+            total, size = total + flat @ opening, size + largest * np.abs(opening).sum(axis=0)
         opened = np.abs(total) > _OPENING * size
         if np.any(opened):
             gap = np.abs(total)[opened].max()
@@ -78,7 +78,7 @@ class IncompatibleChange:
 
 def incompatible_changes(model: Model, which: tuple[Parameter, ...]) -> list[IncompatibleChange]:
     """Changes of numbers of a model that its loops cannot follow, by link."""
-    found = []
+    changes = []
     rng = np.random.default_rng(0)
     for cluster in model.cluster_tree.clusters:
         tie = cluster.embedding
@@ -88,23 +88,23 @@ def incompatible_changes(model: Model, which: tuple[Parameter, ...]) -> list[Inc
         q = np.array([tie.coordinates(x) for x in samples], float)
         opening = np.concatenate(opening_rates(model.mechanism, model.cluster_tree, cluster, which, q))
         if np.any(opening):
-            found.append(IncompatibleChange(cluster.loops, which, opening))
-    return found
+            changes.append(IncompatibleChange(cluster.loops, which, opening))
+    return changes
 
 
 Sparse = tuple[tuple[tuple[int, float], ...], ...]  # the rows of a matrix, as places and entries that are not zero
 
 
-def allowed(model: Model, which: tuple[Parameter, ...]) -> Sparse:
+def allowed_projection(model: Model, which: tuple[Parameter, ...]) -> Sparse:
     """The projection of rates of numbers, entries one after the other, on those that are allowed: matrices stay
     symmetric, and loops closed. A gradient is given within these, where alone it means something."""
-    found, at = [{k: 1.0} for k in range(sum(x.size for x in which))], 0
-    for x in which:
-        if x.is_symmetric:
-            n = x.shape[0]
+    projection, at = [{k: 1.0} for k in range(sum(x.size for x in which))], 0
+    for parameter in which:
+        if parameter.is_symmetric:
+            n = parameter.shape[0]
             for i, j in combinations(range(n), 2):
-                found[at + n * i + j] = found[at + n * j + i] = {at + n * i + j: 0.5, at + n * j + i: 0.5}
-        at += x.size
+                projection[at + n * i + j] = projection[at + n * j + i] = {at + n * i + j: 0.5, at + n * j + i: 0.5}
+        at += parameter.size
     opening = [x.opening for x in incompatible_changes(model, which)]
     if opening:
         rows = np.concatenate(opening)
@@ -112,5 +112,5 @@ def allowed(model: Model, which: tuple[Parameter, ...]) -> Sparse:
         free = null_space(rows[:, held] / lengths(transposed(rows[:, held]))[:, None])
         P = free @ free.T
         for i, row in zip(held.tolist(), P, strict=True):
-            found[i] = {j: x for j, x in zip(held.tolist(), row.tolist(), strict=True) if abs(x) > _ROUNDING}
-    return tuple(tuple(row.items()) for row in found)
+            projection[i] = {j: x for j, x in zip(held.tolist(), row.tolist(), strict=True) if abs(x) > _ROUNDING}
+    return tuple(tuple(row.items()) for row in projection)

@@ -55,7 +55,7 @@ class Wall(NamedTuple):
 
 def _independent(cluster_tree: ClusterTree) -> dict[tuple[int, int], tuple[int, float]]:
     """The independent velocities that are rates of a coordinate: number and scale, by link and entry."""
-    found: dict[tuple[int, int], tuple[int, float]] = {}
+    scaled_velocities: dict[tuple[int, int], tuple[int, float]] = {}
     at = 0
     for cluster in cluster_tree.clusters:
         tie = cluster.embedding
@@ -63,14 +63,14 @@ def _independent(cluster_tree: ClusterTree) -> dict[tuple[int, int], tuple[int, 
         chosen = tie.independent if isinstance(tie, LoopEmbedding) else [(j, 1.0) for j in range(len(every))]
         for n, (j, scale) in enumerate(chosen):
             if is_flat(cluster_tree.moving[every[j][0]].joint):
-                found[every[j]] = at + n, scale
+                scaled_velocities[every[j]] = at + n, scale
         at += tie.nv
-    return found
+    return scaled_velocities
 
 
 def walls(cluster_tree: ClusterTree) -> tuple[Wall, ...]:
     """All coordinates with limits."""
-    independent, found = _independent(cluster_tree), []
+    independent, limits = _independent(cluster_tree), []
     for i, c in enumerate(cluster_tree.moving):
         for k, (lower, upper) in enumerate(zip(c.lower, c.upper, strict=True)):
             low, high = lower if lower > -_NONE else -_INFINITE, upper if upper < _NONE else _INFINITE
@@ -78,8 +78,8 @@ def walls(cluster_tree: ClusterTree) -> tuple[Wall, ...]:
                 continue
             velocity, scale = independent.get((i, k), (-1, 1.0))
             margin = 0.0 if velocity >= 0 else min(BEYOND, 0.25 * (high - low))
-            found.append(Wall(i, k, low + margin, high - margin, velocity, scale))
-    return tuple(found)
+            limits.append(Wall(i, k, low + margin, high - margin, velocity, scale))
+    return tuple(limits)
 
 
 def _pattern(c: Context, aims: Sequence[Aim], held: frozenset[int]) -> Pattern:
@@ -113,9 +113,9 @@ class Searcher:
         self.pattern = _pattern(c, aims, self.held)
         self.setting = dict(zip(SETTINGS, c.given["setting"], strict=True))
 
-    def _missed(self, c: Context) -> list[Missed]:
+    def _target_errors(self, c: Context) -> list[Missed]:
         """The errors of all aims at a configuration."""
-        s, found = c.sweeps(), []
+        s, errors = c.sweeps(), []
         goal, weight = list(c.given["goal"]), list(c.given["weight"])
         homes = [aim.home for aim in self.aims if aim.home is not None]
         placed = along(s, homes, IDENTITY, place_outward)
@@ -132,9 +132,9 @@ class Searcher:
                 (aim.rotation, (pose, Mat(J[:3])), inverse_kinematics.missed_rotation, 9),
             ):
                 if wanted:
-                    found.append(self.call(steps, *of, Vec(goal[:n]), Vec(weight[:3])))
+                    errors.append(self.call(steps, *of, Vec(goal[:n]), Vec(weight[:3])))
                     del goal[:n], weight[:3]
-        return found
+        return errors
 
     def _columns(self, c: Context, rows: list[list[Any]]) -> list[Vec]:
         """Rows by independent velocities, without those that are held."""
@@ -169,10 +169,10 @@ class Searcher:
                     rates[wall.link] = self.call(inverse_kinematics.coordinate_rates, joint, q[wall.link])
                 row[first : first + joint.nv] = rates[wall.link][wall.entry]
             rows.append(row)
-            passed.append(self._passed(q[wall.link][wall.entry], wall))
+            passed.append(self._limit_excess(q[wall.link][wall.entry], wall))
         return Mat(self._columns(c, rows)), Vec(passed)
 
-    def _passed(self, x: Any, wall: Wall) -> Any:
+    def _limit_excess(self, x: Any, wall: Wall) -> Any:
         """The excess of a coordinate over its upper limit, or, negative, below its lower one."""
         if wall.lower == -_INFINITE:
             return self.call(inverse_kinematics.above, x, wall.upper)
@@ -184,7 +184,7 @@ class Searcher:
         """The normal equations at a configuration, and what is missed there."""
         given = {**self.c.given, "q": tuple(q)}
         c = Context.at(self.c.model, self.c.recorder, given)
-        missed, (rows, passed) = self._missed(c), self._walls(c)
+        missed, (rows, passed) = self._target_errors(c), self._walls(c)
         J, e = Mat(row for x in missed for row in x.rows), Vec([x for own in missed for x in own.e])
         made = self.call(
             inverse_kinematics.normal_equations, J, e, rows, passed, self.setting["stiffness"], self.pattern, c.nv
@@ -196,24 +196,24 @@ class Searcher:
         c = Context.at(self.c.model, self.c.recorder, {"q": tuple(q)})
         at = c.coordinates()
         lower, upper = [], []
-        for x in self.box:
-            ends = (x.lower, x.upper) if x.scale > 0.0 else (x.upper, x.lower)
-            for end, far, found in zip(ends, (-_INFINITE, _INFINITE), (lower, upper), strict=True):
+        for wall in self.box:
+            ends = (wall.lower, wall.upper) if wall.scale > 0.0 else (wall.upper, wall.lower)
+            for end, far, bounds in zip(ends, (-_INFINITE, _INFINITE), (lower, upper), strict=True):
                 none = abs(end) == _INFINITE
-                place = at[x.link][x.entry]
-                found.append(far if none else self.call(inverse_kinematics.room, place, end, x.scale))
+                place = at[wall.link][wall.entry]
+                bounds.append(far if none else self.call(inverse_kinematics.room, place, end, wall.scale))
         return StepBounds(Vec(lower), Vec(upper))
 
     def _step(self, search: Search) -> tuple[Vec, Any]:
         """The next step, and what it promises: velocities that meet a bound are held there, the others solved again."""
         call, problem, pattern = self.call, search.problem, self.pattern
         bounded, box = tuple(x.velocity for x in self.box), self._bounds(search.q)
-        given = problem.A, problem.g, call(inverse_kinematics.damping, problem, search.mu, pattern)
+        damped_problem = problem.A, problem.g, call(inverse_kinematics.damping, problem, search.mu, pattern)
         hold = call(inverse_kinematics.stopped, problem.g, box, bounded)
-        step = call(inverse_kinematics.solved, *given, hold, pattern)
+        step = call(inverse_kinematics.solved, *damped_problem, hold, pattern)
         if bounded:
             hold = call(inverse_kinematics.caught, step, hold, box, bounded)
-            step = call(inverse_kinematics.solved, *given, hold, pattern)
+            step = call(inverse_kinematics.solved, *damped_problem, hold, pattern)
             step = call(inverse_kinematics.within, step, box, bounded)
         return step, call(inverse_kinematics.promised, problem, step, pattern)
 
@@ -226,7 +226,7 @@ class Searcher:
             tie, own = cluster.embedding, Vec(q[: cluster.embedding.nq])
             first = len(step) - len(delta)
             stays = bool(tie.nv) and all(j in self.held for j in range(first, first + tie.nv))
-            parts.append(own if stays else self.call(_moved, tie, own, Vec(delta[: tie.nv])))
+            parts.append(own if stays else self.call(_integrate, tie, own, Vec(delta[: tie.nv])))
             del q[: tie.nq], delta[: tie.nv]
         return Vec(flat(parts)), promised
 
@@ -250,7 +250,7 @@ class Searcher:
         return self.c.recorder.repeat(once_more, start, _MOST, going)
 
 
-def _moved(embedding: Any, q: Vec, delta: Vec) -> Vec:
+def _integrate(embedding: Any, q: Vec, delta: Vec) -> Vec:
     return embedding.integrate(q, delta)
 
 

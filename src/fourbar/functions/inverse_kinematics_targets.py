@@ -66,7 +66,7 @@ class Goals(NamedTuple):
     weight: np.ndarray
 
     @property
-    def missed(self) -> int:
+    def error_count(self) -> int:
         """Number of distances and angles."""
         return sum(aim.position + aim.rotation for aim in self.aims)
 
@@ -80,16 +80,16 @@ def _numbers(what: str, x: Any, shapes: tuple[tuple[int, ...], ...], expected: s
             raise ArgumentError(f"inverse_kinematics: {what} cannot be read as an array of numbers{advice}") from None
         array = np.zeros(())
     if not any(array.shape[array.ndim - len(s) :] == s for s in shapes):
-        raise ArgumentError(f"inverse_kinematics: {what} must be {expected}, finite numbers; got {_shown(x)}")
+        raise ArgumentError(f"inverse_kinematics: {what} must be {expected}, finite numbers; got {_describe(x)}")
     if not (isfinite(array.sum()) or np.isfinite(array).all()):
         core = next(len(s) for s in shapes if array.shape[array.ndim - len(s) :] == s)
         first = np.argwhere(~np.isfinite(array))[0][: array.ndim - core].tolist()
         sample = f" in sample {first[0] if len(first) == 1 else tuple(first)}" if first else ""
-        raise ArgumentError(f"inverse_kinematics: {what} contains NaN or infinite numbers{sample}: {_shown(x)}")
+        raise ArgumentError(f"inverse_kinematics: {what} contains NaN or infinite numbers{sample}: {_describe(x)}")
     return array
 
 
-def _shown(x: Any) -> str:
+def _describe(x: Any) -> str:
     shape = np.shape(x) if not isinstance(x, str) else ()
     return f"an array of shape {shape}" if shape and np.size(x) > 9 else repr(x)
 
@@ -101,7 +101,7 @@ def _rotation(name: str, x: Any) -> np.ndarray:
         length = np.linalg.norm(array, axis=-1, keepdims=True)
         if not (np.abs(length - 1.0) < _ROTATION).all():
             raise ArgumentError(
-                f"inverse_kinematics: the quaternion of {name!r} must have unit length, got {_shown(x)}"
+                f"inverse_kinematics: the quaternion of {name!r} must have unit length, got {_describe(x)}"
             )
         w, x_, y, z = np.moveaxis(array / length, -1, 0)
         rows = [1 - 2 * (y * y + z * z), 2 * (x_ * y - w * z), 2 * (x_ * z + w * y)]
@@ -111,7 +111,7 @@ def _rotation(name: str, x: Any) -> np.ndarray:
     if not _turns(array):
         raise ArgumentError(
             f"inverse_kinematics: the rotation of {name!r} must be a rotation matrix (orthonormal, determinant 1), got "
-            f"{_shown(x)}"
+            f"{_describe(x)}"
         )
     return array.reshape(*array.shape[:-2], 9)
 
@@ -138,7 +138,7 @@ def _weight(name: str, what: str, x: Any) -> np.ndarray:
     if array.shape not in ((), (3,)) or not (array >= 0.0).all() or not array.any() or not np.isfinite(array).all():
         raise ArgumentError(
             f"inverse_kinematics: {what}_weight of {name!r} must be one number or three, none negative and not all "
-            f"zero (leave out the {what} for that), got {_shown(x)}"
+            f"zero (leave out the {what} for that), got {_describe(x)}"
         )
     return np.broadcast_to(array, (3,))
 
@@ -168,7 +168,7 @@ def read_targets(model: Any, targets: Any, center_of_mass: Any) -> Goals:
 
     if not isinstance(targets, Mapping):
         raise ArgumentError(
-            f"inverse_kinematics: targets must map frames to targets, such as {{'hand': T}}, got {_shown(targets)}"
+            f"inverse_kinematics: targets must map frames to targets, such as {{'hand': T}}, got {_describe(targets)}"
         )
     listed: list[tuple[str, Any, Target]] = [
         (name, read_frame(model.cluster_tree, name), _target(name, x)) for name, x in targets.items()

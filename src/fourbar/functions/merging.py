@@ -59,12 +59,12 @@ class MergedClusters(NamedTuple):
 
     def split(self, parts: Sequence[Vec]) -> list[Vec]:
         """Entries by merged cluster as entries by cluster."""
-        found: dict[int, Vec] = {}
+        by_cluster: dict[int, Vec] = {}
         for own, part in zip(self.members, parts, strict=True):
             left = list(part)
             for n in own:
-                found[n], left = Vec(left[: self.sizes[n]]), left[self.sizes[n] :]
-        return [found[n] for n in range(len(self.sizes))]
+                by_cluster[n], left = Vec(left[: self.sizes[n]]), left[self.sizes[n] :]
+        return [by_cluster[n] for n in range(len(self.sizes))]
 
     def sort(self, rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """A matrix over the velocities of merged clusters in the order of those of the clusters."""
@@ -76,7 +76,7 @@ class MergedClusters(NamedTuple):
 
 def merge(c: Context) -> MergedClusters:
     """The clusters of a recording, with those on several links merged with what carries them."""
-    clusters, states = c.clusters, c.expanded
+    clusters, states = c.clusters, c.cluster_states
     groups = _groups(clusters)
     merged = [_merge(c.tree.parents, [(clusters[n], states[n]) for n in own]) for own in groups]
     sizes = tuple(cluster.embedding.nv for cluster in clusters)

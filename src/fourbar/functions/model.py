@@ -46,7 +46,7 @@ class Model:
         """The entries of one of them."""
         return x.values(self.mechanism)
 
-    def changed(self, cluster_tree: ClusterTree, more: Changes) -> Model:
+    def with_changes(self, cluster_tree: ClusterTree, more: Changes) -> Model:
         """The model with other numbers: of the mechanism (`cluster_tree`, which is another one then), and `more`."""
         assert not more, f"these belong to nothing: {more}"
         return replace(self, cluster_tree=cluster_tree)

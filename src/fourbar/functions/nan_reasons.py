@@ -38,25 +38,25 @@ def implicit_loops(cluster_tree: ClusterTree) -> bool:
     return any(isinstance(g.embedding, LoopEmbedding) and not g.embedding.explicit for g in cluster_tree.clusters)
 
 
-def toggled(cluster_tree: ClusterTree, q: np.ndarray) -> list[str]:
+def toggle_loops(cluster_tree: ClusterTree, q: np.ndarray) -> list[str]:
     """Names of the loops that do not determine their dependent velocities at one configuration."""
-    found: list[str] = []
+    names: list[str] = []
     for cluster, own in zip(cluster_tree.clusters, split(cluster_tree.clusters, q.tolist(), "nq"), strict=True):
         tie = cluster.embedding
         if isinstance(tie, LoopEmbedding) and not tie.explicit and tie.is_toggled(np.array(own)):
-            found.extend(cluster.loops)
-    return found
+            names.extend(cluster.loops)
+    return names
 
 
-def folded(cluster_tree: ClusterTree, q: np.ndarray) -> dict[str, float]:
+def fold_distances(cluster_tree: ClusterTree, q: np.ndarray) -> dict[str, float]:
     """The distances (rad) from a fold at one configuration, by the names of the loops that are near one."""
-    found: dict[str, float] = {}
+    distances: dict[str, float] = {}
     for cluster, own in zip(cluster_tree.clusters, split(cluster_tree.clusters, q.tolist(), "nq"), strict=True):
         tie = cluster.embedding
         if isinstance(tie, LoopEmbedding) and not tie.explicit and tie.nv:
             away = float(tie.fold_distance(np.array(own)))
-            found |= dict.fromkeys(cluster.loops if away < FOLD_ACCELERATION else (), away)
-    return found
+            distances |= dict.fromkeys(cluster.loops if away < FOLD_ACCELERATION else (), away)
+    return distances
 
 
 def has_bent_loops(cluster_tree: ClusterTree) -> bool:
@@ -66,14 +66,14 @@ def has_bent_loops(cluster_tree: ClusterTree) -> bool:
 
 def _without_derivative(cluster_tree: ClusterTree, q: np.ndarray) -> list[str]:
     """Names of the loops whose dependent coordinates follow one by one, but have no value or derivative at one q."""
-    found: list[str] = []
-    for cluster, own in zip(cluster_tree.clusters, split(cluster_tree.clusters, list(q), "nq"), strict=True):
+    names: list[str] = []
+    for cluster, coordinates in zip(cluster_tree.clusters, split(cluster_tree.clusters, list(q), "nq"), strict=True):
         tie = cluster.embedding
         if isinstance(tie, LoopEmbedding) and tie.explicit:
             with np.errstate(all="ignore"):
-                slopes = tie.slopes(np.array(tie.coordinates(own), float))
-            found.extend(cluster.loops if not np.isfinite(slopes).all() else ())
-    return found
+                slopes = tie.slopes(np.array(tie.coordinates(coordinates), float))
+            names.extend(cluster.loops if not np.isfinite(slopes).all() else ())
+    return names
 
 
 def describe_toggles(cluster_tree: ClusterTree, rows: np.ndarray) -> str:
@@ -81,7 +81,7 @@ def describe_toggles(cluster_tree: ClusterTree, rows: np.ndarray) -> str:
     bare = sorted({name for row in rows for name in _without_derivative(cluster_tree, row)})
     if bare:
         return f"loop {', '.join(map(repr, bare))}: its condition has no value or no derivative there"
-    folds = [(away, name) for row in rows for name, away in folded(cluster_tree, row).items()]
+    folds = [(away, name) for row in rows for name, away in fold_distances(cluster_tree, row).items()]
     if folds:
         names = ", ".join(map(repr, sorted({name for _, name in folds})))
         return (
@@ -90,7 +90,7 @@ def describe_toggles(cluster_tree: ClusterTree, rows: np.ndarray) -> str:
             "velocities, have fewer than three correct digits, whichever joints are independent; take a state further "
             "away. Motions pass such a position in fourbar.rollout and fourbar.simulate"
         )
-    loops = sorted({name for row in rows for name in toggled(cluster_tree, row)})
+    loops = sorted({name for row in rows for name in toggle_loops(cluster_tree, row)})
     if not loops:
         return ""
     return (
@@ -109,14 +109,14 @@ def dependent_rates(cluster_tree: ClusterTree, q: np.ndarray) -> dict[tuple[str,
     stored = split(cluster_tree.clusters, [q[..., k] for k in range(q.shape[-1])], "nq")
     links, moving = cluster_tree.spanning_tree.links, cluster_tree.moving
     home = {cluster.links[0]: own for cluster, own in zip(cluster_tree.clusters, stored, strict=True)}
-    for cluster, own in zip(cluster_tree.clusters, stored, strict=True):
+    for cluster, cluster_q in zip(cluster_tree.clusters, stored, strict=True):
         joints = [moving[i] for i in cluster.links]
         if any(x.tied for x in cluster.locking):
-            lost = _dependent(_regular_velocities(cluster_tree, cluster), own, q)
+            lost = _dependent(_regular_velocities(cluster_tree, cluster), cluster_q, q)
             masks[tuple(joints[x.place].name for x in cluster.locking)] = lost
             continue
         tie = cluster.embedding
-        coordinates = own if isinstance(tie, Untied) else tie.coordinates(own) if cluster.locking else ()
+        coordinates = cluster_q if isinstance(tie, Untied) else tie.coordinates(cluster_q) if cluster.locking else ()
         parts = cut(coordinates, [c.joint.nq for c in joints]) if cluster.locking else ()
         for place, _, below, _ in cluster.locking:
             chain = (cluster.links[place], *below)
@@ -127,7 +127,7 @@ def dependent_rates(cluster_tree: ClusterTree, q: np.ndarray) -> dict[tuple[str,
     return masks
 
 
-def locked(cluster_tree: ClusterTree, q: np.ndarray) -> np.ndarray:
+def dependent_rates_mask(cluster_tree: ClusterTree, q: np.ndarray) -> np.ndarray:
     """A mask (...) of the configurations (..., nq) in which the rates of some joint are dependent."""
     lost = np.zeros(q.shape[:-1], bool)
     for where in dependent_rates(cluster_tree, q).values():
@@ -279,7 +279,7 @@ class Explainer:
         """Explain NaN in the samples `lost` (...), which have finite arguments."""
         if not lost.any():
             return
-        error = self._found({name: _rows(given[name], lost) for name in self._configurations})
+        error = self._configuration_error({name: _rows(given[name], lost) for name in self._configurations})
         if error is None and not self._massless and "q" in given:
             error = self._without_inertia(given, lost)
         if error is None and self._massless:
@@ -293,7 +293,7 @@ class Explainer:
             of = "of " if isinstance(error, CoordinateError) else ""  # those begin with the name of an argument
             warn(f"in some samples {of}{error}; these are NaN", RuntimeWarning)
 
-    def _found(self, rows: Mapping[str, np.ndarray]) -> FourbarError | None:
+    def _configuration_error(self, rows: Mapping[str, np.ndarray]) -> FourbarError | None:
         """A message about the configurations of the lost samples, if anything is wrong with them."""
         for name, q in rows.items():
             wrong = zero_quaternion(self._cluster_tree, name, q) or describe_endless_angle(self._cluster_tree, name, q)

@@ -23,18 +23,18 @@ def read_frame(cluster_tree: ClusterTree, name: Any) -> Location:
 def read_choice(method: str, options: Sequence[Option], given: Mapping[str, Any]) -> dict[str, Hashable]:
     """Options by name, in order, so that equal choices are equal: what lists others is a tuple."""
     keep = {x.name: x.keep for x in options}
-    chosen = {name: _frozen(keep[name](option)) for name, option in sorted(given.items())}
+    chosen = {name: _freeze(keep[name](option)) for name, option in sorted(given.items())}
     for name, option in chosen.items():
         if isinstance(option, Set | Mapping) or not _has_hash(option):
             raise ArgumentError(f"{method}: {name}={option!r}: expected a name, a number or a list of them")
     return chosen
 
 
-def _frozen(option: Any) -> Any:
+def _freeze(option: Any) -> Any:
     if isinstance(option, np.ndarray):
-        return _frozen(option.tolist())
+        return _freeze(option.tolist())
     listed = isinstance(option, Iterable) and not isinstance(option, str | Set | Mapping)
-    return tuple(map(_frozen, option)) if listed else option
+    return tuple(map(_freeze, option)) if listed else option
 
 
 def _has_hash(option: Any) -> bool:
@@ -57,40 +57,40 @@ class Choices:
         self._placed: dict[Any, Any] = {}
         self._named: dict[Any, Any] = {}
 
-    def placed(self, given: tuple[Any, ...]) -> Any:
+    def by_position(self, given: tuple[Any, ...]) -> Any:
         """The function for options by place."""
         try:
-            found = self._placed.get(given)
+            function = self._placed.get(given)
         except TypeError:  # a list, an array
             return self._make(*given)
-        if found is None:
-            found = self._make(*given)
+        if function is None:
+            function = self._make(*given)
             if all(map(_is_plain, given)):
-                self._placed[given] = found
-        return found
+                self._placed[given] = function
+        return function
 
-    def named(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def by_name(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """The function for options by place and by name; these are taken out of `named`, where other things may be."""
         try:
-            found = self._named[given, *named.items()]
+            function = self._named[given, *named.items()]
         except (KeyError, TypeError):  # there are others too, or a list
-            return self._separated(given, named)
+            return self._extract_options(given, named)
         named.clear()
-        return found
+        return function
 
-    def _separated(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def _extract_options(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """The function for options that stand among other things."""
         options = {name: named.pop(name) for name in [*named] if name in self._names}
         key = (given, *[(name, tuple(x) if type(x) is list else x) for name, x in options.items()])
         try:
-            found = self._named.get(key)
+            function = self._named.get(key)
         except TypeError:
             return self._make(*given, **options)
-        if found is None:
-            found = self._make(*given, **options)
+        if function is None:
+            function = self._make(*given, **options)
             if all(map(_is_plain, given)) and all(_is_plain(x) for _, x in key[1:]):
-                self._named[key] = found
-        return found
+                self._named[key] = function
+        return function
 
 
 def _is_plain(option: Any) -> bool:

@@ -15,9 +15,9 @@ from ..expr import Program, Replay
 from ..expr.program_derivatives import MANY, Entries
 from ..once import cached_property
 from ..tree.parameters import Parameter
-from .context import inputs, recorded
+from .context import inputs, record_program
 from .derivative_recordings import DerivativeRecording, Jvp, Vjp
-from .incompatible_changes import Sparse, allowed
+from .incompatible_changes import Sparse, allowed_projection
 from .methods import dynamics
 from .model import Model
 from .recording import BLOCK, MethodRecording, ParameterRecording, Recording
@@ -28,14 +28,16 @@ class Changing(ParameterRecording):
     """A method with parameters of the model as inputs of its program after the arguments, called by their names."""
 
     def __init__(self, of: MethodRecording, which: tuple[Parameter, ...]) -> None:
-        super().__init__(of.model, of.name, of.method, of.read, of.pickled())
+        super().__init__(of.model, of.name, of.method, of.read, of.pickle_recipe())
         self.which = which
 
     def context(self, recorder: Any, present: Sequence[Argument]) -> VariedContext:
-        return varied(self.model, recorder, present, self.which)
+        return parameter_context(self.model, recorder, present, self.which)
 
 
-def varied(model: Model, recorder: Any, present: Sequence[Argument], which: tuple[Parameter, ...]) -> VariedContext:
+def parameter_context(
+    model: Model, recorder: Any, present: Sequence[Argument], which: tuple[Parameter, ...]
+) -> VariedContext:
     """A recording with parameters as inputs that are called by their names."""
     given = inputs(recorder, [*present, *(Argument(x.name, x.shape) for x in which)])
     return VariedContext(model, recorder, present, which, given, [x.name for x in which])
@@ -61,7 +63,7 @@ class ChangeJvp(Jvp):
         self.arguments = (*self.arguments, *self.changes)
 
     def _inputs(self, source: Program, recorder: Any, known: Entries) -> Entries:
-        return super()._inputs(source, recorder, {**known, **as_built(self.model, self.which)})
+        return super()._inputs(source, recorder, {**known, **current_values(self.model, self.which)})
 
     def _direction(self, replay: Replay, present: tuple[str, ...]) -> dict[str, Sequence[Any]]:
         direction = super()._direction(replay, present)
@@ -69,8 +71,8 @@ class ChangeJvp(Jvp):
             direction[x.name] = replay.recorder.input(given.name, given.shape)
         return direction
 
-    def pickled(self) -> tuple[Any, ...]:
-        return unpickle_parameter_derivative, self._origin.pickled(), self.kind, tuple(x.name for x in self.which)
+    def pickle_recipe(self) -> tuple[Any, ...]:
+        return unpickle_parameter_derivative, self._origin.pickle_recipe(), self.kind, tuple(x.name for x in self.which)
 
 
 class _Along(DerivativeRecording):
@@ -80,14 +82,14 @@ class _Along(DerivativeRecording):
         super().__init__(of)
         self.which = which
         self._changing = changing(of, which)
-        self._allowed = allowed(of.model, which)
+        self._allowed = allowed_projection(of.model, which)
 
     @property
     def _original(self) -> Recording:
         return self._changing
 
-    def pickled(self) -> tuple[Any, ...]:
-        return unpickle_parameter_derivative, self.of.pickled(), self.kind, tuple(x.name for x in self.which)
+    def pickle_recipe(self) -> tuple[Any, ...]:
+        return unpickle_parameter_derivative, self.of.pickle_recipe(), self.kind, tuple(x.name for x in self.which)
 
 
 class ChangeVjp(_Along, Vjp):
@@ -98,19 +100,19 @@ class ChangeVjp(_Along, Vjp):
         self.results = (*self.results, *(x.name for x in which))
 
     def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
-        return super().write(present, block).at(as_built(self.model, self.which))
+        return super().write(present, block).at(current_values(self.model, self.which))
 
     def _inverse_dynamics(self, given: Sequence[Argument], largest: int) -> Program:
         def run(recorder: Any) -> Any:
-            return dynamics.inverse_dynamics(varied(self.model, recorder, given, self.which))
+            return dynamics.inverse_dynamics(parameter_context(self.model, recorder, given, self.which))
 
-        return recorded("inverse_dynamics", run, largest=largest)
+        return record_program("inverse_dynamics", run, largest=largest)
 
     def _gradients(
         self, replay: Replay, present: tuple[str, ...], found: Mapping[str, Sequence[Any]]
     ) -> list[tuple[str, tuple[int, ...], Sequence[Any]]]:
         entries = tuple(w for x in self.which for w in found[x.name])
-        projected, at = replay.recorder.call(_projected, self._allowed, entries), 0
+        projected, at = replay.recorder.call(_project, self._allowed, entries), 0
         results = super()._gradients(replay, present, found)
         for x in self.which:
             results.append((f"g_{x.name}", x.shape, projected[at : at + x.size]))
@@ -118,7 +120,7 @@ class ChangeVjp(_Along, Vjp):
         return results
 
 
-def _projected(P: Sparse, x: Sequence[Any]) -> tuple[Any, ...]:
+def _project(P: Sparse, x: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(sum((k * x[j] for j, k in row), 0.0) for row in P)
 
 
@@ -133,7 +135,7 @@ class ChangeJacobian(_Along):
         self.results = ("blocks",)
 
     def _inputs(self, source: Program, recorder: Any, known: Entries) -> Entries:
-        return super()._inputs(source, recorder, {**known, **as_built(self.model, self.which)})
+        return super()._inputs(source, recorder, {**known, **current_values(self.model, self.which)})
 
     def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         forwards = self._forwards(present, block, MANY)
@@ -149,31 +151,31 @@ class ChangeJacobian(_Along):
 
     def _direction(self, row: tuple[tuple[int, float], ...]) -> dict[str, Sequence[Any]]:
         """Unit rate of one entry, as far as it is allowed (the projection is symmetric)."""
-        flat, at, found = dict(row), 0, {}
+        flat, at, direction = dict(row), 0, {}
         for x in self.which:
-            found[x.name] = [flat.get(at + k, 0.0) for k in range(x.size)]
+            direction[x.name] = [flat.get(at + k, 0.0) for k in range(x.size)]
             at += x.size
-        return found
+        return direction
 
-    def cut(self, array: Any) -> list[dict[str, Any]]:
+    def split_blocks(self, array: Any) -> list[dict[str, Any]]:
         """The blocks (..., *result, *number) by result and name, from what the program writes."""
-        batch, at, found = array.shape[:-1], 0, []
+        batch, at, blocks = array.shape[:-1], 0, []
         for shape in self._shapes:
-            own = {}
+            by_name = {}
             for x in self.which:
                 size = prod(shape) * x.size
-                own[x.name] = array[..., at : at + size].reshape((*batch, *shape, *x.shape))
+                by_name[x.name] = array[..., at : at + size].reshape((*batch, *shape, *x.shape))
                 at += size
-            found.append(own)
-        return found
+            blocks.append(by_name)
+        return blocks
 
     @cached_property
     def _shapes(self) -> list[tuple[int, ...]]:
         """Shapes of the results, which do not depend on what arguments are given."""
-        return [y.shape for y in self.of.program(self.required).outputs]
+        return [y.shape for y in self.of.program(self.required_names).outputs]
 
 
-def as_built(model: Model, which: tuple[Parameter, ...]) -> Entries:
+def current_values(model: Model, which: tuple[Parameter, ...]) -> Entries:
     """The parameters as they are."""
     return {x.name: tuple(model.values(x)) for x in which}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..arrays import Argument
 from ..compile.program_cache import cached_program
 from ..once import Turn, cached_property
-from .context import Context, Record, record, recorded
+from .context import Context, Record, record, record_program
 from .fingerprint import fingerprint
 from .model import Model
 from .nan_reasons import implicit_loops
@@ -69,7 +69,7 @@ class Recording(ABC):
         return tuple(a.name for a in self.arguments)
 
     @property
-    def required(self) -> tuple[str, ...]:
+    def required_names(self) -> tuple[str, ...]:
         """The names of those that have to be given."""
         return tuple(a.name for a in self.arguments if not a.optional)
 
@@ -93,13 +93,13 @@ class Recording(ABC):
         return self.model.cluster_tree
 
     @abstractmethod
-    def pickled(self) -> tuple[Any, ...]:
+    def pickle_recipe(self) -> tuple[Any, ...]:
         """(function, arguments...) that makes what users hold again, in another process."""
 
     @property
     def rebuild(self) -> tuple[Any, ...]:
         """(function, arguments...) that makes the compiled function again, in another process."""
-        return self.pickled()
+        return self.pickle_recipe()
 
 
 class MethodRecording(Recording):
@@ -126,7 +126,7 @@ class MethodRecording(Recording):
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:  # type: ignore[override]
         """All arguments, with their shapes."""
-        return self.method.given(self.model, self._more)
+        return self.method.all_arguments(self.model, self._more)
 
     @property
     def doc(self) -> str:
@@ -134,27 +134,27 @@ class MethodRecording(Recording):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*self.required, *self.method.optional)
+        return (*self.required_names, *self.method.optional)
 
     @property
-    def required(self) -> tuple[str, ...]:
+    def required_names(self) -> tuple[str, ...]:
         return (*self.method.arguments, *(a.name for a in self._more))
 
-    def given(self, present: Iterable[str]) -> list[Argument]:
+    def select_arguments(self, present: Iterable[str]) -> list[Argument]:
         """The named arguments."""
         known = {a.name: a for a in self.arguments}
         return [known[name] for name in present]
 
     def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
-        given = self.given(present)
-        best = self.recorded(self.method.record, given, block)
+        arguments = self.select_arguments(present)
+        best = self.record_algorithm(self.method.record, arguments, block)
         for rival in self.method.rivals:
             if rival.may_win(self.model):
-                program = self.recorded(rival.record, given, block)
+                program = self.record_algorithm(rival.record, arguments, block)
                 best = program if program.operations < best.operations else best
         return best
 
-    def recorded(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
+    def record_algorithm(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
         """The program of an algorithm of the model, with the options of this one."""
         return record(self.name, self.model, algorithm, present, self.static, block)
 
@@ -177,9 +177,9 @@ class MethodRecording(Recording):
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        return type(self), self.method, self.read, self.pickled()
+        return type(self), self.method, self.read, self.pickle_recipe()
 
-    def pickled(self) -> tuple[Any, ...]:
+    def pickle_recipe(self) -> tuple[Any, ...]:
         return self._rebuild
 
 
@@ -201,9 +201,9 @@ class ParameterRecording(MethodRecording):
     def context(self, recorder: Any, present: Sequence[Argument]) -> Context:
         """The recording with the parameters."""
 
-    def recorded(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
+    def record_algorithm(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
         def run(recorder: Any) -> Any:
             context = self.context(recorder, present)
             return algorithm(context, **self.read(context.model.cluster_tree))
 
-        return recorded(self.name, run, block)
+        return record_program(self.name, run, block)

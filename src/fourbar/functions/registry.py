@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Outputs = list[tuple[str, tuple[int, ...], list[Any]]]
 
 
-def _as_given(option: Any) -> Any:
+def _identity(option: Any) -> Any:
     return option
 
 
@@ -33,7 +33,7 @@ class Option(NamedTuple):
     name: str
     default: Any = None
     required: bool = False
-    keep: Callable[[Any], Any] = _as_given
+    keep: Callable[[Any], Any] = _identity
     written: str = ""
     type: str = ""
     text: str = ""
@@ -115,7 +115,7 @@ class Method(NamedTuple):
         docstrings: Any = imported(f"{__package__}.docstrings")  # when first needed: computing does not
         return docstrings.complete(self)
 
-    def given(self, model: Model, more: tuple[Argument, ...] = ()) -> tuple[Argument, ...]:
+    def all_arguments(self, model: Model, more: tuple[Argument, ...] = ()) -> tuple[Argument, ...]:
         """All arguments, for a model; `more` come after those that have to be given."""
         return (*(x.on(model) for x in self.inputs), *more, *(x.on(model, optional=True) for x in self.extra))
 

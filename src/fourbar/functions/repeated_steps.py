@@ -26,7 +26,7 @@ class RepeatedSteps:
         both = zip(shapes.items(), self.rows, strict=True)
         self.controls = {name: x.reshape((*batch, *shape)) for (name, shape), x in both}
         self._sets = [self._room(), self._room()]
-        self._there = [motion.placed(a, self.rows, b, records) for a, b in (self._sets, self._sets[::-1])]
+        self._there = [motion.bind_arrays(a, self.rows, b, records) for a, b in (self._sets, self._sets[::-1])]
         self._last: Now | None = None
         self._turn = 0
 

@@ -51,7 +51,7 @@ from ..errors import ArgumentError
 from ..expr import Program, interpret
 from ..expr.separate import KNOWN, Separated, separate
 from ..once import cached_property, make_once, once_property
-from .context import recorded
+from .context import record_program
 from .fingerprint import fingerprint
 from .function import Variant, at_least_one, backend
 
@@ -96,17 +96,19 @@ class Step:
     def program(self) -> Program:
         """The program of one step."""
         if self.key is None:
-            return recorded(self.name, self._record)
-        return cached_program(partial(fingerprint, ("rollout", self.key)), partial(recorded, self.name, self._record))
+            return record_program(self.name, self._record)
+        return cached_program(
+            partial(fingerprint, ("rollout", self.key)), partial(record_program, self.name, self._record)
+        )
 
     def _record(self, recorder: Any) -> list[tuple[str, Shape, Sequence[Any]]]:
         shapes = {**self.state, **self.numbers, **self.controls}
         given = {name: recorder.input(name, shape) for name, shape in shapes.items()}
-        found = self.write(recorder, given)
-        wanted = {f"next_{name}": (shape, found[name]) for name, shape in self.state.items()}
-        wanted |= {name: (shape, found[name]) for name, shape in self.records.items()}
+        values = self.write(recorder, given)
+        wanted = {f"next_{name}": (shape, values[name]) for name, shape in self.state.items()}
+        wanted |= {name: (shape, values[name]) for name, shape in self.records.items()}
         if self.stop:
-            wanted[_STOP] = ((), found[_STOP])
+            wanted[_STOP] = ((), values[_STOP])
         return [(name, shape, list(entries)) for name, (shape, entries) in wanted.items()]
 
 
@@ -146,7 +148,7 @@ class Rollout:
         return self.step.program()
 
     @once_property
-    def separated(self) -> Separated | None:
+    def separation(self) -> Separated | None:
         """The program in two: what the numbers alone decide, for once, and what is left of a step; None if there is
         hardly anything that they decide.
         """
@@ -156,11 +158,11 @@ class Rollout:
         found = separate(self.program, self.step.numbers)
         return found if found.moved * _WORTH_SEPARATING > self.program.operations else None
 
-    def known(self, numbers: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The argument of a step of `separated` for numbers (n, *shape): these themselves if it is not."""
-        if self.separated is None or not len(numbers[0]):
+    def precompute(self, numbers: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The argument of a step of `separation` for numbers (n, *shape): these themselves if it is not."""
+        if self.separation is None or not len(numbers[0]):
             return list(numbers)
-        before = self.separated.before
+        before = self.separation.before
         (found,) = Variant(before, {}).run(list(numbers), numbers[0].shape[:1], None, default_threads())
         return [found]
 
@@ -193,19 +195,19 @@ class Rollout:
     def runner(self, single: bool, records: tuple[str, ...], separated: bool = False) -> Any:
         """The kernel that makes steps, for one sample or for batches, and records these results.
 
-        It takes numbers, which may then change from call to call, or what is `known` of them.
+        It takes numbers, which may then change from call to call, or `precompute` of them.
         """
-        own = self.separated if separated else None
+        separation = self.separation if separated else None
 
         def make() -> Any:
             program, roles = self.program, self.step.roles
-            if own is not None:
-                program, roles = own.rest, roles._replace(numbers=(KNOWN,))
+            if separation is not None:
+                program, roles = separation.rest, roles._replace(numbers=(KNOWN,))
             if backend() == "numpy":
                 return Interpreter(program, roles, records)
             return RolloutKernel(program, single_lane() if single else batch_lanes(), roles, records)
 
-        return make_once(self._kernels, (single, records, own is not None), make)
+        return make_once(self._kernels, (single, records, separation is not None), make)
 
     def run(
         self,
@@ -239,9 +241,9 @@ class Rollout:
                 if on_progress is not None:
                     on_progress(motion.now.steps)
         except KeyboardInterrupt as error:  # what was computed is consistent, and its length says how far it came
-            error.run = motion.rolled(into, every)  # type: ignore[attr-defined]
+            error.run = motion.outcome(into, every)  # type: ignore[attr-defined]
             raise
-        return motion.rolled(into, every)
+        return motion.outcome(into, every)
 
     def threads_for(self, n: int, steps: int, asked: int | None) -> int:
         """The number of threads for some steps of n samples: `asked`, or what pays off if that is None."""
@@ -266,7 +268,7 @@ class RolloutRun:
         self._rollout, self._name = rollout, caller or step.name
         self.batch, flat = as_samples(self._name, {**step.state, **step.numbers}, {**state, **numbers}, batch)
         self.n = math.prod(self.batch)
-        self._numbers = rollout.known([flat[name] for name in step.numbers]) if step.numbers else []
+        self._numbers = rollout.precompute([flat[name] for name in step.numbers]) if step.numbers else []
         self._places = {name: (k, (*self.batch, *shape)) for k, (name, shape) in enumerate(step.state.items())}
         behind = np.zeros(self.n) if made is None else np.broadcast_to(np.asarray(made, float), self.n)
         first = int(behind.min(initial=np.inf)) if self.n else 0
@@ -310,7 +312,7 @@ class RolloutRun:
 
     def rows(self, controls: Mapping[str, np.ndarray], least: int) -> list[np.ndarray]:
         """Controls (..., rows, *shape) as (n, rows, *shape), in the order of the step; at least `least` rows."""
-        found = []
+        arrays = []
         for name, shape in self._rollout.step.controls.items():
             if name not in controls:
                 raise ArgumentError(f"{self._name}: no controls {name!r} were given")
@@ -318,8 +320,8 @@ class RolloutRun:
             there = array.shape[array.ndim - len(shape) - 1]
             if there < least:
                 raise ArgumentError(f"{self._name}: {name} has {there} rows, the steps asked for need {least}")
-            found.append(_samples(array, (there, *shape), self.batch))
-        return found
+            arrays.append(_samples(array, (there, *shape), self.batch))
+        return arrays
 
     def advance(
         self,
@@ -356,7 +358,7 @@ class RolloutRun:
         """The number of threads for some steps: `asked`, or what pays off if that is None."""
         return self._rollout.threads_for(self.n, steps, asked)
 
-    def placed(
+    def bind_arrays(
         self,
         before: Sequence[np.ndarray],
         controls: Sequence[np.ndarray],
@@ -366,11 +368,11 @@ class RolloutRun:
         """Steps from states, status and steps made in some arrays to the same in others, which stay where they are;
         None where there are no samples, and where steps are interpreted.
         """
-        laid = getattr(self._runner(records), "placed", None) if self.n else None
+        laid = getattr(self._runner(records), "bind_arrays", None) if self.n else None
         brought = [*before[:-2], *self._numbers, *before[-2:]]
         return None if laid is None else laid(brought, controls, after, list(records.values()))
 
-    def rolled(self, records: Mapping[str, np.ndarray], every: int) -> Rolled:
+    def outcome(self, records: Mapping[str, np.ndarray], every: int) -> Rolled:
         """The outcome of the motion so far."""
         return outcome(self.now, self.state, self.batch, records, every)
 
@@ -413,18 +415,18 @@ class Interpreter:
         """Make steps; see `RolloutKernel.run`."""
         roles = self._roles
         names = [*roles.state, *roles.numbers]
-        given = dict(zip(names, brought[: len(names)], strict=True))
-        status, made = brought[-2].copy(), brought[-1].copy()
+        inputs = dict(zip(names, brought[: len(names)], strict=True))
+        status, steps_made = brought[-2].copy(), brought[-1].copy()
         for number in range(request.first, request.first + request.steps):
             row = number // request.hold - request.first // request.hold
-            given |= {name: x[:, row] for name, x in zip(roles.controls, controls, strict=True)}
-            found = interpret(self._program, given)
-            found |= self._accept(given, found, status, made, number)
-            given |= {name: found[after] for name, after in roles.state.items()}
+            inputs |= {name: x[:, row] for name, x in zip(roles.controls, controls, strict=True)}
+            results = interpret(self._program, inputs)
+            results |= self._accept(inputs, results, status, steps_made, number)
+            inputs |= {name: results[after] for name, after in roles.state.items()}
             if (number + 1) % request.every == 0:
                 for target, name in zip(records, self._recorded, strict=True):
-                    target[:, (number + 1) // request.every - 1 - request.first_record] = found[name]
-        for target, x in zip(taken, [*(given[name] for name in roles.state), status, made], strict=True):
+                    target[:, (number + 1) // request.every - 1 - request.first_record] = results[name]
+        for target, x in zip(taken, [*(inputs[name] for name in roles.state), status, steps_made], strict=True):
             target[...] = x
 
     def _accept(
@@ -479,14 +481,14 @@ def _leading(owner: str, shapes: Mapping[str, Shape], arrays: Mapping[str, np.nd
     for name in arrays:
         if name not in shapes:
             raise ArgumentError(f"{owner}: there is no {name!r}; expected {', '.join(shapes) or 'none'}")
-    found = []
+    leading_shapes = []
     for name, core in shapes.items():
         if name not in arrays:
             raise ArgumentError(f"{owner}: {name!r} is missing; expected {', '.join(shapes)}")
         shape = arrays[name].shape
-        own = len(shape) - len(core)
-        if own < rows or shape[own:] != core:
+        leading_axes = len(shape) - len(core)
+        if leading_axes < rows or shape[leading_axes:] != core:
             expected = ", ".join(["...", *["rows"] * rows, *map(str, core)])
             raise ArgumentError(f"{owner}: {name} must have shape ({expected}), got {shape}")
-        found.append(shape[: own - rows])
-    return _broadcast(owner, *found)
+        leading_shapes.append(shape[: leading_axes - rows])
+    return _broadcast(owner, *leading_shapes)

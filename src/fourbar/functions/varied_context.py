@@ -29,16 +29,16 @@ from .model import Model
 
 def argument_names(which: Sequence[Parameter]) -> tuple[str, ...]:
     """Parameters as names of arguments: "hand.mass" is hand_mass."""
-    found: list[str] = []
+    names: list[str] = []
     for x in which:
         name = base = re.sub(r"\W", "_", x.name) if x != GRAVITY else x.name
         name = base = f"_{base}" if base[:1].isdigit() else base
         k = 1
-        while name in found:
+        while name in names:
             k += 1
             name = f"{base}_{k}"
-        found.append(name)
-    return tuple(found)
+        names.append(name)
+    return tuple(names)
 
 
 def as_arguments(which: Sequence[Parameter]) -> tuple[Argument, ...]:
@@ -58,23 +58,23 @@ class VariedContext(Context):
         given: dict[str, tuple[Any, ...]] | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
-        given = inputs(recorder, present) if given is None else given
-        entries = dict(zip(which, (given[name] for name in names or argument_names(which)), strict=True))
+        values = inputs(recorder, present) if given is None else given
+        entries = dict(zip(which, (values[name] for name in names or argument_names(which)), strict=True))
         self._origin, self._which = model.mechanism, tuple(x for x in which if x.is_mechanisms)
         self._values = Vec([entry for x in self._which for entry in entries[x]])
-        more = tuple((x, own) for x, own in entries.items() if not x.is_mechanisms)
+        other_changes = tuple((x, own) for x, own in entries.items() if not x.is_mechanisms)
         cluster_tree, varied = model.cluster_tree, None
         if self._which:
             varied = recorder.call(varied_tree, self._origin, self._which, self._values)
             recorder.begin_block()  # what parameters alone decide is computed apart, or elsewhere (`expr/separate`)
             cluster_tree = with_varied(self._origin, cluster_tree, self._which, self._values, varied)
-        super().__init__(model.changed(cluster_tree, more), recorder, present, given)
+        super().__init__(model.with_changes(cluster_tree, other_changes), recorder, present, values)
         if varied is not None:
             self.gravity = varied.gravity
-            self.actuators = self._driven(varied)
+            self.actuators = self._actuators_with_laws(varied)
 
     @classmethod
-    def varied(
+    def with_parameters(
         cls, model: Model, recorder: Any, given: Mapping[str, tuple[Any, ...]], which: tuple[Parameter, ...]
     ) -> Context:
         """A recording at values that a larger recording has, as `Context.at`; parameters are called as
@@ -86,7 +86,7 @@ class VariedContext(Context):
         made._configurations = frozenset({"q"})
         return made
 
-    def _driven(self, varied: VariedTree) -> tuple[Actuator, ...]:
+    def _actuators_with_laws(self, varied: VariedTree) -> tuple[Actuator, ...]:
         """The actuators, with the laws that are given."""
         every = list(self._origin.actuators)
         for place, (gain, bias) in zip(with_laws(self._which), varied.laws, strict=True):
@@ -100,7 +100,7 @@ class VariedContext(Context):
         links, poses = self.recorder.call(varied_bodies, self._origin, self._which, self._values)
         return SpanningTree(every_body(self._origin)[0].parents, links), poses
 
-    def compensated(self) -> Sequence[Inertia]:
+    def compensated_inertias(self) -> Sequence[Inertia]:
         if not self._which or not is_compensated(self._origin):
-            return super().compensated()
+            return super().compensated_inertias()
         return self.recorder.call(varied_compensation, self._origin, self._which, self._values)

@@ -33,7 +33,7 @@ class VariedRecording(ParameterRecording):
 
     def __init__(self, model: Model, name: str, options: dict[str, Any], which: tuple[Parameter, ...]) -> None:
         method = METHODS[name]
-        again = (unpickle_varied, model.mechanism, tuple(x.name for x in which), name, tuple(options.items()))
+        again = (unpickle_varying, model.mechanism, tuple(x.name for x in which), name, tuple(options.items()))
         super().__init__(model, name, method, partial(method.read_options, **options), again, as_arguments(which))
         self.which = which
 
@@ -157,7 +157,7 @@ def varying_at(mechanism: Mechanism, names: tuple[str, ...], given: Mapping[str,
     return varying(mechanism, names).at(**given)
 
 
-def unpickle_varied(
+def unpickle_varying(
     mechanism: Mechanism, names: tuple[str, ...], name: str, options: tuple[tuple[str, Any], ...]
 ) -> Any:
     """A function with parameters as arguments: how it travels to other processes."""

@@ -52,8 +52,8 @@ class Borrowed(Recording):
     def nan(self) -> str:
         return self.of.nan
 
-    def pickled(self) -> tuple[Any, ...]:
-        return self.of.pickled()
+    def pickle_recipe(self) -> tuple[Any, ...]:
+        return self.of.pickle_recipe()
 
 
 class OfState(Borrowed):
@@ -75,16 +75,16 @@ class _Rest(Borrowed):
     def __init__(self, of: Recording, program: Program) -> None:
         super().__init__(of)
         own = {a.name: a for a in of.arguments}
-        self.arguments = tuple(_needed(own.get(x.name), x) for x in program.inputs)
+        self.arguments = tuple(_required_argument(own.get(x.name), x) for x in program.inputs)
         self._rest = program
 
     def program(self, present: tuple[str, ...]) -> Program:
         return self._rest
 
 
-def _needed(own: Argument | None, x: Any) -> Argument:
+def _required_argument(argument: Argument | None, x: Any) -> Argument:
     """An argument that has to be given; without one of the function's own, that for what is known."""
-    moves, rows = (None, ()) if own is None else (own.moves, own.rows)
+    moves, rows = (None, ()) if argument is None else (argument.moves, argument.rows)
     return Argument(x.name, x.shape, False, moves, rows)
 
 
@@ -126,14 +126,14 @@ class _Ready:
 
     @cached_property
     def _in_rows(self) -> _Served:
-        return _Served(make(_Rest(self._recording, self._rest)), known(self._before, self._values))
+        return _Served(make(_Rest(self._recording, self._rest)), precompute(self._before, self._values))
 
     @cached_property
     def _in_vectors(self) -> _Served:
         """Vectors, and the addresses of them that the function takes. Where some parameter is NaN, rows: who explains
         a NaN looks at the arguments.
         """
-        rows = known(self._before, self._values)
+        rows = precompute(self._before, self._values)
         if not np.isfinite(rows).all():
             return self._in_rows
         self._vectors, places = interleaved(rows, batch_lanes().width)
@@ -169,11 +169,11 @@ class FunctionAt:
     def _call(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """A call with arguments by name, or with some left out."""
         options = {name: named.pop(name) for name in _OPTIONS if name in named}
-        given = bind(self._recording.name, self._recording.arguments, args, named)
-        ready = self._ready(tuple(given))
-        if tuple(given) == tuple(a.name for a in self._recording.arguments[: len(given)]):
-            self._by_count[len(given)] = ready
-        values = list(given.values())
+        arguments = bind(self._recording.name, self._recording.arguments, args, named)
+        ready = self._ready(tuple(arguments))
+        if tuple(arguments) == tuple(a.name for a in self._recording.arguments[: len(arguments)]):
+            self._by_count[len(arguments)] = ready
+        values = list(arguments.values())
         function, known = ready.serving(values)
         return function(*values[: ready.place], known, *values[ready.place :], **options)
 
@@ -215,7 +215,7 @@ class FunctionAt:
 
     def __repr__(self) -> str:
         given = ", ".join(f"{a.name}=None" if a.optional else a.name for a in self._recording.arguments)
-        return f"<fourbar function {self._recording.name}({given}) with {_counted(self._values)} given>"
+        return f"<fourbar function {self._recording.name}({given}) with {_count_text(self._values)} given>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         make_again, *args = self._again
@@ -233,11 +233,11 @@ def _unpickle_derivative(function: FunctionAt, kind: str) -> Any:
     return getattr(function, kind).function
 
 
-def _counted(values: Values) -> str:
+def _count_text(values: Values) -> str:
     return "1 parameter" if len(values) == 1 else f"{len(values)} parameters"
 
 
-def known(before: Program, values: Values) -> np.ndarray:
+def precompute(before: Program, values: Values) -> np.ndarray:
     """The values (*batch, k) that follow from parameters alone: the result of a program of theirs."""
     arguments = [Argument(x.name, x.shape) for x in before.inputs]
     arrays = [np.require(values[x.name], float, "A") for x in before.inputs]
@@ -284,7 +284,7 @@ class VaryingAt:
         return sorted({*super().__dir__(), *SUBJECTS})
 
     def __repr__(self) -> str:
-        return f"<fourbar System {self._model.mechanism.name!r} with {_counted(self._values)} given>"
+        return f"<fourbar System {self._model.mechanism.name!r} with {_count_text(self._values)} given>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._again
@@ -303,12 +303,12 @@ def read_values(
     They are given in order, or by the names of arguments, or all in one mapping by `names`, those of parameters.
     """
     if len(args) == 1 and not named and isinstance(args[0], Mapping):
-        given, args = dict(args[0]), ()
-        for name in given:
+        values_by_parameter, args = dict(args[0]), ()
+        for name in values_by_parameter:
             if name not in names:
                 raise unknown("parameter that varies", name, list(names))
         called = dict(zip(names, (a.name for a in arguments), strict=True))
-        named = {called[name]: x for name, x in given.items()}
+        named = {called[name]: x for name, x in values_by_parameter.items()}
     bound = bind("at", arguments, args, named)
     refuse_lazy("at", **bound)
     arrays = {a.name: np.array(to_array("at", a, bound[a.name])) for a in arguments}

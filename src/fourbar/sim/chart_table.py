@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compile.rollout_loop import RUNNING
-from ..functions.followed import GROWN
+from ..functions.charted_tree import GROWN
 from ..functions.rollout import Rollout
 from ..once import cached_property
 from ..system.system import System

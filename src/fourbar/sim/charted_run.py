@@ -1,7 +1,7 @@
 """Samples under way whose loops may be followed in other velocities than the robot's own, each on its own account.
 
 All samples advance together. Where the independent velocities of a loop become ill-conditioned, the samples concerned
-stop (`FollowedTree.growth`), are switched to other velocities, and catch up with the others. A sample that diverges is
+stop (`ChartedTree.growth`), are switched to other velocities, and catch up with the others. A sample that diverges is
 tried in other velocities first, and then in shorter steps.
 """
 
@@ -135,7 +135,7 @@ class ChartedRun:
         """The state of every sample, by name; velocities are the robot's own."""
         return {name: self.part(name) for name in self.now.state}
 
-    def rolled(self, records: Mapping[str, np.ndarray], every: int) -> Rolled:
+    def outcome(self, records: Mapping[str, np.ndarray], every: int) -> Rolled:
         """The outcome of the motion so far."""
         return outcome(self.now, self.state, self.batch, records, every)
 

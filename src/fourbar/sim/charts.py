@@ -18,7 +18,7 @@ import numpy as np
 from ..arrays import Argument, to_array
 from ..edit.coordinates import coordinates, gathered_velocity
 from ..errors import ArgumentError, FourbarError
-from ..functions.followed import GROWN, is_solved
+from ..functions.charted_tree import GROWN, is_solved
 from ..joints.base import Joint
 from ..joints.euclidean import FlatJoint
 from ..linalg import pick, smallest

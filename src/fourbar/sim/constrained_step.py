@@ -74,7 +74,7 @@ class ConstrainedStage(RungeKuttaStage):
     def _solved(self, c: Context, tau: list[Any]) -> list[Any]:
         m: Any = self.model
         forward = ForwardDynamics(
-            c.equations(m.touched), c.clusters, c.expanded, m.bundles, given_state(c), tau, c.F_ext(), c.gravity
+            c.equations(m.touched), c.clusters, c.cluster_states, m.bundles, given_state(c), tau, c.F_ext(), c.gravity
         )  # fmt: skip
         force, self._health = forward.rowed.multipliers(forward.missing(wanted(c)), self.trust.chosen)
         return flat(forward.accelerations(force))
@@ -115,7 +115,7 @@ class ConstrainedRungeKutta(RungeKutta):
         c, m, trust = base.with_values({"q": now.q, "v": v}), self._held.model, self._held.trust
         call, bundles = c.recorder.call, m.bundles  # type: ignore[attr-defined]  (of a ConstrainedModel)
         s = c.equations(m.touched)  # type: ignore[attr-defined]
-        still = Still(s, c.clusters, c.expanded, bundles, given_state(c), c.still(), nothing_prescribed(c))
+        still = Still(s, c.clusters, c.cluster_states, bundles, given_state(c), c.still(), nothing_prescribed(c))
         rows, clusters = still.rowed.rows, c.clusters
         gap = call(_widest, *(own.phi for own in rows))
         impulse, health = still.rowed.multipliers(Vec([x for own in rows for x in own.rate]), trust.chosen)

@@ -93,7 +93,7 @@ class RunningContacts:
     def result(self) -> Run:
         """The motion so far."""
         done = self.motion.now.steps
-        rolled = self.motion.rolled(self._rows, self.every)
+        rolled = self.motion.outcome(self._rows, self.every)
         batch = self.motion.batch
         records = {x: np.moveaxis(y, len(batch), 0) for x, y in rolled.records.items()}
         times = [0.0, *((np.arange(done // self.every) + 1) * self.every * self.dt).tolist()]

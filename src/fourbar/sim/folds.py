@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from ..functions.followed import is_solved
+from ..functions.charted_tree import is_solved
 from ..joints import Revolute
 from ..linalg import least_squares
 from ..system.system import System

@@ -46,7 +46,7 @@ class InPlaceWorlds:
         self._arrays = (brought, [*rows.values()], taken, [x[:, None] for x in reported.values()])
         self._runner = rollout.runner(n == 1, tuple(reported))
         self._request = _request(1)
-        placed = getattr(self._runner, "placed", None)
+        placed = getattr(self._runner, "bind_arrays", None)
         self._placed: Any = None if placed is None else placed(*self._arrays)
 
     def holds(self, arrays: tuple[np.ndarray, ...]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..functions.followed import is_solved
+from ..functions.charted_tree import is_solved
 from ..system.system import System
 
 

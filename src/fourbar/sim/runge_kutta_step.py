@@ -18,10 +18,10 @@ from ..algorithms.energy import add
 from ..errors import ArgumentError
 from ..expr import Expr, select, traced_array
 from ..functions import actuator_recording as actuation
+from ..functions.charted_tree import ChartedTree
 from ..functions.context import Context
-from ..functions.followed import FollowedTree
 from ..functions.methods.dynamics import accelerations
-from ..functions.methods.passive import passive_parts, power_lost
+from ..functions.methods.passive import dissipated_power, passive_parts
 from ..functions.registry import flat
 from ..functions.rollout import GIVEN, NONE, Rollout, Step
 from ..functions.varied_context import VariedContext, argument_names
@@ -150,9 +150,9 @@ class Followed(NamedTuple):
     now: System
 
     @property
-    def trees(self) -> FollowedTree:
+    def trees(self) -> ChartedTree:
         """Their cluster trees."""
-        return FollowedTree(self.robot.model.cluster_tree, self.now.model.cluster_tree)
+        return ChartedTree(self.robot.model.cluster_tree, self.now.model.cluster_tree)
 
     @property
     def loops(self) -> list[int]:
@@ -162,7 +162,7 @@ class Followed(NamedTuple):
     @property
     def watched(self) -> int:
         """How many numbers say what is usual of these loops."""
-        return self.trees.watched
+        return self.trees.reference_size
 
 
 class Pass(NamedTuple):
@@ -217,7 +217,7 @@ class RungeKuttaStage:
 
     def base(self, recorder: Any, given: Mapping[str, tuple[Any, ...]]) -> Context:
         """A recording with the parameters that are given, to be used at states (`with_values`)."""
-        base = VariedContext.varied(self.model, recorder, given, self.law.which)
+        base = VariedContext.with_parameters(self.model, recorder, given, self.law.which)
         return self.followed.trees.watch(base, given["usual"]) if "usual" in given else base
 
     def write(self, base: Context, now: Pass, given: dict[str, Any]) -> Pass:
@@ -251,7 +251,7 @@ class RungeKuttaStage:
         power: Any = 0.0
         if self.law.passive:
             tau = [c.recorder.call(add, *both) for both in zip(tau, passive_parts(c), strict=True)]
-            power = power_lost(c)
+            power = dissipated_power(c)
         return self._solved(c, tau), power
 
     def _solved(self, c: Context, tau: list[Any]) -> list[Any]:

@@ -18,7 +18,7 @@ from ..contact.laws import Law, Rigid
 from ..contact.step_rollout import Taken, contact_rollout
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, CoordinateError, OneWarning, unknown, warn
-from ..functions.followed import FollowedTree
+from ..functions.charted_tree import ChartedTree
 from ..functions.nan_reasons import wrong_coordinates
 from ..io.mesh_hulls import hull_of
 from ..once import cached_property, recently_made
@@ -311,7 +311,7 @@ class Scene(Staged, SceneRepresentation):
         """Rollouts with given inputs and observations, in the velocities of `now`."""
         make = partial(contact_rollout, now.mechanism, self.spec, taken, self.robot.mechanism)
         rollout = recently_made(self._rollouts, (taken, now), make, lambda x: x[0].is_traced)
-        trees = FollowedTree(self.robot.model.cluster_tree, now.model.cluster_tree)
+        trees = ChartedTree(self.robot.model.cluster_tree, now.model.cluster_tree)
         return Chart(now, rollout, trees.loops, FIRST_ORDER)
 
     simulate = simulate

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Argument
 from ..expr import Program, flatten, leaves, unflatten
-from ..functions.context import recorded
+from ..functions.context import record_program
 from ..functions.function import make
 from ..functions.recording import BLOCK, Recording
 from ..functions.varied_context import argument_names
@@ -60,7 +60,7 @@ class StageRecording(Recording):
         return found | {name: x.shape for name, x in zip(argument_names(law.which), law.which, strict=True)}
 
     def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
-        return recorded(self.name, self._record, block)
+        return record_program(self.name, self._record, block)
 
     def _record(self, recorder: Any) -> list[tuple[str, tuple[int, ...], list[Any]]]:
         given = {a.name: recorder.input(a.name, a.shape) for a in self.arguments}
@@ -87,7 +87,7 @@ class StageRecording(Recording):
     def nan(self) -> str:
         return ""
 
-    def pickled(self) -> tuple[Any, ...]:
+    def pickle_recipe(self) -> tuple[Any, ...]:
         return unpickle_stage, self._followed, self._law, self.packed
 
 

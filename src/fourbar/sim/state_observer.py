@@ -69,7 +69,7 @@ class Observer:
         self._rollout = Rollout(Step("observe", self._write, state, {}, numbers, records, key=key))
 
     def _write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
-        end = Start(VariedContext.varied(self._model, recorder, given, self._which))
+        end = Start(VariedContext.with_parameters(self._model, recorder, given, self._which))
         found = {f"{OBSERVED}{name}": x.write(end) for name, x in self._observed}
         return {"q": given["q"], "v": given["v"], **found}
 
@@ -131,7 +131,7 @@ class InstantObserver:
         self._rollouts: dict[tuple[str, ...], Rollout] = {}  # by the controls that are given
 
     def _write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
-        c = VariedContext.varied(self._model, recorder, given, self._law.which)
+        c = VariedContext.with_parameters(self._model, recorder, given, self._law.which)
         end = Present(c, given["t"][0], self._law)
         found = {f"{OBSERVED}{name}": x.write(end) for name, x in self._observed}
         return {"q": given["q"], "v": given["v"], **found}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..functions.followed import is_solved
+from ..functions.charted_tree import is_solved
 from ..functions.varying import Varying
 from ..once import recently_made
 from ..system.system import System

@@ -171,7 +171,7 @@ def _traced(spanning: Model, recorder: SymbolicRecorder) -> list[Any]:
     flat: list[Any] = []
     for name in ("mass_matrix", "gravity_force", "coriolis_matrix"):
         method = METHODS[name]
-        ((_, _, entries),) = method.record(Context(spanning, recorder, method.given(spanning)))
+        ((_, _, entries),) = method.record(Context(spanning, recorder, method.all_arguments(spanning)))
         flat += entries
     return flat
 

@@ -286,7 +286,7 @@ def _solved(
         return _solve_one(search, goals.goal, _attempts(robot, start, plan), plan.tolerance)
     goal = spread(goals.goal, batch).reshape(-1, goals.goal.shape[-1])
     if not len(goal):
-        return _Found(np.empty((0, robot.nq)), np.empty((0, _FIRST + goals.missed)), np.empty(0), np.empty(0))
+        return _Found(np.empty((0, robot.nq)), np.empty((0, _FIRST + goals.error_count)), np.empty(0), np.empty(0))
     if start.ndim > 1:
         start = spread(start, batch).reshape(-1, robot.nq)
     return _solve_many(search, goal, _attempts(robot, start, plan), plan.tolerance)

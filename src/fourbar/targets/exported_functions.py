@@ -85,7 +85,7 @@ def tangents(function: Any) -> tuple[str, ...]:
     """The optional arguments that a function is nothing without: what a `jvp` is along."""
     state: Any = getattr(function, "state", None)
     recording = None if state is None else state[0].recording
-    return tuple(f"d_{name}" for name in recording.of.required) if type(recording) is Jvp else ()
+    return tuple(f"d_{name}" for name in recording.of.required_names) if type(recording) is Jvp else ()
 
 
 def read(caller: str, functions: Sequence[Any], prefix: str) -> list[Exported]:

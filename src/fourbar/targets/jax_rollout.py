@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import Argument, batch_shape
 from ..errors import ArgumentError
-from ..functions.followed import GROWN, is_solved
+from ..functions.charted_tree import GROWN, is_solved
 from ..functions.varied_context import argument_names
 from ..sim.applied_forces import acting_on, warn_of_contacts, with_passive
 from ..sim.folds import Folds

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..arrays import Argument
 from ..expr import Program
-from ..functions.context import recorded
+from ..functions.context import record_program
 from ..functions.derivative_recordings import Jvp, Vjp
 from ..functions.model import Model
 from ..functions.recording import BLOCK, MethodRecording, Recording
@@ -63,8 +63,8 @@ class ChosenRecording(Recording):
     def nan(self) -> str:
         return self._of.nan
 
-    def pickled(self) -> tuple[Any, ...]:
-        return self._of.pickled()
+    def pickle_recipe(self) -> tuple[Any, ...]:
+        return self._of.pickle_recipe()
 
 
 class _ProjectionRecording(Recording):
@@ -88,7 +88,7 @@ class _ProjectionRecording(Recording):
             y = [entry for part in parts for entry in part]
             return [("y", (len(y),), y)]
 
-        return recorded(self.name, run, block)
+        return record_program(self.name, run, block)
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -98,7 +98,7 @@ class _ProjectionRecording(Recording):
     def nan(self) -> str:
         return ""
 
-    def pickled(self) -> tuple[Any, ...]:
+    def pickle_recipe(self) -> tuple[Any, ...]:
         return type(self), self.model, self.name, self._step, self._given
 
 
@@ -279,6 +279,6 @@ class Projection:
 
     def _made(self, name: str, step: Callable[..., Any], given: str, other: Callable[[], Operation]) -> Operation:
         recording = _ProjectionRecording(self._model, name, step, given)
-        made = _Projecting(recording, recording.required, self)
+        made = _Projecting(recording, recording.required_names, self)
         made.other = other
         return made

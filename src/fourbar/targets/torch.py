@@ -49,7 +49,7 @@ class TorchFunction:
         recording = recording_of(of, "fourbar.torch", "torch.compile", _WAYS)
         self._of, self._recording, self._dtype = of, recording, dtype
         self._arguments = {a.name: a for a in recording.arguments}
-        self._required = tuple(recording.required)
+        self._required = tuple(recording.required_names)
         self._operators: dict[tuple[str, ...], Operator] = {}
         self._count = len(self._required)
         self._on_tensors, self._to_tensors = nothing, nothing  # until there is an operator

@@ -59,12 +59,14 @@ def _ground(c: Context) -> Handle:
     return Handle(Ia, pa)
 
 
-def _articulated(c: Context, frame: Location | None) -> tuple[tuple[int, ...], list[ArticulatedBody]]:
+def _articulated_bodies(c: Context, frame: Location | None) -> tuple[tuple[int, ...], list[ArticulatedBody]]:
     """The leading axis of the result, and the articulated bodies along it."""
     every = [c.model.cluster_tree.bodies[b.name] for b in c.model.mechanism.bodies]
     homes = every if frame is None else [frame]
     v, tau = c.velocities(), c.by_cluster("tau")
-    found = articulated_bodies(c.sweeps(), c.clusters, c.expanded, v, tau, c.F_ext(), c.gravity, _ground(c), homes)
+    found = articulated_bodies(
+        c.sweeps(), c.clusters, c.cluster_states, v, tau, c.F_ext(), c.gravity, _ground(c), homes
+    )
     return ((len(homes),) if frame is None else ()), found
 
 
@@ -97,7 +99,7 @@ def articulated_inertia(c: Context, frame: Location | None) -> Outputs:
     >>> robot.articulated_inertia([0.1, 0.2], "upper").shape, robot.articulated_inertia([0.1, 0.2]).shape
     ((6, 6), (2, 6, 6))
     """
-    shape, found = _articulated(c, frame)
+    shape, found = _articulated_bodies(c, frame)
     return [("I_A", (*shape, 6, 6), flat([flat(x.IA.rows()) for x in found]))]
 
 
@@ -128,5 +130,5 @@ def articulated_bias(c: Context, frame: Location | None) -> Outputs:
     array([[ 0.   ,  2.838,  0.   , -3.675,  0.   ,  0.745],
            [ 0.   ,  0.   ,  0.   ,  0.   ,  0.   ,  0.   ]])
     """
-    shape, found = _articulated(c, frame)
+    shape, found = _articulated_bodies(c, frame)
     return [("p_A", (*shape, 6), flat([x.pA.six() for x in found]))]

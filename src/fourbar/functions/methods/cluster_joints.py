@@ -64,7 +64,7 @@ def cluster_subspace(c: Context, cluster: int) -> Outputs:
     """
     columns = cluster_joints.motion_columns(_joint(c, cluster), c.recorder.call)
     sizes = [c.tree.links[i].joint.nv for i in c.clusters[cluster].links]
-    rows = [c.expanded[cluster].project(c.recorder.call, cut(row, sizes)) for row in zip(*columns, strict=True)]
+    rows = [c.cluster_states[cluster].project(c.recorder.call, cut(row, sizes)) for row in zip(*columns, strict=True)]
     return [("S", (len(rows), c.clusters[cluster].embedding.nv), flat(rows))]
 
 
@@ -129,14 +129,14 @@ def cluster_force_subspaces(c: Context, cluster: int) -> Outputs:
     >>> (S.T @ Ta).round(12), bool(abs(S.T @ Tc).max() < 1e-12)
     (array([[1.]]), True)
     """
-    joint, own = _joint(c, cluster), c.clusters[cluster]
-    if isinstance(own.embedding, Untied):
-        independent, rows = [(j, 1.0) for j in range(own.embedding.nv)], []
+    joint, this_cluster = _joint(c, cluster), c.clusters[cluster]
+    if isinstance(this_cluster.embedding, Untied):
+        independent, rows = [(j, 1.0) for j in range(this_cluster.embedding.nv)], []
     else:
-        independent = own.embedding.independent
-        rows = c.recorder.call(_loop_rows, own.embedding, c.expanded[cluster].q)
+        independent = this_cluster.embedding.independent
+        rows = c.recorder.call(_loop_rows, this_cluster.embedding, c.cluster_states[cluster].q)
     active, constraint = cluster_joints.force_columns(joint, independent, rows, c.recorder.call)
-    size = 6 * len(own.links)
+    size = 6 * len(this_cluster.links)
     return [
         ("Ta", (size, len(active)), _by_rows(active)),
         ("Tc", (size, len(constraint)), _by_rows(constraint)),

@@ -34,7 +34,7 @@ def _sum(c: Context, rows: Rows, others: Rows) -> Rows:
     return [list(c.recorder.call(_add, Vec(a), Vec(b))) for a, b in zip(rows, others, strict=True)]
 
 
-def _mapped(c: Context, rows: Rows, n: int, blocks: tuple[Mat, ...]) -> Rows:
+def _map_columns(c: Context, rows: Rows, n: int, blocks: tuple[Mat, ...]) -> Rows:
     """The columns of cluster n in rows (on the velocities of all links), times a map of its links, such as G or Ġ."""
     first, links = c.tree.first_v, c.tree.links
     cuts = [slice(first[i], first[i] + links[i].joint.nv) for i in c.clusters[n].links]
@@ -43,15 +43,15 @@ def _mapped(c: Context, rows: Rows, n: int, blocks: tuple[Mat, ...]) -> Rows:
 
 def _times_map_rate(c: Context, rows: Rows) -> Rows:
     """rows Ġ; zero in the columns of free links."""
-    found: Rows = [[] for _ in rows]
+    product: Rows = [[] for _ in rows]
     for n, (cluster, rates) in enumerate(zip(c.clusters, c.map_rates, strict=True)):
         nv = cluster.embedding.nv
         parts: Rows = [[0.0] * nv for _ in rows]
         if rates is not None and nv > 0:
-            parts = _mapped(c, rows, n, rates)
-        for target, part in zip(found, parts, strict=True):
+            parts = _map_columns(c, rows, n, rates)
+        for target, part in zip(product, parts, strict=True):
             target.extend(part)
-    return found
+    return product
 
 
 def _coriolis(c: Context) -> Rows:
@@ -145,24 +145,24 @@ def coriolis_force(c: Context) -> Outputs:
     return vector(c, "tau", c.project(tau))
 
 
-def _bent(c: Context, cube: symbols.Cube) -> symbols.Cube:
+def _independent_symbols(c: Context, cube: symbols.Cube) -> symbols.Cube:
     """Γ of the spanning tree on independent velocities: contracted with G three times, plus Σ G_ia M_ij ∂_c G_jb."""
     planes = [c.columns(plane) for plane in cube]
     planes = [transposed(c.columns(transposed(plane))) for plane in planes]
     rows = c.columns([[plane[b][k] for plane in planes] for b in range(c.nv) for k in range(c.nv)])
-    found = [[[rows[b * c.nv + k][a] for k in range(c.nv)] for b in range(c.nv)] for a in range(c.nv)]
+    symbols_on_v = [[[rows[b * c.nv + k][a] for k in range(c.nv)] for b in range(c.nv)] for a in range(c.nv)]
     half = transposed(c.columns(crba.mass_matrix(c.equations())))
     first = 0
-    for n, (cluster, e) in enumerate(zip(c.clusters, c.expanded, strict=True)):
+    for n, (cluster, e) in enumerate(zip(c.clusters, c.cluster_states, strict=True)):
         for k in range(first, first + (0 if cluster.is_free else cluster.embedding.nv)):
             v = c.recorder.call(_column, e.G, k - first)
-            added = _mapped(c, half, n, c.recorder.call(map_rate, cluster.embedding, e, v))
+            added = _map_columns(c, half, n, c.recorder.call(map_rate, cluster.embedding, e, v))
             for a, row in enumerate(added):
-                own = Vec([found[a][first + b][k] for b in range(len(row))])
-                for b, x in enumerate(c.recorder.call(_add, own, Vec(row))):
-                    found[a][first + b][k] = x
+                column = Vec([symbols_on_v[a][first + b][k] for b in range(len(row))])
+                for b, x in enumerate(c.recorder.call(_add, column, Vec(row))):
+                    symbols_on_v[a][first + b][k] = x
         first += cluster.embedding.nv
-    return found
+    return symbols_on_v
 
 
 @method(Q, results="Gamma")
@@ -193,5 +193,5 @@ def christoffel(c: Context) -> Outputs:
     """
     cube = symbols.christoffel(c.equations(), c.coordinates())
     if c.is_looped:
-        cube = _bent(c, cube)
+        cube = _independent_symbols(c, cube)
     return [("Gamma", (c.nv, c.nv, c.nv), flat([flat(plane) for plane in cube]))]

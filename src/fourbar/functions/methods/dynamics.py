@@ -57,7 +57,7 @@ def inverse_dynamics(c: Context) -> Outputs:
 
 def accelerations(c: Context, v: list[Any], tau: list[Any], gravity: Sequence[float]) -> list[Any]:
     """The forward dynamics of all links' velocities and the clusters' forces, by cluster."""
-    return aba.forward_dynamics(c.equations(), c.clusters, c.expanded, v, tau, c.F_ext(), gravity)
+    return aba.forward_dynamics(c.equations(), c.clusters, c.cluster_states, v, tau, c.F_ext(), gravity)
 
 
 def merged_accelerations(c: Context, v: list[Any], tau: list[Any], gravity: Sequence[float]) -> list[Any]:
@@ -140,7 +140,7 @@ def forward_dynamics(c: Context) -> Outputs:
 def hybrid_parts(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> tuple[list[Any], list[Any]]:
     """All accelerations and all forces, by cluster."""
     return hybrid.hybrid_dynamics(
-        c.equations(), c.clusters, c.expanded, c.velocities(), c.by_cluster("a"), c.by_cluster("tau"), c.F_ext(),
+        c.equations(), c.clusters, c.cluster_states, c.velocities(), c.by_cluster("a"), c.by_cluster("tau"), c.F_ext(),
         prescribed, c.gravity,
     )  # fmt: skip
 
@@ -149,7 +149,7 @@ def _is_list(prescribed: Any) -> bool:
     return isinstance(prescribed, Iterable) and not isinstance(prescribed, str)
 
 
-def _listed(prescribed: Any) -> Any:
+def _as_tuple(prescribed: Any) -> Any:
     """The names as a tuple: their order, and what holds them, does not matter."""
     return tuple(prescribed) if _is_list(prescribed) else prescribed
 
@@ -171,7 +171,7 @@ def read_prescribed(cluster_tree: ClusterTree, prescribed: Any) -> dict[str, Any
 PRESCRIBED = Option(
     "prescribed",
     required=True,
-    keep=_listed,
+    keep=_as_tuple,
     written="JOINT ...",
     type="sequence of str",
     text="Joints whose acceleration is given.",
@@ -337,7 +337,9 @@ def inverse_mass_matrix(c: Context) -> Outputs:
     array([[1., 0.],
            [0., 1.]])
     """
-    return [("M_inverse", (c.nv, c.nv), flat(minverse.inverse_mass_matrix(c.equations(), c.clusters, c.expanded)))]
+    return [
+        ("M_inverse", (c.nv, c.nv), flat(minverse.inverse_mass_matrix(c.equations(), c.clusters, c.cluster_states)))
+    ]
 
 
 def _solve_by_projection(c: Context) -> Outputs:

@@ -67,7 +67,7 @@ def _reaching(c: Context, ends: Ends) -> Sweeps:
 
 def _omega(c: Context, algorithm: Any, ends: Ends, in_world: bool) -> list[list[Any]]:
     """Ω by one of the recursive algorithms, as rows of scalars."""
-    return algorithm.osim_inverse(_reaching(c, ends), c.clusters, c.expanded, ends, in_world)
+    return algorithm.osim_inverse(_reaching(c, ends), c.clusters, c.cluster_states, ends, in_world)
 
 
 def _merged_omega(c: Context, ends: Ends, in_world: bool) -> list[list[Any]]:
@@ -205,14 +205,14 @@ def _loop_wrenches(c: Context) -> dict[str, list[Wrench]]:
     """Wrenches of loops on the bodies they tie, by body; the independent joints are driven, the others passive."""
     tau = rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity)
     q = c.coordinates()
-    found: dict[str, list[Wrench]] = {}
+    wrenches: dict[str, list[Wrench]] = {}
     for cluster in c.clusters:
         if not isinstance(cluster.embedding, Untied) and cluster.embedding.traced.bodies:
             own_q, own_tau = tuple(q[i] for i in cluster.links), tuple(tau[i] for i in cluster.links)
             forces = c.recorder.call(reaction.loop_wrenches, cluster.embedding, own_q, own_tau)
             for body, F in zip(cluster.embedding.traced.bodies, forces, strict=True):
-                found.setdefault(body, []).append(F)
-    return found
+                wrenches.setdefault(body, []).append(F)
+    return wrenches
 
 
 @method(Q, V, A, results="F", optional=[F_EXT])
@@ -288,12 +288,12 @@ def loop_pull(c: Context) -> Outputs:
     >>> robot.loop_pull(robot.neutral()).shape
     (6, 3, 6)
     """
-    q, bodies, found = c.coordinates(), [x.name for x in c.model.mechanism.bodies], []
+    q, bodies, unit_wrenches = c.coordinates(), [x.name for x in c.model.mechanism.bodies], []
     for cluster in c.clusters:
         if isinstance(cluster.embedding, Untied):
             continue
         pulls = c.recorder.call(_pulls, cluster.embedding, tuple(q[i] for i in cluster.links))
         by_body = dict(zip(cluster.embedding.traced.bodies, pulls, strict=True))
         for row in range(len(cluster.embedding.traced.phi)):
-            found.append([list(by_body[x][row].six()) if x in by_body else [0.0] * 6 for x in bodies])
-    return [("pull", (len(found), len(bodies), 6), [x for row in found for six in row for x in six])]
+            unit_wrenches.append([list(by_body[x][row].six()) if x in by_body else [0.0] * 6 for x in bodies])
+    return [("pull", (len(unit_wrenches), len(bodies), 6), [x for row in unit_wrenches for six in row for x in six])]

@@ -37,16 +37,16 @@ def _sum(a: Vec, b: Vec) -> Vec:
 
 def _times(c: Context, rows: Rows, blocks: Sequence[tuple[Mat, ...] | None]) -> Rows:
     """A matrix on the velocities of all links times block-diagonal maps to it, by cluster; None is zero."""
-    found: Rows = [[] for _ in rows]
+    product: Rows = [[] for _ in rows]
     first = c.tree.first_v
-    for cluster, own in zip(c.clusters, blocks, strict=True):
-        for target, row in zip(found, rows, strict=True):
+    for cluster, block in zip(c.clusters, blocks, strict=True):
+        for target, row in zip(product, rows, strict=True):
             parts = tuple(Vec(row[first[i] : first[i] + c.tree.links[i].joint.nv]) for i in cluster.links)
-            if own is None or all(is_zero(x) for part in parts for x in part):
+            if block is None or all(is_zero(x) for part in parts for x in part):
                 target.extend([0.0] * cluster.embedding.nv)
             else:
-                target.extend(c.recorder.call(project_forces, own, parts))
-    return found
+                target.extend(c.recorder.call(project_forces, block, parts))
+    return product
 
 
 def _plus(c: Context, a: Rows, b: Rows) -> Rows:
@@ -63,16 +63,16 @@ def _still(blocks: tuple[Mat, ...]) -> bool:
 
 def _vary_clusters(c: Context, a: Sequence[Vec], tau: Sequence[Vec]) -> list[ClusterVariation | None]:
     """Derivatives of the loops' maps; None where these are constant."""
-    found: list[ClusterVariation | None] = []
-    for cluster, e, own_a in zip(c.clusters, c.expanded, a, strict=True):
+    variations: list[ClusterVariation | None] = []
+    for cluster, e, own_a in zip(c.clusters, c.cluster_states, a, strict=True):
         varied = None
         if isinstance(e, EmbeddedState) and isinstance(cluster.embedding, LoopEmbedding) and cluster.embedding.nv:
             forces = tuple(tau[link] for link in cluster.links)
             varied = c.recorder.call(vary_cluster, cluster.embedding, e, own_a, forces)
             changing = (varied.velocity, varied.acceleration, varied.bias, (varied.force,))
             varied = None if all(map(_still, changing)) else varied
-        found.append(varied)
-    return found
+        variations.append(varied)
+    return variations
 
 
 def _variation(c: Context, a: Sequence[Vec]) -> _Independent:
@@ -92,12 +92,12 @@ def _variation(c: Context, a: Sequence[Vec]) -> _Independent:
         v = _plus(c, v, _times(c, tree.a, bias))
     q, v, M = (transposed(c.columns(transposed(rows))) for rows in (q, v, M))
     first = 0
-    for cluster, own in zip(c.clusters, varied, strict=True):
+    for cluster, variation in zip(c.clusters, varied, strict=True):
         n = cluster.embedding.nv
-        for i in range(n if own is not None else 0):
-            assert own is not None
+        for i in range(n if variation is not None else 0):
+            assert variation is not None
             row = q[first + i]
-            row[first : first + n] = c.recorder.call(_sum, Vec(row[first : first + n]), own.force[i])
+            row[first : first + n] = c.recorder.call(_sum, Vec(row[first : first + n]), variation.force[i])
         first += n
     return _Independent(q, v, M, tree)
 
@@ -159,7 +159,7 @@ def forward_dynamics(c: Context) -> Outputs:
     return _outputs(c, [*by_state, M.inverse(), *extra])
 
 
-def _negated(x: Vec) -> Vec:
+def _negate(x: Vec) -> Vec:
     return -x
 
 
@@ -168,9 +168,9 @@ def accelerations_and_multipliers(c: Context) -> tuple[list[Vec], list[Vec], lis
     s, call = c.equations(), c.recorder.call
     bias = c.project(rnea.inverse_dynamics(s, c.velocities(), c.accelerations(""), c.F_ext(), c.gravity))
     left = [call(_difference, tau, own) for tau, own in zip(c.by_cluster("tau"), bias, strict=True)]
-    released = minverse.release_all(s, c.clusters, c.expanded)
+    released = minverse.release_all(s, c.clusters, c.cluster_states)
     a, multiplier = released.solve(left), released.solve(c.by_cluster("w_a"))
-    return a, multiplier, [call(_negated, x) for x in multiplier]
+    return a, multiplier, [call(_negate, x) for x in multiplier]
 
 
 class _Mixed:
@@ -230,11 +230,11 @@ def _difference(a: Vec, b: Vec) -> Vec:
 def hybrid_dynamics(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> Outputs:
     """∂a and ∂τ by q, v, the given accelerations and the given forces, and by f_ext if it is given."""
     a, _ = hybrid_parts(c, prescribed)
-    found = _variation(c, a)
-    mixed = _Mixed(c, found.a, [held for cluster in prescribed for held in cluster])
-    blocks = [mixed.by_state(found.q), mixed.by_state(found.v), mixed.by_acceleration(), mixed.by_force()]
+    variation = _variation(c, a)
+    mixed = _Mixed(c, variation.a, [held for cluster in prescribed for held in cluster])
+    blocks = [mixed.by_state(variation.q), mixed.by_state(variation.v), mixed.by_acceleration(), mixed.by_force()]
     if "f_ext" in c.given:
-        blocks.append(mixed.by_state(_by_force(c, found.tree)))
+        blocks.append(mixed.by_state(_by_force(c, variation.tree)))
     return _outputs(c, [by[k] for k in range(2) for by in blocks])
 
 

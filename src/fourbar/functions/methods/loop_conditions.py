@@ -80,7 +80,7 @@ def _every_rate(tie: Any, q: Any, v: Any) -> Any:
     return Vec(tie.loop_rates([x for own in q for x in own], [x for own in v for x in own]))
 
 
-def _tied(c: Context) -> list[Any]:
+def _looped_clusters(c: Context) -> list[Any]:
     """The clusters with loops."""
     return [cluster for cluster in c.clusters if not cluster.is_free]
 
@@ -113,16 +113,16 @@ def loop_jacobian(c: Context) -> Outputs:
     >>> K.shape, bool(abs(K @ G).max() < 1e-9)
     ((6, 3), True)
     """
-    q, first, found = c.coordinates(), c.tree.first_v, []
-    for cluster in _tied(c):
+    q, first, jacobian = c.coordinates(), c.tree.first_v, []
+    for cluster in _looped_clusters(c):
         rows = c.recorder.call(_every_row, cluster.embedding, tuple(q[i] for i in cluster.links))
         places = [first[i] + j for i in cluster.links for j in range(c.tree.links[i].joint.nv)]
         for own in rows:
             row: list[Any] = [0.0] * c.tree.nv
             for place, x in zip(places, own, strict=True):
                 row[place] = x
-            found.append(row)
-    return [("K", (len(found), c.tree.nv), flat(found))]
+            jacobian.append(row)
+    return [("K", (len(jacobian), c.tree.nv), flat(jacobian))]
 
 
 @method(Q, V, results="k")
@@ -146,9 +146,9 @@ def loop_jacobian_bias(c: Context) -> Outputs:
     (6,)
     """
     q, v = c.coordinates(), c.velocities()
-    found = [
+    biases = [
         c.recorder.call(_every_rate, cluster.embedding, *(tuple(x[i] for i in cluster.links) for x in (q, v)))
-        for cluster in _tied(c)
+        for cluster in _looped_clusters(c)
     ]
-    k = flat(found)
+    k = flat(biases)
     return [("k", (len(k),), k)]

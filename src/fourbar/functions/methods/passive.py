@@ -230,11 +230,11 @@ def inverse_passive_dynamics(c: Context) -> Outputs:
 
 def inverse_passive_parts(c: Context) -> list[Vec]:
     """Inverse dynamics less the passive forces, by cluster."""
-    forces = [c.recorder.call(_negated, part) for part in passive_parts(c)]
+    forces = [c.recorder.call(_negate, part) for part in passive_parts(c)]
     return [c.recorder.call(add, *both) for both in zip(inverse_parts(c), forces, strict=True)]
 
 
-def _negated(x: Vec) -> Vec:
+def _negate(x: Vec) -> Vec:
     return -x
 
 
@@ -295,10 +295,10 @@ def damping_power(c: Context) -> Outputs:
     >>> float(damped.damping_power([0.1, 0.2], [1.0, 0.5]))
     0.025
     """
-    return [("power", (), [power_lost(c)])]
+    return [("power", (), [dissipated_power(c)])]
 
 
-def power_lost(c: Context) -> Any:
+def dissipated_power(c: Context) -> Any:
     """The power that damping, drag and currents take."""
     v = c.velocities()
     total: Any = 0.0

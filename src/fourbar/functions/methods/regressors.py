@@ -39,12 +39,12 @@ def _homes(c: Context) -> list[Location]:
 
 def _fluids(c: Context) -> list[Immersed]:
     """The fluids around bodies, also those that do not move."""
-    tree, found = c.model.cluster_tree, []
+    tree, fluids = c.model.cluster_tree, []
     for body in c.model.mechanism.bodies:
         if body.fluid is not None:
             fluid = tree.fluids.get(body.name) or hydrodynamics(body.fluid)
-            found.append(Immersed(*tree.bodies[body.name], fluid.inertia))
-    return found
+            fluids.append(Immersed(*tree.bodies[body.name], fluid.inertia))
+    return fluids
 
 
 def _stretch(joint: Joint, q: Vec) -> Vec:
@@ -68,15 +68,15 @@ def _stretch_maps(c: Context) -> list[tuple[Mat, ...]]:
     A spring's force is that which `passive_forces` gives it, -(∂δ̇/∂v)ᵀ k δ.
     """
     q = c.coordinates()
-    found: list[tuple[Mat, ...]] = []
-    for cluster, e in zip(c.clusters, c.expanded, strict=True):
+    maps: list[tuple[Mat, ...]] = []
+    for cluster, e in zip(c.clusters, c.cluster_states, strict=True):
         joints = [c.model.cluster_tree.moving[i].joint for i in cluster.links]
         if all(map(is_flat, joints)) or not cluster.embedding.nv:
-            found.append(e.G)
+            maps.append(e.G)
             continue
         parts = zip(joints, cluster.links, e.G, strict=True)
-        found.append(tuple(c.recorder.call(_stretch_map, joint, q[i], G) for joint, i, G in parts))
-    return found
+        maps.append(tuple(c.recorder.call(_stretch_map, joint, q[i], G) for joint, i, G in parts))
+    return maps
 
 
 # What the parameters of joints multiply, for each link.
@@ -112,12 +112,12 @@ class _Rows:
 
     def add_bodies(self, blocks: Sequence[Blocks], momenta: Sequence[Blocks] | None = None, width: int = 10) -> None:
         """Columns of each body, ten if not said otherwise, by link: Gᵀ of `blocks`, and Ġᵀ of `momenta` if given."""
-        for body, own in enumerate(blocks):
+        for body, blocks_by_link in enumerate(blocks):
             parts: list[tuple[int, Mat]] = []
-            for n, (cluster, e) in enumerate(zip(self.c.clusters, self.c.expanded, strict=True)):
-                carrying = [b for b, link in enumerate(cluster.links) if link in own]
+            for n, (cluster, e) in enumerate(zip(self.c.clusters, self.c.cluster_states, strict=True)):
+                carrying = [b for b, link in enumerate(cluster.links) if link in blocks_by_link]
                 if carrying and cluster.embedding.nv:
-                    mine = tuple(own[cluster.links[b]] for b in carrying)
+                    mine = tuple(blocks_by_link[cluster.links[b]] for b in carrying)
                     G = tuple(e.G[b] for b in carrying)
                     rates = self.c.map_rates[n] if momenta is not None else None
                     if rates is not None and momenta is not None:
@@ -131,13 +131,15 @@ class _Rows:
         """A column of each velocity of each link: Gᵀ of what its parameter multiplies, or of other maps `along` (None:
         zero)."""
         home = {link: (n, b) for n, cluster in enumerate(self.c.clusters) for b, link in enumerate(cluster.links)}
-        maps = [e.G for e in self.c.expanded] if along is None else along
-        for link, own in enumerate(values):
+        maps = [e.G for e in self.c.cluster_states] if along is None else along
+        for link, factors in enumerate(values):
             n, b = home[link]
             blocks = maps[n]
-            G = Mat.zeros(len(own), len(own)) if blocks is None else blocks[b]
-            block = self.c.recorder.call(regressors.spread_rows, G, own) if self.c.clusters[n].embedding.nv else Mat()
-            self._append([(self.first[n], block)], len(own))
+            G = Mat.zeros(len(factors), len(factors)) if blocks is None else blocks[b]
+            block = (
+                self.c.recorder.call(regressors.spread_rows, G, factors) if self.c.clusters[n].embedding.nv else Mat()
+            )
+            self._append([(self.first[n], block)], len(factors))
 
     def add_armatures(
         self, values: Sequence[Vec], along: Sequence[tuple[Mat, ...] | None] | None = None, sign: float = 1.0
@@ -149,7 +151,7 @@ class _Rows:
         for i, link in enumerate(self.c.tree.links):
             n, b = home[i]
             if not is_flat(link.joint) and self.c.clusters[n].embedding.nv:
-                G = self.c.expanded[n].G[b]
+                G = self.c.cluster_states[n].G[b]
                 first = at + self.c.tree.first_v[i]
                 rows = self.rows[self.first[n] : self.first[n] + self.c.clusters[n].embedding.nv]
                 own = Mat(Vec(row[first : first + link.joint.nv]) for row in rows)
@@ -167,8 +169,8 @@ class _Rows:
             links = [number[name] for name in block.joints]
             n = next(n for n, cluster in enumerate(self.c.clusters) if links[0] in cluster.links)
             own = [self.c.clusters[n].links.index(i) for i in links]
-            G = tuple(self.c.expanded[n].G[b] for b in own)
-            rates = self.c.expanded[n].G if along is None else along[n]
+            G = tuple(self.c.cluster_states[n].G[b] for b in own)
+            rates = self.c.cluster_states[n].G if along is None else along[n]
             acting = None if rates is None else tuple(rates[b] for b in own)
             joints = tuple(tree.moving[i].joint for i in links)
             columns = self.c.recorder.call(
@@ -183,21 +185,21 @@ class _Rows:
 
 
 def _torque_rows(c: Context, columns: Sequence[str]) -> list[list[Any]]:
-    found = _Rows(c)
+    rows = _Rows(c)
     for kind in columns:
         if kind == "inertia":
             v, a = c.velocities(), c.accelerations("a")
-            found.add_bodies(regressors.force_blocks(c.sweeps(), _homes(c), v, a, c.gravity))
+            rows.add_bodies(regressors.force_blocks(c.sweeps(), _homes(c), v, a, c.gravity))
         elif kind == "fluid":
             if fluids := _fluids(c):
                 state = c.velocities(), c.accelerations("a")
-                found.add_bodies(regressors.fluid_force_blocks(c.sweeps(), fluids, *state, c.gravity), width=1)
+                rows.add_bodies(regressors.fluid_force_blocks(c.sweeps(), fluids, *state, c.gravity), width=1)
         elif kind == "armature":
-            found.add_armatures(c.accelerations("a"))
-            found.add_armature_blocks(c.accelerations("a"))
+            rows.add_armatures(c.accelerations("a"))
+            rows.add_armature_blocks(c.accelerations("a"))
         else:
-            found.add_joints(_FACTORS[kind](c), _maps(c, kind))
-    return found.rows
+            rows.add_joints(_FACTORS[kind](c), _maps(c, kind))
+    return rows.rows
 
 
 @method(Q, V, A, results="Y", options=[_COLUMNS, Option("packed", False)], read=_read_packed)
@@ -250,7 +252,7 @@ def regressor_pattern(model: Model, columns: Any) -> tuple[np.ndarray, np.ndarra
         places[:] = [(i, j) for i, row in enumerate(rows) for j, x in enumerate(row) if not is_zero(x)]
         return []
 
-    record("pattern", model, find, METHODS["regressor"].given(model), {})
+    record("pattern", model, find, METHODS["regressor"].all_arguments(model), {})
     found = np.array(places, int).reshape(-1, 2)
     return found[:, 0], found[:, 1]
 
@@ -277,18 +279,18 @@ def momentum_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
     >>> (Y @ robot.inertial_parameters()).round(4)
     array([0.4828, 0.1211])
     """
-    found = _Rows(c)
+    rows = _Rows(c)
     for kind in columns:
         if kind == "inertia":
-            found.add_bodies(regressors.momentum_blocks(c.sweeps(), _homes(c), c.velocities()))
+            rows.add_bodies(regressors.momentum_blocks(c.sweeps(), _homes(c), c.velocities()))
         elif kind == "fluid":
             if fluids := _fluids(c):
-                found.add_bodies(regressors.fluid_momentum_blocks(c.sweeps(), fluids, c.velocities()), width=1)
+                rows.add_bodies(regressors.fluid_momentum_blocks(c.sweeps(), fluids, c.velocities()), width=1)
         else:
-            found.add_joints(c.velocities() if kind == "armature" else c.still())
+            rows.add_joints(c.velocities() if kind == "armature" else c.still())
         if kind == "armature":
-            found.add_armature_blocks(c.velocities(), sign=0.0)
-    return found.result()
+            rows.add_armature_blocks(c.velocities(), sign=0.0)
+    return rows.result()
 
 
 def _negative(x: Vec) -> Vec:
@@ -320,24 +322,24 @@ def momentum_rate_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
     >>> robot.momentum_rate_regressor([0.1, 0.2], [1.0, 0.0]).shape
     (2, 22)
     """
-    found = _Rows(c)
+    rows = _Rows(c)
     for kind in columns:
         if kind == "inertia":
             s, v = c.sweeps(), c.velocities()
             pushes = regressors.push_blocks(s, _homes(c), c.coordinates(), v, c.gravity)
-            found.add_bodies(pushes, regressors.momentum_blocks(s, _homes(c), v) if c.is_looped else None)
+            rows.add_bodies(pushes, regressors.momentum_blocks(s, _homes(c), v) if c.is_looped else None)
         elif kind == "fluid":
             if fluids := _fluids(c):
                 s, v = c.sweeps(), c.velocities()
                 pushes = regressors.push_blocks(s, fluids, c.coordinates(), v, c.gravity)
                 momenta = regressors.fluid_momentum_blocks(s, fluids, v) if c.is_looped else None
-                found.add_bodies(pushes, momenta, width=1)
+                rows.add_bodies(pushes, momenta, width=1)
         elif kind == "armature":
-            found.add_armatures(c.velocities(), c.map_rates, -1.0)
-            found.add_armature_blocks(c.velocities(), c.map_rates, -1.0)
+            rows.add_armatures(c.velocities(), c.map_rates, -1.0)
+            rows.add_armature_blocks(c.velocities(), c.map_rates, -1.0)
         else:
-            found.add_joints([c.recorder.call(_negative, x) for x in _FACTORS[kind](c)], _maps(c, kind))
-    return found.result()
+            rows.add_joints([c.recorder.call(_negative, x) for x in _FACTORS[kind](c)], _maps(c, kind))
+    return rows.result()
 
 
 def _halved_squares(v: Vec) -> Vec:

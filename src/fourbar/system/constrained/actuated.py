@@ -174,7 +174,7 @@ def forward_dynamics(c: Context) -> Outputs:
     for cluster in c.clusters:
         parts.append(Vec(independent[at : at + cluster.embedding.nv]))
         at += cluster.embedding.nv
-    a = aba.forward_dynamics(c.equations(), c.clusters, c.expanded, c.velocities(), parts, c.F_ext(), c.gravity)
+    a = aba.forward_dynamics(c.equations(), c.clusters, c.cluster_states, c.velocities(), parts, c.F_ext(), c.gravity)
     return vector(c, "a", a)
 
 

@@ -69,7 +69,7 @@ class ConstrainedModel(Model):
             return [self.gains[x.place]]
         return values_of(self.conditions[x.place], x.field) if x.owners == CONSTRAINTS else super().values(x)
 
-    def changed(self, cluster_tree: ClusterTree, more: Changes) -> Model:
+    def with_changes(self, cluster_tree: ClusterTree, more: Changes) -> Model:
         changes = self.changes + more
         return replace(self, cluster_tree=cluster_tree, changing=cluster_tree is not self.cluster_tree, changes=changes)
 
@@ -138,7 +138,7 @@ class NumericRecorder:
 
 def computed(model: Model, method: Any, static: Mapping[str, Any], values: Mapping[str, Any]) -> list[np.ndarray]:
     """The results of a method at values by name; NaN or infinite where one is undefined."""
-    given = [a for a in method.given(model) if a.name in values]
+    given = [a for a in method.all_arguments(model) if a.name in values]
 
     def results(number: Callable[[Any], Any]) -> list[np.ndarray]:
         found = method.record(Context(model, NumericRecorder(values, number), given), **static)

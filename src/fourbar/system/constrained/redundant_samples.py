@@ -10,8 +10,8 @@ import numpy as np
 
 from ...arrays import batch_shape, bind, check_target, to_array
 from ...errors import ArgumentError, SingularError, warn
-from ...functions.derivatives import described, read_names
-from ...functions.nan_reasons import locked
+from ...functions.derivatives import describe, read_names
+from ...functions.nan_reasons import dependent_rates_mask
 from .dense_solvers import least_force
 from .dependent_rows import Broken, Dependent
 
@@ -118,7 +118,7 @@ class Resolved:
         names, what = self.results, f"{self.differentiable.vjp.recording.name}, cotangent"
         if not isinstance(cotangents, Mapping | tuple) or len(cotangents) != len(names):
             wanted = f"expected a tuple of arrays ({', '.join(names)}), or a dictionary"
-            raise TypeError(f"{what}: {wanted}, got {described(cotangents)}")
+            raise TypeError(f"{what}: {wanted}, got {describe(cotangents)}")
         for name in cotangents if isinstance(cotangents, Mapping) else ():
             if name not in names:
                 raise TypeError(f"{what}: there is no {name!r}; expected {', '.join(names)}")
@@ -194,7 +194,7 @@ class Resolved:
         unexplained = np.array(lost & finite)
         if np.any(unexplained):  # of gimbal lock the function itself has warned
             tree = self.function.state[0].recording.model.cluster_tree
-            unexplained[unexplained] = ~locked(tree, full["q"][unexplained])
+            unexplained[unexplained] = ~dependent_rates_mask(tree, full["q"][unexplained])
         if np.any(unexplained):
             self._report(batch == (), _UNDEFINED if np.isnan(gap[unexplained]).all() else self._why)
         return results
@@ -308,7 +308,7 @@ def _masked(results: list[Any], health: Any, tolerance: float) -> list[Any]:
 
 def _written(out: Any, results: Sequence[Any], names: Sequence[str]) -> Any:
     if not isinstance(out, tuple) or len(out) != len(results):
-        raise ArgumentError(f"out must be a tuple of {len(results)} arrays ({', '.join(names)}), got {described(out)}")
+        raise ArgumentError(f"out must be a tuple of {len(results)} arrays ({', '.join(names)}), got {describe(out)}")
     for target, result, name in zip(out, results, names, strict=True):
         check_target(f"out ({name})", target, result.shape)
     for target, result in zip(out, results, strict=True):

@@ -138,7 +138,7 @@ def osim_inverse(c: Context) -> Outputs:
     """
     m = constrained_model(c)
     s = c.equations(m.touched)
-    still = Still(s, c.clusters, c.expanded, m.bundles, given_state(c), c.still(), nothing_prescribed(c))
+    still = Still(s, c.clusters, c.cluster_states, m.bundles, given_state(c), c.still(), nothing_prescribed(c))
     rows = still.rowed.omega()
     return [("Omega", (len(rows), len(rows)), flat(rows))]
 

@@ -57,7 +57,7 @@ def forward_dynamics(c: Context) -> RowProblem:
     m = constrained_model(c)
     s = c.equations(m.touched)
     forward = ForwardDynamics(
-        s, c.clusters, c.expanded, m.bundles, given_state(c), c.by_cluster("tau"), c.F_ext(), c.gravity
+        s, c.clusters, c.cluster_states, m.bundles, given_state(c), c.by_cluster("tau"), c.F_ext(), c.gravity
     )  # fmt: skip
     b = forward.missing(wanted(c))
     return RowProblem(forward.rowed, b, lambda force: vector(c, "a", forward.accelerations(force)))
@@ -70,11 +70,11 @@ class HybridProblem:
         m = constrained_model(c)
         self.c, self.s = c, c.equations(m.touched)
         self._a, _ = hybrid.hybrid_dynamics(
-            self.s, c.clusters, c.expanded, c.velocities(), c.by_cluster("a"), c.by_cluster("tau"), c.F_ext(),
+            self.s, c.clusters, c.cluster_states, c.velocities(), c.by_cluster("a"), c.by_cluster("tau"), c.F_ext(),
             prescribed, c.gravity,
         )  # fmt: skip
         motion = given_state(c), c.links_accelerations(self._a)
-        self._still = Still(self.s, c.clusters, c.expanded, m.bundles, *motion, prescribed)
+        self._still = Still(self.s, c.clusters, c.cluster_states, m.bundles, *motion, prescribed)
         self.rowed = self._still.rowed
         self.b = c.recorder.call(missing, tuple(self.rowed.rows), wanted(c))
 
@@ -179,7 +179,7 @@ def impulse(c: Context) -> RowProblem:
     """
     m = constrained_model(c)
     s = c.equations(m.touched)
-    still = Still(s, c.clusters, c.expanded, m.bundles, given_state(c), c.still(), nothing_prescribed(c))
+    still = Still(s, c.clusters, c.cluster_states, m.bundles, given_state(c), c.still(), nothing_prescribed(c))
     b = c.recorder.call(_impact, tuple(still.rowed.rows), by_rows(c, "restitution"))
 
     def finish(force: Vec) -> Outputs:

@@ -1,4 +1,4 @@
-"""A robot in the velocities that are followed, which may be others than its own.
+"""A robot in the velocities of a chart, which may differ from its own independent velocities.
 
 Steps integrate the velocities w of some chart, q̇ = E(q) w. The user's quantities stay those of the robot:
 v = P E(q) w, τ_w = (P E)ᵀ τ, where P selects the robot's own velocities among those of all joints.
@@ -30,27 +30,27 @@ def is_solved(tie: Any) -> bool:
     return isinstance(tie, LoopEmbedding) and not tie.explicit and bool(tie.nv) and bool(tie.rows)
 
 
-def own_columns(tree: ClusterTree) -> list[tuple[int, float]]:
+def independent_columns(tree: ClusterTree) -> list[tuple[int, float]]:
     """The columns of the independent velocities among those of all joints, with their scales."""
-    found = []
+    scaled_columns = []
     for cluster in tree.clusters:
         first = tree.spanning_tree.first_v
         columns = [first[i] + k for i in cluster.links for k in range(tree.moving[i].joint.nv)]
         tie = cluster.embedding
         chosen = tie.independent if isinstance(tie, LoopEmbedding) else [(j, 1.0) for j in range(len(columns))]
-        found += [(columns[j], scale) for j, scale in chosen]
-    return found
+        scaled_columns += [(columns[j], scale) for j, scale in chosen]
+    return scaled_columns
 
 
-class FollowedTree(NamedTuple):
-    """The cluster tree of a robot as its user knows it, and that of the same robot in the velocities followed."""
+class ChartedTree(NamedTuple):
+    """The cluster tree of a robot (`robot`), and that of the same robot in the velocities of a chart (`now`)."""
 
     robot: ClusterTree
     now: ClusterTree
 
     @property
     def is_home(self) -> bool:
-        """Whether the velocities that are followed are the robot's own."""
+        """Whether the velocities of the chart are the robot's own."""
         return self.now is self.robot
 
     @property
@@ -66,7 +66,7 @@ class FollowedTree(NamedTuple):
         ]
 
     @property
-    def watched(self) -> int:
+    def reference_size(self) -> int:
         """How many numbers say what is `usual` of loops: a velocity for each of `loops`, and then those of branches
         near folds (`FoldedLoops`), by cluster.
         """
@@ -85,26 +85,26 @@ class FollowedTree(NamedTuple):
         return c.with_clusters(tuple(clusters))
 
     def forces(self, c: Context, tau: Any) -> list[Any]:
-        """Forces on the robot's own velocities as those on the velocities that are followed, by cluster."""
+        """Forces on the robot's own velocities as forces on the velocities of the chart, by cluster."""
         if self.is_home:
             return list(split(self.now.clusters, tau, "nv"))
         links = self.now.moving
         spread: list[list[Any]] = [[0.0] * link.joint.nv for link in links]
         place = [(i, k) for i, link in enumerate(links) for k in range(link.joint.nv)]
-        for force, (column, scale) in zip(tau, own_columns(self.robot), strict=True):
+        for force, (column, scale) in zip(tau, independent_columns(self.robot), strict=True):
             i, k = place[column]
-            spread[i][k] = force if scale == 1.0 else c.recorder.call(_scaled, force, 1.0 / scale)
+            spread[i][k] = force if scale == 1.0 else c.recorder.call(_scale, force, 1.0 / scale)
         return c.project([Vec(x) for x in spread])
 
-    def own(self, c: Context, by_link: Sequence[Any]) -> list[Any]:
+    def robot_entries(self, c: Context, by_link: Sequence[Any]) -> list[Any]:
         """Velocities, or accelerations, of the joints of all links as the robot's own."""
         every = flat(by_link)
-        found = [(every[column], scale) for column, scale in own_columns(self.robot)]
-        return [x if scale == 1.0 else c.recorder.call(_scaled, x, 1.0 / scale) for x, scale in found]
+        found = [(every[column], scale) for column, scale in independent_columns(self.robot)]
+        return [x if scale == 1.0 else c.recorder.call(_scale, x, 1.0 / scale) for x, scale in found]
 
     def robot_velocities(self, c: Context) -> list[Any]:
         """The robot's own velocities."""
-        return list(c.given["v"]) if self.is_home else self.own(c, c.velocities())
+        return list(c.given["v"]) if self.is_home else self.robot_entries(c, c.velocities())
 
     def growth(self, c: Context, before: Any, usual: Any) -> Any:
         """The larger of `before` and the largest excess of the joint velocities in loops, for unit velocities, over
@@ -112,7 +112,7 @@ class FollowedTree(NamedTuple):
         """
         sizes = [
             c.recorder.call(_size, row)
-            for cluster, e in zip(c.clusters, c.expanded, strict=True)
+            for cluster, e in zip(c.clusters, c.cluster_states, strict=True)
             if e is not None and is_solved(cluster.embedding)
             for block in e.G
             for row in block
@@ -120,7 +120,7 @@ class FollowedTree(NamedTuple):
         return c.recorder.call(_worst, before, Vec(sizes), Vec(usual[: len(sizes)])) if sizes else before
 
 
-def _scaled(x: Any, factor: Any) -> Any:
+def _scale(x: Any, factor: Any) -> Any:
     return x * factor
 
 

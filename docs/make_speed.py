@@ -178,7 +178,7 @@ def page() -> str:
 
 def summary() -> str:
     """The table of the README, with the words that say where it holds."""
-    lines = ["| | fourbar | beside | |", "| --- | ---: | ---: | ---: |"]
+    lines = ["| | fourbar | compared with | ratio |", "| --- | ---: | ---: | ---: |"]
     rows = []
     for line in LINES:
         row = {(x["row"], x["column"]): x for x in read(line.benchmark)["rows"]}[line.row, line.column]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tomllib
@@ -70,6 +71,13 @@ def test_the_oldest_packages_are_the_lower_bounds() -> None:
     policy = (ROOT / "docs" / "support.md").read_text(encoding="utf-8")
     assert all(f"{pin.split('==')[1]} and later" in policy for pin in pins[:2])  # the support policy has them too
     assert any(pin.startswith("dask==") for pin in pins) and ".ci/oldest" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_the_support_policy_lists_every_extra() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    ours = {"test-quick", "test-base", "test", "peers", "browser", "docs", "dev", "bench"}  # for work on fourbar itself
+    rows = re.findall(r"^\| (`.*?`) \|", (ROOT / "docs" / "support.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`([\w-]+)`", row)} == set(extras) - ours
 
 
 def test_the_source_distribution_holds_all_that_tests_read() -> None:

@@ -25,6 +25,7 @@ def test_headings_come_first_and_all_words_are_needed() -> None:
     assert search([often, code, named], ["gear"])[0] == named
     assert search([often, code, named], ["gear", "ratio"]) == [code]
     assert search([often, code, named], ["ear"]) == []  # words are found by how they begin
+    assert search([section("x", "folders and folders"), section("y", "folds")], ["fold"])[0].heading == "y"
     assert search([section("x", "inverse_kinematics(q)")], ["kinematics"]) != []  # and so are parts of names
 
 

@@ -22,6 +22,7 @@ from ..errors import UnknownNameError, unknown
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _IN_HEADING, _IN_TITLE, _IN_CODE, _MOST_IN_TEXT = 12.0, 8.0, 2.0, 5  # weights of matches, and how many in a text count
+_LONGER = 0.2  # weight of words that only begin like the one asked for
 
 
 class Section(NamedTuple):
@@ -121,10 +122,16 @@ def search(sections: Sequence[Section], words: Sequence[str]) -> list[Section]:
     """The sections that have all the words, the best first."""
     scored = []
     for section in sections:
-        parts = [_score(section, _pattern([word])) for word in words]
+        parts = [_score(section, _pattern([word])) * _likeness(section, word) for word in words]
         if all(parts):
             scored.append((sum(parts), section))
     return [section for _, section in sorted(scored, key=lambda x: -x[0])]
+
+
+def _likeness(section: Section, word: str) -> float:
+    """1 where a section has the word itself or its plural, less where it has only longer words: fold, folders."""
+    whole = rf"(?<![^\W_]){re.escape(word)}(?:e?s)?(?![^\W_])"
+    return 1.0 if re.search(whole, f"{section.heading}\n{section.text}", re.IGNORECASE) else _LONGER
 
 
 def _score(section: Section, pattern: re.Pattern[str]) -> float:

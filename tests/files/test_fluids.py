@@ -107,6 +107,31 @@ def test_edits_keep_fluids() -> None:
     assert fluids(robot.with_parameters(bodies={"hull": {"fluid": None}}))[0] is None
 
 
+def test_joined_robots_and_parts_keep_fluids() -> None:
+    """Fluids of all bodies, and the motion in them: two robots side by side move as each alone, a part as the whole
+    whose base is held."""
+    robot = robot_in_water()
+    q, rng = robot.random(3), np.random.default_rng(2)
+    v, tau = rng.normal(size=(2, robot.nv))
+    a = robot.passive_dynamics(q, v, tau)
+    renamed = robot.renamed(bodies={"hull": "boat"})
+    for both in (robot.merge(robot, prefix="second_"), renamed.merge(robot, prefix="second_")):
+        assert fluids(both) == 2 * fluids(robot)
+        found = both.passive_dynamics(np.tile(q, 2), np.tile(v, 2), np.tile(tau, 2))
+        assert np.allclose(found, np.tile(a, 2), rtol=1e-11, atol=1e-11)
+    arm = robot.sub("arm")
+    assert fluids(arm) == fluids(robot)[1:]
+    stand = fb.Builder("stand", gravity=robot.mechanism.gravity).body("post", mass=1.0).build()
+    mounted = stand.attach(arm, "post", prefix="left_")
+    assert [x for x in fluids(mounted) if x is not None] == fluids(arm)
+    one = arm.random(0), rng.normal(size=arm.nv), rng.normal(size=arm.nv)
+    assert np.allclose(mounted.passive_dynamics(*one), arm.passive_dynamics(*one), rtol=1e-11, atol=1e-11)
+    upright = np.array([*robot.neutral()[:-1], *one[0]])  # the hull held where the world of the arm is
+    still = np.concatenate([np.zeros(6), one[1]])
+    held, _ = robot.hybrid_dynamics(upright, still, np.zeros(7), [*np.zeros(6), *one[2]], prescribed=["hull"])
+    assert np.allclose(held[6:], arm.forward_dynamics(*one), rtol=1e-11, atol=1e-11)
+
+
 def test_mirror_image() -> None:
     """Its motion is the mirror image, exactly: Q turns linear, -Q angular velocities."""
     robot = robot_in_water()

@@ -174,6 +174,24 @@ def test_scene_has_the_same_motion() -> None:
     assert abs(rest.q[-1, 2] - 0.1) < 1e-3 and np.abs(rest.v[-1]).max() < 1e-6
 
 
+@pytest.mark.parametrize("quadratic", [False, True])
+def test_steps_of_a_scene_in_drag_are_stable_up_to_a_bound(quadratic: bool) -> None:
+    """Drag F is taken at the start of each step, which leaves 1 - dt F / (m v) of the velocity, with m with the added
+    mass: it grows beyond dt F = 2 m v."""
+    speed, m = 3.0, 4.0
+    drag = {"quadratic_drag" if quadratic else "linear_drag": [0, 0, 0, 20, 20, 20]}
+    fluid = fb.Fluid(added_mass=[0, 0, 0, 1, 1, 1], **drag)
+    b = fb.Builder("ball", gravity=(0, 0, 0)).body("b", joint=Free(), mass=3.0, inertia=(0.01,) * 3, fluid=fluid)
+    scene = fb.Scene(b.build(), fb.Plane(), contacts=[fb.contact.Shape("b", "sphere", 0.1)])
+    d = 20.0 * speed if quadratic else 20.0  # F / v
+    for share, grows in ((0.9, False), (1.9, False), (2.1, True)):
+        dt = share * m / d
+        run = fb.simulate(scene, [0, 0, 5.0, 1, 0, 0, 0], [0, 0, 0, speed, 0, 0], duration=3 * dt, dt=dt)
+        size = np.abs(run.v[:, 3])
+        assert np.isclose(run.v[1, 3], speed * (1.0 - share))
+        assert (size[-1] > speed) == grows
+
+
 def test_constrained_robot() -> None:
     """The gripper held at a point: M a + C v + g = τ + Jᵀ f, and the point stays."""
     robot = immersed.vehicle()

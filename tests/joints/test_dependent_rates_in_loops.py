@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 import fourbar as fb
 from fourbar.joints import CustomJoint, Joint, Prismatic, Revolute, Spherical, SphericalEuler, SphericalExponential
-from fourbar.loops import Constraint, Distance
+from fourbar.loops import Constraint, Distance, Gear
 
 
 def _cardan(q: Any) -> Any:
@@ -188,3 +188,29 @@ def test_constrained_robots_refuse_by_the_name_of_the_joint():
         a, _ = held.forward_dynamics(np.stack([q, q + 0.1]), one, one)
     assert np.isnan(a).all(axis=-1).tolist() == [True, False]
     assert all("joint 'ball'" in str(warning.message) for warning in said)
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_clusters_that_are_freed_together(which):
+    """A ball and a motor that follows one of its angles, on two geared links: wherever they are among all links."""
+    b = fb.Builder("nested")
+    for name, aside in (("left", 0.0), ("right", 0.5)):
+        b.body(name, joint=Revolute("y"), position=(0, aside, 0), mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.1))
+    b.loop(Gear("left", "right", -1.0), independent=["left"])
+    b.body("motor", parent="right", joint=Revolute("z"), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    b.body("ball", parent="left", joint=SphericalEuler("xyz"), position=(0.3, 0, 0), mass=1.0, com=(0.2, 0.1, 0.05),
+           inertia=(1.0, 1.1, 1.2))  # fmt: skip
+    loop = Constraint(lambda angles, motor: motor - 2.0 * angles[which], ["ball", "motor"])
+    robot = b.loop(loop, independent=["ball"]).build()
+    assert [len(cluster.carriers) for cluster in robot.model.cluster_tree.clusters] == [1, 2]
+    first = robot.names.coordinates.index("ball.angle1")
+    q, one = np.array(robot.neutral()), np.ones(robot.nv)
+    q[first : first + 3] = 0.3, np.pi / 2, 0.2
+    q = robot.assemble(q, keep=["left", "ball"])
+    if which == 1:
+        for name, given in {"forward_dynamics": (q, one, one), "inverse_mass_matrix": (q,), "check": (q,)}.items():
+            with pytest.raises(fb.SingularError, match="joint 'ball'"):
+                getattr(robot, name)(*given)
+    else:
+        a = robot.forward_dynamics(robot.check(q), one, one)
+        np.testing.assert_allclose(robot.inverse_dynamics(q, one, a), 1.0, atol=1e-9)

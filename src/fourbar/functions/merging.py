@@ -102,5 +102,8 @@ def _merge(parents: Sequence[int], own: Sequence[tuple[Cluster, ClusterState]]) 
     place = {link: n for n, link in enumerate(links)} | {link: -1 - k for k, link in enumerate(carriers)}
     embedding: Any = _Merged(nv)
     inner = tuple(place[parents[i]] for i in links)
-    cluster = replace(own[0][0], links=links, carriers=carriers, inner=inner, embedding=embedding)
+    locking = tuple(
+        lock._replace(place=place[cluster.links[lock.place]]) for cluster, _ in own for lock in cluster.locking
+    )
+    cluster = replace(own[0][0], links=links, carriers=carriers, inner=inner, embedding=embedding, locking=locking)
     return cluster, EmbeddedState(*(tuple(parts) for parts in zip(*(by_link[i] for i in links), strict=True)))

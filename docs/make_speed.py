@@ -103,7 +103,7 @@ def read(name: str) -> dict[str, Any]:
 
 def number(x: float) -> str:
     """Three significant digits, without an exponent where that is short."""
-    if x == 0.0 or 1e-3 <= abs(x) < 1e6:
+    if x == 0.0 or 1e-4 <= abs(x) < 1e6:
         digits = f"{x:.3g}"
         return digits if "e" not in digits else f"{x:.0f}"
     return f"{x:.1e}"

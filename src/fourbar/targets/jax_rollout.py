@@ -170,7 +170,7 @@ class _Stage:
         followed = Followed(robot, robot)
         self.recording = StageRecording(followed, law, packed=False)
         self.robot, self.law, self.loops = robot, law, followed.loops
-        self.operation = Operation(self.recording, self.recording.required)
+        self.operation = Operation(self.recording, self.recording.required_names)
         self.limits = _limits(robot)
         clusters = robot.model.cluster_tree.clusters
         self.is_free = np.array([c.is_free for c in clusters for _ in range(c.embedding.nq)], bool)

@@ -89,6 +89,43 @@ def ways(robot: fb.System) -> dict[str, Way]:
     }
 
 
+def calls(run: Callable[[], Any]) -> int:
+    """The number of Python functions of fourbar that are called."""
+    count = 0
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        nonlocal count
+        count += event == "call" and Path(frame.f_code.co_filename).is_relative_to(SOURCE)
+
+    sys.setprofile(note)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def simulations() -> dict[str, Callable[[], Any]]:
+    """Motions that have been made once: of a robot, of a scene with a free body, and a step of live worlds."""
+    b = fb.Builder("walker")
+    b.body("base", joint=fb.joints.Free(), mass=3.0, inertia=(0.02, 0.02, 0.02))
+    b.body("leg", parent="base", joint=fb.joints.Revolute("y"), mass=0.5, com=(0, 0, -0.1), inertia=(2e-3,) * 3,
+           limits=(-1.0, 1.0))  # fmt: skip
+    b.position_servo("servo", drives="leg", kp=50.0, kd=1.0)
+    foot = fb.contact.Shape("leg", "sphere", 0.02, position=(0, 0, -0.2))
+    scene = fb.Scene(b.build(), fb.Plane(), contacts=[foot])
+    q, pendulum, worlds = scene.start(), fb.robots.double_pendulum(), scene.batch(4)
+    worlds.reset(q=q)
+    found: dict[str, Callable[[], Any]] = {
+        "simulate(scene)": lambda: fb.simulate(scene, q, duration=0.02, u=[0.1]),
+        "simulate(robot)": lambda: fb.simulate(pendulum, [0.1, 0.2], duration=0.02),
+        "batch.step": lambda: worlds.step(u=[0.1]),
+    }
+    for run in found.values():
+        run()
+    return found
+
+
 def main() -> None:
     """Print the ways."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -103,6 +140,11 @@ def main() -> None:
                 print(f"{kind}, {name}: {counts}; {len(found.before)} files before the mathematics")
                 if show:
                     print(*(f"    {x}" for x in found.files), sep="\n")
+        for name, run in simulations().items():
+            found = way(run)
+            print(f"second {name}: {len(found.files)} files, {found.functions} functions, {calls(run)} calls")
+            if show:
+                print(*(f"    {x}" for x in found.files), sep="\n")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ SCRIPT = Path(__file__).resolve().parents[1] / "docs" / "stations.py"
 ATTRIBUTE = 6  # files from `robot.forward_dynamics` to the function
 FIRST_CALL = 17  # files from its first call to the algorithm
 TOGETHER = 19  # files of both
+SECOND = {"simulate(scene)": 15, "simulate(robot)": 26, "batch.step": 6}  # files of a motion that was made before
+CALLS = 20  # Python functions of a step of live worlds
 
 
 CODE = """
@@ -24,7 +26,10 @@ import json, runpy, sys
 script = runpy.run_path(sys.argv[1])
 script["warm_up"]()
 ways = {kind: script["ways"](robot).values() for kind, robot in script["robots"]().items()}
-print(json.dumps({kind: [[way.files, way.before] for way in own] for kind, own in ways.items()}))
+found = {kind: [[way.files, way.before] for way in own] for kind, own in ways.items()}
+found["simulations"] = {name: [script["way"](run).files, script["calls"](run)]
+                        for name, run in script["simulations"]().items()}
+print(json.dumps(found))
 """
 
 
@@ -48,3 +53,16 @@ def test_a_call_goes_down_in_few_steps(kind: str, stations: dict[str, Any]) -> N
     assert "algorithms/aba.py" in first and "algorithms/aba.py" not in before
     assert "functions/methods/dynamics.py" not in (*attribute, *second)
     assert backend() == "numpy" or second == []
+
+
+def test_a_motion_that_was_made_before_enters_few_files(stations: dict[str, Any]) -> None:
+    if backend() == "numpy":
+        pytest.skip("steps are interpreted")
+    for name, (files, calls) in stations["simulations"].items():
+        assert len(files) <= SECOND[name], (name, files)
+        assert name != "batch.step" or calls <= CALLS
+
+
+def test_a_robot_without_loops_never_enters_the_code_of_charts(stations: dict[str, Any]) -> None:
+    for name, (files, _) in stations["simulations"].items():
+        assert not [x for x in files if "chart" in x or "fold" in x or "varied_loops" in x], name

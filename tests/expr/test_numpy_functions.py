@@ -113,8 +113,8 @@ def test_a_control_in_the_words_of_numpy() -> None:
         return np.where(abs(q) < 0.01, 0.0, push) + np.minimum(t, 0.1) * np.arcsin(0.1 * np.sign(v))
 
     given: Any = {"dt": 1e-2, "steps": 50}
-    found = fb.rollout(robot, [0.5, -0.2], control=fb.traced(law), **given)
-    wanted = fb.rollout(robot, [0.5, -0.2], control=law, **given)
+    found = fb.rollout(robot, [0.5, -0.2], tau=fb.traced(law), **given)
+    wanted = fb.rollout(robot, [0.5, -0.2], tau=law, **given)
     assert np.allclose(found.q, wanted.q, rtol=1e-12, atol=1e-13)
 
 

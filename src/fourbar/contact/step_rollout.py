@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from ..compile.program_cache import cached_program
 from ..expr import Program, select
@@ -255,8 +253,3 @@ def contact_rollout(mechanism: Mechanism, spec: Spec, taken: Taken, robot: Mecha
     given = (x.state, x.controls, x.numbers, x.records)
     watched = {"stop": bool(x.loops), "thresholds": ("usual",)}
     return Rollout(RolloutStep("contact_rollout", x.write, *given, key=key, **watched))
-
-
-def first_state(shapes: Mapping[str, tuple[int, ...]], q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-    """The state of a step, by name, where a motion begins with q and v: nothing has acted, and nothing failed, yet."""
-    return {name: np.zeros(shape) for name, shape in shapes.items()} | {"q": q, "v": v, "late": np.array(-1.0)}

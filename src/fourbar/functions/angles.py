@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..joints.base import Joint
+from ..once import once_per_object
 from ..tree.assembly import coordinate_labels
 from ..tree.cluster_tree import ClusterTree
 from ..tree.embedding import LoopEmbedding
@@ -24,8 +25,13 @@ class StoredJoint(NamedTuple):
     first: int
 
 
-def stored_joints(cluster_tree: ClusterTree) -> Iterator[StoredJoint]:
+@once_per_object
+def stored_joints(cluster_tree: ClusterTree) -> tuple[StoredJoint, ...]:
     """The joints whose coordinates lie in q as they are, also those of loops that are solved."""
+    return tuple(_stored_joints(cluster_tree))
+
+
+def _stored_joints(cluster_tree: ClusterTree) -> Iterator[StoredJoint]:
     at = 0
     for cluster in cluster_tree.clusters:
         tie, column = cluster.embedding, at

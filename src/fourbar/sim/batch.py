@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Argument, to_array, to_count
 from ..compile.rollout_loop import DIVERGED
-from ..contact.candidates import OneOf, reported_gaps
+from ..contact.candidates import reported_gaps
 from ..contact.step_rollout import Taken
 from ..errors import ArgumentError, CoordinateError, unknown
 from ..functions.nan_reasons import wrong_coordinates
@@ -17,13 +17,12 @@ from ..functions.rollout import FEWEST, GIVEN, NONE
 from ..functions.step_end import OBSERVED
 from ..hints import Hinted
 from ..system.system import System
-from .control_sizes import control_sizes
 from .given_numbers import nominal, read_values
 from .in_place_worlds import STATE, InPlaceWorlds
 from .looped_worlds import GivenToParts, LoopedWorlds
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators, is_positive, unit_quaternions
-from .too_fast import too_fast
+from .runge_kutta_step import control_sizes
 from .varied_loops import close
 from .wrenches import read_constant
 
@@ -79,7 +78,7 @@ class Batch(Hinted):
         self.friction = np.repeat(scene.friction[None], n, 0)
         self._count = np.zeros(n)
         self._shapes = {name: vars(self)[name].shape for name in _ARRAYS}
-        self._may_be_apart = any(isinstance(x.geometry, OneOf) for x in scene.spec.candidates)
+        self._may_be_apart = scene.may_be_apart
         self._standing: dict[tuple[str, ...], InPlaceWorlds] = {}  # by the controls that act
         self._parts: dict[tuple[str, ...], int] = {}  # steps between two looks at signals, by the same
         self.f_ext: np.ndarray | None = None
@@ -364,7 +363,7 @@ class Batch(Hinted):
     @property
     def too_fast(self) -> np.ndarray:
         """Whether each world (n) moves so far in a step that contacts may be missed."""
-        return too_fast(self.scene, self.v, self.dt)
+        return self.scene.too_fast(self.v, self.dt)
 
     def reset(self, ids: Any = None, *, q: Any = None, v: Any = None) -> None:
         """Put all worlds, or those named, into a state: neutral and at rest where none is given."""

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Argument, to_array
 from ..edit.coordinates import coordinates, gathered_velocity
-from ..errors import ArgumentError, FourbarError
+from ..errors import FourbarError
 from ..functions.charted_tree import GROWN, is_solved
 from ..joints.base import Joint
 from ..joints.euclidean import FlatJoint
@@ -26,6 +24,7 @@ from ..mechanism.mechanism import Configuration, velocity_names
 from ..system.system import System
 from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
+from .read_arguments import read_answer
 from .varied_loops import Which, expand_velocity, loops_at
 
 POOR = 0.3  # the conditioning σ_min(K_d) / σ_min(K), at most 1, below which other joints are considered
@@ -251,29 +250,6 @@ def noted(sizes: np.ndarray, usual: np.ndarray | None) -> np.ndarray:
     """The reference sizes after an examination, which found sizes (..., n)."""
     known = sizes if usual is None else np.fmax(sizes, usual)
     return np.fmax(known, _SMALL * known.max(axis=-1, keepdims=True))
-
-
-@cache
-def _answer(name: str, size: int) -> Argument:
-    return Argument(f"{name}(t, q, v)", (size,))
-
-
-def read_answer(
-    caller: str, batch: tuple[int, ...], answer: Any, name: str, size: int, core: tuple[int, ...] = ()
-) -> np.ndarray:
-    """Forces or controls (..., size) that a user's function returned: one per state of a batch, or one for all. Its
-    results had the shape (..., *core), (..., size) if that is empty.
-    """
-    found = to_array(caller, _answer(name, size), answer)
-    shape = found.shape
-    over = zip(reversed(shape[:-1]), reversed(batch), strict=False)
-    if len(shape) - 1 > len(batch) or not all(n in (1, own) for n, own in over):
-        states = f"a batch of states {batch}" if batch else "one state"
-        core = core or (size,)
-        raise ArgumentError(
-            f"{caller}: {name}(t, q, v) returned shape {(*shape[:-1], *core)} for {states}, expected {(*batch, *core)}"
-        )
-    return found
 
 
 def _built_at(robot: System, q: np.ndarray) -> System:

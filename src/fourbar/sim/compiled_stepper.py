@@ -9,10 +9,12 @@ import numpy as np
 
 from ..compile.rollout_loop import DIVERGED, RUNNING
 from ..errors import CoordinateError
+from ..functions.repeated_steps import RepeatedSteps
+from ..functions.rollout import ALWAYS, RolloutRun
 from ..once import recently_made
 from ..system.system import System
 from .applied_forces import Acting
-from .chart_table import Chart, ChartedSamples
+from .chart_table import Chart
 from .charted_run import ChartedRun
 from .charts import Charts
 from .run import Run
@@ -49,9 +51,11 @@ class CompiledStepper:
         self._numbers = numbers or {}  # (n, *shape) each, by the names of arguments
         q, v = start.q.reshape(-1, robot.nq), start.v.reshape(-1, robot.nv)
         self.n = len(q)
+        self.lost_at_start = ~(np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1))
         names = self._chart(robot).rollout.step.state
         state: dict[str, Any] = {name: np.zeros(shape) for name, shape in names.items()} | {"q": q, "v": v}
-        self.motion = ChartedRun(robot, self._chart, state, {"dt": dt, **self._numbers}, which=law.which)
+        self.motion = self._start(state, {"dt": dt, **self._numbers})
+        self._repeats: RepeatedSteps | None = None
         rows = 2 + steps // every  # the start, and the end if it is not one of the others
         recorded = ["q", "v", "lost", *(f"held_{name}" for name in law.asked)]
         self._rows = {name: np.empty((rows, self.n, *names[name])) for name in recorded}
@@ -69,9 +73,19 @@ class CompiledStepper:
 
         return kept_chart(self.robot, (now, self.law), make)
 
+    def _start(self, state: Mapping[str, Any], numbers: Mapping[str, Any]) -> Any:
+        """The motion at its start: a `RolloutRun`, or a `ChartedRun` where loops are solved while moving."""
+        home = self._chart(self.robot)
+        if home.loops:
+            return ChartedRun(self.robot, self._chart, state, numbers, which=self.law.which)
+        motion = home.rollout.start(state, numbers, (self.n,))
+        status = np.where(self.lost_at_start, float(DIVERGED), float(RUNNING))
+        motion.now = motion.now._replace(status=status)
+        return motion
+
     @property
-    def now(self) -> ChartedSamples:
-        """Where all samples are."""
+    def now(self) -> Any:
+        """The progress of all samples: status, made, steps."""
         return self.motion.now
 
     @property
@@ -96,7 +110,15 @@ class CompiledStepper:
 
     def advance(self, count: int, rows: ControlRows, threads: int | None) -> None:
         """Make some steps with forces that are given, none of them longer than the rows last."""
-        self.motion.advance(count, rows.given, self._into, hold=rows.hold, every=self.every, threads=threads)
+        motion = self.motion
+        if rows.hold != ALWAYS or not isinstance(motion, RolloutRun):
+            motion.advance(count, rows.given, self._into, hold=rows.hold, every=self.every, threads=threads)
+            return
+        if self._repeats is None:
+            self._repeats = RepeatedSteps(motion, self._into, self.every, threads)
+        for mine, x in zip(self._repeats.rows, rows.given, strict=True):
+            mine[...] = x
+        self._repeats.advance(count)
 
     # What comes of it.
 
@@ -133,21 +155,27 @@ class CompiledStepper:
     def lost_at(self) -> np.ndarray:
         """When samples (...) diverged that were finite at the start; others never."""
         s = self.now
-        gone = (s.status == DIVERGED) & ~self.motion.lost_at_start
+        gone = (s.status == DIVERGED) & ~self.lost_at_start
         return np.where(gone, s.made * self.dt, np.inf).reshape(self.batch)
 
     def explain(self, force: Any) -> None:
         """Repeat the steps of samples that diverged by the robot's own functions, which say why: an error if there is
         one sample only, else a warning. `force(t, q, v)` are the forces.
         """
-        s = self.now
-        for k in () if self._numbers else np.unique(s.chart):  # the robot's own functions know other numbers
-            gone = (s.status == DIVERGED) & ~self.motion.lost_at_start & (s.chart == k)
+        s, lost = self.now, (self.now.status == DIVERGED) & ~self.lost_at_start
+        if self._numbers or not lost.any():  # the robot's own functions know other numbers
+            return
+        motion = self.motion
+        charted = isinstance(motion, ChartedRun)
+        chart = s.chart if charted else np.zeros(self.n, int)
+        q, v = (s.state["q"], s.state["v"]) if charted else (motion.part("q"), motion.part("v"))
+        for k in np.unique(chart):
+            gone = lost & (chart == k)
             for made in np.unique(s.made[gone]):
                 ids = np.flatnonzero(gone & (s.made == made))
                 which: Any = ids if self.batch else int(ids[0])
-                state = SimulatedState(s.state["q"][which], s.state["v"][which], 0.0)
-                self._explained(state, self.motion.table.at(k), made * self.dt, force, ids)
+                charts = motion.table.at(k) if charted else Charts(self.robot)
+                self._explained(SimulatedState(q[which], v[which], 0.0), charts, made * self.dt, force, ids)
 
     def _explained(self, state: SimulatedState, charts: Charts, t: float, force: Any, ids: np.ndarray) -> None:
         def asked(t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:

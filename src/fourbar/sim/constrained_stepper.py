@@ -16,7 +16,7 @@ from ..system.constrained.robot import Constrained
 from ..system.system import System
 from .applied_forces import Acting
 from .chart_table import Chart, ChartedSamples
-from .charted_run import AskedSteps
+from .charted_run import AskedSteps, ChartedRun
 from .charts import Charts
 from .compiled_stepper import CompiledStepper, ControlRows, kept_chart
 from .constrained import follower_of
@@ -40,6 +40,10 @@ class ConstrainedStepper(CompiledStepper):
             return Chart(now, constrained_rollout(self._held, self.law), [])
 
         return kept_chart(self._held, (now, self.law), make)
+
+    def _start(self, state: Mapping[str, Any], numbers: Mapping[str, Any]) -> ChartedRun:
+        """A motion whose samples can be repeated one by one."""
+        return ChartedRun(self.robot, self._chart, state, numbers, which=self.law.which)
 
     def advance(self, count: int, rows: ControlRows, threads: int | None) -> None:
         """Make some steps with forces that are given, none of them longer than the rows last."""

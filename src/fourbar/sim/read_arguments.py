@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -12,9 +13,11 @@ from ..arrays import Argument, batch_shape, to_array, to_count, tracing_advice
 from ..errors import ArgumentError, warn
 from ..functions.angles import stored_joints
 from ..functions.nan_reasons import without_wrong_coordinates
+from ..once import once_per_object
 from ..representation import counted
 from ..system.system import System
 from ..tree.closed_positions import are_closed
+from ..tree.cluster_tree import ClusterTree
 from .applied_forces import SimulationWarning
 from .runge_kutta_step import Traced
 from .varied_loops import Which, loop_parameters, varied_clusters, varied_functions
@@ -69,7 +72,7 @@ def started(
     they are ill-conditioned, closing them again would move them. They may depend on values of parameters, by name.
     """
     q = without_wrong_coordinates(robot.model.cluster_tree, "simulate", q)
-    known = loop_parameters(robot, which)
+    known = loop_parameters(robot, which) if which else ()
     integrate = varied_functions(robot, known).integrate if known else robot.integrate
     start = integrate(q, still, _UNIT_TIME, *((values or {})[x.name] for x in known))
     at = 0
@@ -116,17 +119,22 @@ def unit_quaternions(caller: str, robot: System, q: np.ndarray) -> np.ndarray:
     """Configurations (..., nq) at which motions begin, changed in place: quaternions of another length than one are
     normalised, with a warning. Those that are zero or not finite are left as they are.
     """
-    for name, joint, first in stored_joints(robot.model.cluster_tree):
-        for k in joint.quaternions:
-            own = q[..., first + k : first + k + 4]
-            size = np.linalg.norm(own, axis=-1, keepdims=True)
-            off = (np.abs(size - 1.0) > _NOT_UNIT) & (size > 0.0) & np.isfinite(size)
-            if off.any():
-                own[...] = np.where(off, own / np.where(off, size, 1.0), own)
-                warn(f"{caller}: the quaternion of joint {name!r}, q[{first + k}:{first + k + 4}], has the length "
-                     f"{size[off][0]:.6g} at the start, not 1; it is normalised. The order is (w, x, y, z)",
-                     SimulationWarning)  # fmt: skip
+    for name, first in _quaternions(robot.model.cluster_tree):
+        own = q[..., first : first + 4]
+        size = np.linalg.norm(own, axis=-1, keepdims=True)
+        off = (np.abs(size - 1.0) > _NOT_UNIT) & (size > 0.0) & np.isfinite(size)
+        if off.any():
+            own[...] = np.where(off, own / np.where(off, size, 1.0), own)
+            warn(f"{caller}: the quaternion of joint {name!r}, q[{first}:{first + 4}], has the length "
+                 f"{size[off][0]:.6g} at the start, not 1; it is normalised. The order is (w, x, y, z)",
+                 SimulationWarning)  # fmt: skip
     return q
+
+
+@once_per_object
+def _quaternions(tree: ClusterTree) -> tuple[tuple[str, int], ...]:
+    """The joints with quaternions in q, and the index of the first coordinate of each quaternion."""
+    return tuple((name, first + k) for name, joint, first in stored_joints(tree) for k in joint.quaternions)
 
 
 def read_counts(every: Any, passive: Any, threads: Any = None) -> int:
@@ -252,3 +260,26 @@ def _rows_given(*controls: Any) -> int:
         if control is not None and not callable(control) and np.ndim(control) >= 2:
             return int(np.shape(control)[-2])
     raise ArgumentError("rollout: give steps=, or an array tau (..., rows, nv) or u (..., rows, nu)")
+
+
+@cache
+def _answer(name: str, size: int) -> Argument:
+    return Argument(f"{name}(t, q, v)", (size,))
+
+
+def read_answer(
+    caller: str, batch: tuple[int, ...], answer: Any, name: str, size: int, core: tuple[int, ...] = ()
+) -> np.ndarray:
+    """Forces or controls (..., size) that a user's function returned: one per state of a batch, or one for all. Its
+    results had the shape (..., *core), (..., size) if that is empty.
+    """
+    found = to_array(caller, _answer(name, size), answer)
+    shape = found.shape
+    over = zip(reversed(shape[:-1]), reversed(batch), strict=False)
+    if len(shape) - 1 > len(batch) or not all(n in (1, own) for n, own in over):
+        states = f"a batch of states {batch}" if batch else "one state"
+        core = core or (size,)
+        raise ArgumentError(
+            f"{caller}: {name}(t, q, v) returned shape {(*shape[:-1], *core)} for {states}, expected {(*batch, *core)}"
+        )
+    return found

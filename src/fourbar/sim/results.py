@@ -28,7 +28,7 @@ from ..viewer.recorded_motion import RecordedMotion
 from ..viewer.standalone_page import notebook
 from ..viewer.triangles import merged, shaded
 from .applied_forces import SimulationWarning
-from .record_room import memory
+from .outcome import memory
 
 _FORMAT = 1
 POINTS, FORCES, VERTICES, FACES = "contact_points", "contact_forces", "ground_vertices", "ground_faces"

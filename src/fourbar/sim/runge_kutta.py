@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CoordinateError, SingularError, warn
+from ..errors import CoordinateError, SingularError
 from ..functions.nan_reasons import implicit_loops
 from ..system.system import System
-from .applied_forces import Acting, SimulationWarning, with_passive
+from .applied_forces import Acting, with_passive
 from .charts import ANY, FAIR, Charts, chart_rate
-from .control_sizes import control_sizes
 from .folds import RUNGE_KUTTA, Folds
-from .not_finite import NotFinite, loop_hint
+from .outcome import NotFinite, warn_of_divergence, warn_of_folds
+from .read_arguments import read_answer
 from .run import Run
-from .runge_kutta_step import Followed, ForceLaw, Traced
+from .runge_kutta_step import Followed, ForceLaw, Traced, control_sizes
 from .stage_function import StageFunction
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
@@ -208,7 +208,6 @@ class ControlSchedule:
         self.arrays = {name: x for name, x in every.items() if isinstance(x, np.ndarray)}
         self.functions = {name: x for name, x in every.items() if callable(x) and not isinstance(x, Traced)}
         self._kept: dict[int, dict[str, np.ndarray]] = {}  # what functions returned, by period, where it is recorded
-        self._charts = Charts(robot)
         self._sizes = control_sizes(robot)
         self.not_finite = NotFinite()
 
@@ -216,7 +215,7 @@ class ControlSchedule:
         """The controls of the period that begins with a step, as functions return them."""
         found = {}
         for name, function in self.functions.items():
-            read = self._charts.checked(q, function(t, q, v), name, self._sizes[name], self._caller)
+            read = read_answer(self._caller, q.shape[:-1], function(t, q, v), name, self._sizes[name])
             found[name] = self.look(name, t, read, q, v)
         period = number // self.period
         self._kept[period] = {name: x.copy() for name, x in found.items()}
@@ -359,32 +358,3 @@ class PythonRun:
     def warn_of_folds(self, caller: str) -> None:
         """Warn where a loop came to a position in which its motion is not determined well."""
         warn_of_folds(caller, self._follower.charts.robot, np.array(getattr(self._follower, "stuck_at", np.inf)))
-
-
-def warn_of_divergence(robot: System, lost_at: np.ndarray, dt: float, not_finite: NotFinite) -> None:
-    """Warn when samples (...) diverged, where the time is finite, how many did, and why if that is known."""
-    lost = np.isfinite(lost_at)
-    if lost.any():
-        which = f"{lost.sum()} of {lost.size} samples diverged, the first" if lost.ndim else "the motion diverged"
-        advice = (
-            f"Try a shorter step than dt = {dt:g} s, and look for gains, stiffnesses or torques that are too large "
-            f"for it{loop_hint(robot)}"
-        )
-        warn(f"simulate: {which} at t = {lost_at.min():.6g} s. {not_finite.reason() or advice}", SimulationWarning)
-
-
-def warn_of_folds(caller: str, robot: System, since: np.ndarray) -> None:
-    """Warn of samples (...) whose loops came so near to a singular position, where the time is finite, that steps lose
-    most of their digits, and no smooth branch through it was found.
-    """
-    stuck = np.isfinite(since)
-    if not stuck.any():
-        return
-    names = ", ".join(repr(x.name) for x in robot.mechanism.loops)
-    which = f"{stuck.sum()} of {stuck.size} samples" if stuck.ndim else "the motion"
-    warn(
-        f"{caller}: {which} came to a singular position of loops ({names}), the first at t = {since.min():.6g} s: "
-        "velocities do not determine the motion well there, and what follows may gain or lose energy. Try a shorter "
-        "step, or other independent velocities (robot.with_independent(...))",
-        SimulationWarning,
-    )

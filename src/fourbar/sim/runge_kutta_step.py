@@ -30,7 +30,6 @@ from ..spatial.linear import Vec
 from ..system.system import System
 from ..tree.clusters import split
 from ..tree.parameters import Parameter
-from .control_sizes import control_sizes
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,11 @@ class Commands:
             what = "controls" if self.name == "u" else "forces"
             raise ArgumentError(f"{self.name}(t, q, v) must give {self.size} {what}, got {len(found)}")
         return found
+
+
+def control_sizes(robot: System) -> dict[str, int]:
+    """How many numbers each of the controls has, by name; wrenches on all bodies are one row of numbers."""
+    return {"tau": robot.nv, "u": robot.nu, "f_ext": 6 * len(robot.mechanism.bodies)}
 
 
 def symbols(function: Callable[..., Any], t: Any, q: Sequence[Any], v: Sequence[Any]) -> Vec:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Argument, batch_shape, to_array, to_count
 from ..contact import selection
-from ..contact.candidates import Spec
+from ..contact.candidates import OneOf, Spec
 from ..contact.contact_model import ContactModel, compiled_step, rows
 from ..contact.contact_points import compiled_points
 from ..contact.laws import Law, Rigid
@@ -27,17 +27,17 @@ from .applied_forces import SimulationWarning
 from .batch import Batch
 from .chart_table import Chart
 from .constrained import Kept
-from .contact_run import Stepped
 from .folds import FIRST_ORDER
 from .given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, read_numbers, refuse_moved
 from .keyframe import Keyframe, keyframes_of
 from .read_arguments import MotionRequest, check_actuators, check_step, unit_quaternions
 from .run import Run
-from .scene_motion import run_motion
+from .scene_motion import Stepped, run_motion
 from .scene_representation import SceneRepresentation
 from .scene_start import added, check_parts, home, home_poses, lifted, read_points, warn_of_selection
 from .simulations import Staged, rollout, simulate
 from .state_observer import Observer, kept_observer
+from .too_fast import largest_moves
 from .varied_loops import close
 
 
@@ -290,13 +290,14 @@ class Scene(Staged, SceneRepresentation):
         batch = batch_shape(caller, arguments, [q, v])
         q, v = (np.broadcast_to(x, (*batch, x.shape[-1])).copy() for x in (q, v))
         q = unit_quaternions(caller, self.robot, q)
-        q, v = close(caller, self.robot, numbers.which, numbers.by_name, q, v)
-        self.kept.check(q, v, numbers.which)
+        if self._closes:
+            q, v = close(caller, self.robot, numbers.which, numbers.by_name, q, v)
+            self.kept.check(q, v, numbers.which)
         return q, v
 
     @cached_property
     def _rollouts(self) -> dict[tuple[Taken, System], Any]:
-        """The machine code of rollouts, by what they take and the velocities that they follow."""
+        """Rollouts by what they take and the velocities that they follow."""
         return {}
 
     def observer(self, *given: Any) -> Any:
@@ -309,10 +310,28 @@ class Scene(Staged, SceneRepresentation):
 
     def chart(self, taken: Taken, now: System) -> Chart:
         """Rollouts with given inputs and observations, in the velocities of `now`."""
-        make = partial(contact_rollout, now.mechanism, self.spec, taken, self.robot.mechanism)
-        rollout = recently_made(self._rollouts, (taken, now), make, lambda x: x[0].is_traced)
-        trees = ChartedTree(self.robot.model.cluster_tree, now.model.cluster_tree)
-        return Chart(now, rollout, trees.loops, FIRST_ORDER)
+
+        def make() -> Chart:
+            rollout = contact_rollout(now.mechanism, self.spec, taken, self.robot.mechanism)
+            trees = ChartedTree(self.robot.model.cluster_tree, now.model.cluster_tree)
+            return Chart(now, rollout, trees.loops, FIRST_ORDER)
+
+        return recently_made(self._rollouts, (taken, now), make, lambda x: x[0].is_traced)
+
+    @cached_property
+    def may_be_apart(self) -> bool:
+        """Whether some contacts are points of two shapes that are not always there."""
+        return any(isinstance(x.geometry, OneOf) for x in self.spec.candidates)
+
+    @cached_property
+    def _largest_moves(self) -> np.ndarray:
+        return largest_moves(self.robot, self.spec.candidates, self.reach)
+
+    def too_fast(self, v: np.ndarray, dt: float) -> np.ndarray:
+        """Whether velocities (..., nv) move something so far in a step of length dt (s) that contacts may be missed;
+        NaN does not.
+        """
+        return np.asarray((np.abs(v) * dt > self._largest_moves).any(axis=-1))
 
     simulate = simulate
     rollout = rollout

@@ -15,14 +15,14 @@ from ..system.constrained.actuated import Actuated
 from ..system.constrained.robot import Constrained
 from ..system.system import System
 from .applied_forces import acting_on, warn_of_contacts, warn_of_limits, with_passive
+from .charted_run import ChartedRun
 from .compiled_stepper import CompiledStepper, ControlRows, PartlyIndependent
 from .constrained import ConstrainedFollower, check_met, follower_of, in_drives
 from .constrained_stepper import ConstrainedStepper
-from .control_sizes import control_sizes
 from .given_numbers import GivenNumbers, are_passive, read_numbers, refuse_dry_friction, refuse_moved_rows
 from .observe import check_driven, read_observations
+from .outcome import check_room, states_attached, warn_of_divergence, warn_of_folds
 from .read_arguments import MotionRequest, check_closed, on_copies, read_control, read_state, started
-from .record_room import check_room
 from .run import Run
 from .runge_kutta import (
     ControlSchedule,
@@ -32,12 +32,9 @@ from .runge_kutta import (
     SimulatedState,
     Torque,
     forces_of,
-    warn_of_divergence,
-    warn_of_folds,
 )
-from .runge_kutta_step import ForceLaw, Traced
+from .runge_kutta_step import ForceLaw, Traced, control_sizes
 from .state_observer import InstantObserver, Observer, kept_observer
-from .states_so_far import states_attached
 from .varied_loops import close
 from .wrenches import read_wrenches
 
@@ -91,11 +88,11 @@ class CompiledRun:
 
     def _force(self, t: float, q: np.ndarray, v: np.ndarray, ids: np.ndarray) -> Any:
         """The forces at a time, of some samples."""
-        law, now = self.stepper.law, self.stepper.now
+        law, motion = self.stepper.law, self.stepper.motion
         look = self.controls.not_finite.look
         found = np.zeros_like(v) if law.torque is None else look("tau", t, np.asarray(law.torque(t, q, v)), q, v)
         step = int(t / self.stepper.dt + 0.25)
-        acting = {name: now.state[f"held_{name}"][ids] for name in law.asked}
+        acting = {name: motion.part(f"held_{name}")[ids] for name in law.asked}
         for name in law.asked:  # what is held may be of the period before
             self.controls.look(name, t, np.asarray(self.controls.every[name](t, q, v)), q, v)
         for name, x in self._rows.items():
@@ -131,8 +128,9 @@ class CompiledRun:
     def warn_of_folds(self, caller: str) -> None:
         """Warn where loops came to a position in which their motion is not determined well."""
         stepper = self.stepper
-        if stepper.motion.folds_are_met:
-            warn_of_folds(caller, stepper.robot, (stepper.now.stuck * stepper.dt).reshape(stepper.batch))
+        motion = stepper.motion
+        if isinstance(motion, ChartedRun) and motion.folds_are_met:
+            warn_of_folds(caller, stepper.robot, (motion.now.stuck * stepper.dt).reshape(stepper.batch))
 
 
 class Simulation:
@@ -168,7 +166,8 @@ class Simulation:
         self.dt, self.steps, self.every = dt, steps, wanted.every
         check_room(wanted.caller, steps, wanted.every, math.prod(self.given_q.shape[:-1]) * (robot.nq + robot.nv + 1))
         given = self.numbers.which, self.numbers.by_name
-        self.given_q, self.given_v = close(wanted.caller, robot, *given, self.given_q, self.given_v)
+        if self.numbers.which:
+            self.given_q, self.given_v = close(wanted.caller, robot, *given, self.given_q, self.given_v)
         check_closed(robot, self.given_q, self.numbers.which)
         start = started(robot, self.given_q, np.zeros_like(self.given_v), *given)
         if self.held is not None:

@@ -15,8 +15,7 @@ from ..functions.function import make
 from ..functions.recording import BLOCK, Recording
 from ..functions.varied_context import argument_names
 from ..spatial.linear import Vec
-from .control_sizes import control_sizes
-from .runge_kutta_step import Followed, ForceLaw, Pass, RungeKuttaStage
+from .runge_kutta_step import Followed, ForceLaw, Pass, RungeKuttaStage, control_sizes
 
 _SCALARS = ("number", "lost", "stop")  # of a pass
 Shapes = dict[str, tuple[int, ...]]

@@ -7,7 +7,6 @@ than the shapes may have been missed, or met too early: no residual shows that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +14,6 @@ from ..contact.candidates import Candidate
 from ..system.system import System
 from ..tree.closed_positions import turning_velocities
 from ..tree.cluster_tree import GROUND
-
-if TYPE_CHECKING:
-    from .scene import Scene
 
 _LONGEST = 20.0  # times what shapes reach from the origins of their bodies
 _WIDEST = 1.0  # rad
@@ -35,9 +31,3 @@ def largest_moves(robot: System, candidates: Sequence[Candidate], reach: float) 
     carry = [not carriers.isdisjoint(cluster.links) for cluster in tree.clusters for _ in range(cluster.embedding.nv)]
     far = _LONGEST * reach if reach > 0.0 else np.inf
     return np.where(carry, np.where(turning_velocities(tree), _WIDEST, far), np.inf)
-
-
-def too_fast(scene: Scene, v: np.ndarray, dt: float) -> np.ndarray:
-    """Whether velocities (..., nv) move something too far in a step of length dt; what is not finite does not."""
-    most = largest_moves(scene.robot, scene.spec.candidates, scene.reach)
-    return np.asarray((np.abs(v) * dt > most).any(axis=-1))

@@ -15,8 +15,7 @@ import numpy as np
 from ..arrays import Argument, named_rows, to_array, wrong_core
 from ..functions.arguments import F_EXT
 from ..system.system import System
-from .charts import read_answer
-from .read_arguments import on_copies
+from .read_arguments import on_copies, read_answer
 from .runge_kutta_step import Traced
 
 _ANSWER = f"{F_EXT.name}(t, q, v)"  # of a function of the user's

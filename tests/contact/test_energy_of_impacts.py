@@ -1,4 +1,4 @@
-"""Energy of impacts with restitution and friction, as docs/simulate.md states it, without gravity."""
+"""Energy of impacts with restitution and friction, without gravity: none is created."""
 
 from __future__ import annotations
 
@@ -49,18 +49,29 @@ def double_pendulum(friction: float, restitution: float) -> float:
     return largest_gain(scene, q, v, -np.cos(q[:, 0]) - np.cos(q.sum(axis=1)) - 1e-3)
 
 
-@pytest.mark.parametrize(("friction", "restitution"), [(0.0, 1.0), (0.7, 0.0)])
-def test_impacts_without_friction_or_without_restitution_add_no_energy(friction: float, restitution: float) -> None:
-    """To rounding for one body; between links to first order of the step."""
+NUMBERS = [(0.0, 1.0), (0.7, 0.0), (0.7, 0.7), (0.7, 0.9), (0.5, 1.0), (0.7, 1.0)]
+
+
+@pytest.mark.parametrize(("friction", "restitution"), NUMBERS)
+def test_impacts_of_one_body_add_no_energy(friction: float, restitution: float) -> None:
+    """Newton's restitution as it stands gains up to 1.26 and 1.56 times at the last ones (Kane's paradox)."""
     assert rod(friction, restitution) < 1.0 + 1e-12
+
+
+@pytest.mark.parametrize(("friction", "restitution"), [*NUMBERS, (0.3, 0.3), (0.1, 0.3)])
+def test_impacts_of_a_robot_with_joints_add_no_energy(friction: float, restitution: float) -> None:
+    """But to first order of the step, by the motion within it; as it stands the law gains a thousand times and more."""
     assert double_pendulum(friction, restitution) < 1.01
 
 
-def test_with_both_a_single_body_gains_energy_only_at_high_restitution() -> None:
-    assert rod(0.7, 0.7) < 1.0 + 1e-12
-    assert 1.05 < rod(0.7, 0.9) < 1.27 and 1.3 < rod(0.7, 1.0) < 1.6
-
-
-def test_with_both_a_robot_with_joints_gains_energy_at_low_restitution() -> None:
-    """Kane's paradox, of which the documentation warns."""
-    assert double_pendulum(0.1, 0.3) < 1.01 and double_pendulum(0.3, 0.3) > 2.0
+def test_restitution_is_whole_where_it_creates_no_energy() -> None:
+    """Balls that strike a rough floor with spin: e times the normal velocity, and at most Coulomb's friction."""
+    b = fb.Builder("ball", gravity=(0.0, 0.0, 0.0))
+    b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004,) * 3)
+    scene = fb.Scene(b.build(), fb.Plane(0.6, restitution=0.9), contacts=[Shape("ball", "sphere", (0.1,))])
+    rng = np.random.default_rng(2)
+    v = rng.normal(size=(50, 6))
+    v[:, 5] = -np.abs(v[:, 5]) - 0.1
+    q = np.tile([0, 0, 0.1, 1.0, 0, 0, 0], (50, 1))
+    run = scene.rollout(q, v, dt=1e-8, steps=1)
+    assert np.abs(run.v[-1][:, 5] + 0.9 * v[:, 5]).max() < 1e-5  # it turns by 57 rad/s in the step

@@ -13,10 +13,9 @@ from ..algorithms.constrained.rows import evaluate_rows
 from ..algorithms.kinematics import along, place_outward
 from ..algorithms.link_twists import velocity_outward
 from ..algorithms.sweep import Sweeps
-from ..expr import maximum, select
 from ..functions.context import Context
 from ..functions.registry import flat
-from ..spatial.linear import Mat, Scalar, Vec, dot
+from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
 from ..tree.cluster_tree import GROUND, Location
@@ -27,8 +26,8 @@ from .bilateral import NO_SLACK, BilateralRows, bilateral_terms, links_of
 from .candidates import Candidate, JointRow, Manifold, OneOf, Spec, Touch, axes_of
 from .delassus import Delassus, ForceBasis, FreeMotion, RowsOnBasis
 from .gauss_seidel import FEW_ROWS, ContactProblem, RowBlock, Solution
+from .impacts import Impact, rebounding, solve_impacts, work
 from .impulse_solver import solve
-from .laws import rebound
 from .reduced_newton import ReducedRows
 from .terrain_numbers import Given, TerrainNumbers, mixed_friction, with_numbers
 
@@ -104,15 +103,11 @@ def _over_time(parts: tuple[Vec, ...], dt: Scalar) -> tuple[Vec, ...]:
     return tuple(x * (1.0 / dt) for x in parts)
 
 
-def contact_terms(
-    candidate: Candidate, touch: Touch, dt: Scalar, before: Scalar, free: Vec, least: float
-) -> tuple[Vec, Scalar]:
-    """g of a contact's rows, and the compliance of its normal."""
+def contact_terms(candidate: Candidate, touch: Touch, dt: Scalar, before: Scalar, free: Vec) -> tuple[Vec, Scalar]:
+    """g of a contact's rows without restitution, and the compliance of its normal."""
     compliance, bias = candidate.law.normal(touch.gap, dt)
     if not candidate.steady:
         bias = candidate.law.unsteady(bias, before, free[0])
-    if candidate.restitution > 0.0:
-        bias = rebound(bias, touch.gap, dt, before, free[0], candidate.restitution, least)
     return Vec((free[0] + bias, *free[1:])), compliance
 
 
@@ -141,24 +136,6 @@ def world_force(candidate: Candidate, axes: tuple[Vec, ...], impulse: Vec, dt: S
     return total * (1.0 / dt)
 
 
-def last_finite(old: Vec, new: Vec, measure: Scalar) -> Vec:
-    """The new state, or the old one where the new is not finite."""
-    return Vec([select(measure < 1e200, b, a) for a, b in zip(old, new, strict=True)])
-
-
-def marked(residual: Scalar, measure: Scalar) -> Scalar:
-    """The residual; infinite where the new state is not finite."""
-    return select(measure < 1e200, residual, float("inf"))
-
-
-def magnitude(*parts: Vec) -> Scalar:
-    """The sum of squares of all entries; NaN or infinite if one of them is."""
-    total: Scalar = 0.0
-    for part in parts:
-        total = total + dot(part, part)
-    return total
-
-
 class Stepper:
     """Records a step of a model with contacts."""
 
@@ -173,6 +150,8 @@ class Stepper:
         self.coupling: Any = None
         self.softened: Any = ()
         self.over: ReducedRows | None = None
+        self.impacts: list[Impact] = []
+        self.free_rates: list[Any] = []  # velocities of all rows without impulses and what laws add
         self.s = self._sweeps()
         self.v = c.by_cluster("v")
         self.turning = [integration.straight(c.tree, cluster) for cluster in c.clusters]
@@ -340,14 +319,17 @@ class Stepper:
         g: list[Any] = []
         compliance: dict[int, Any] = {}
         bounds: list[Vec] = []
+        self.impacts, self.free_rates = [], []
         for k, candidate in enumerate(spec.candidates):
             old = before[k][0] if k in before else 0.0
             if moved is not None:
                 block = self.blocks[k]
                 free[k] = self.call(_added, free[k], Vec(moved[block.first : block.first + block.size]))
-            own, soft = self.call(
-                contact_terms, candidate, self.placed[k].touch, self.dt, old, free[k], spec.bounce_above
-            )
+            own, soft = self.call(contact_terms, candidate, self.placed[k].touch, self.dt, old, free[k])
+            if candidate.restitution > 0.0:
+                impact = Impact(len(g), self.placed[k].touch.gap, old, free[k][0], candidate.restitution)
+                self.impacts.append(impact)
+            self.free_rates += free[k]
             if soft.__class__ is not float or soft:
                 compliance[len(g)] = soft
             g += own
@@ -360,7 +342,45 @@ class Stepper:
         for rate in self._kept_terms(by_link) if self.kept else ():
             g.append(rate if moved is None else self.call(_sum, rate, moved[len(g)]))
             bounds.append(NO_SLACK)
+        self.free_rates += g[len(self.free_rates) :]
         return self.assembled(delassus, Vec(g), compliance, tuple(bounds))
+
+    def _bouncing(self, problem: Any, share: Scalar) -> Any:
+        """A problem with a share of all restitution."""
+        g = list(self.right_side(problem))
+        for impact in self.impacts:
+            g[impact.row] = self.call(rebounding, impact, g[impact.row], self.dt, self.spec.bounce_above, share)
+        return self.with_right_side(problem, Vec(g))
+
+    def right_side(self, problem: Any) -> Vec:
+        """g of all rows."""
+        return problem.g
+
+    def with_right_side(self, problem: Any, g: Vec) -> Any:
+        """A problem with another g."""
+        return problem._replace(g=g)
+
+    def velocities(self, problem: Any, solution: Solution) -> Vec:
+        """c of all rows."""
+        return solution.velocity
+
+    def solution(self, problem: Any) -> tuple[Any, Solution]:
+        """Impulses, from those of the last step, and the problem that they solve: with all restitution, or with as
+        much of it as creates no energy."""
+        start = Vec(self.c.given["impulse"])
+        if not self.impacts:
+            return problem, self.solve(problem, start)
+
+        def solve(share: Scalar, start: Vec) -> Solution:
+            return self.solve(self._bouncing(problem, share), start)
+
+        def measure(share: Scalar, found: Solution) -> Vec:
+            bouncing = self._bouncing(problem, share)
+            c = self.velocities(bouncing, found)
+            return self.call(work, found.impulse, Vec(self.free_rates), self.right_side(bouncing), c)
+
+        found, share = solve_impacts(self.c.recorder, solve, measure, start)
+        return self._bouncing(problem, share), found
 
     def _moved(self, delassus: Delassus, a: dict[int, Vec]) -> Any:
         """By how much servos that move several velocities change the rows' velocities; None if there are none.
@@ -418,9 +438,15 @@ class Stepper:
             found[0] = self.c.given["friction"][k]
         return Vec(found)
 
-    def solve(self, problem: ContactProblem) -> Solution:
-        """Impulses that obey the problem, from those of the last step."""
-        return solve(self.c.recorder, problem, self.blocks, Vec(self.c.given["impulse"]), self.spec, self.over)
+    def solve(self, problem: ContactProblem, start: Vec) -> Solution:
+        """Impulses that obey the problem, from some to begin with."""
+        return solve(self.c.recorder, problem, self.blocks, start, self.spec, self.over, self.is_redundant)
+
+    @property
+    def is_redundant(self) -> bool:
+        """Whether some link has several contacts, so that forces within it change no velocity."""
+        homes = [link for x in self.spec.candidates for link in x.links if link != GROUND]
+        return len(set(homes)) < len(homes)
 
     def accelerated(self, delassus: Delassus, forces: tuple[Vec, ...]) -> dict[int, Vec]:
         """The accelerations of all clusters under forces along the rows."""
@@ -438,8 +464,7 @@ class Stepper:
         """q and v after the step, impulses, residual, gaps and forces, each as its flat entries."""
         c, dt = self.c, self.dt
         delassus = self.delassus()
-        problem = self.problem(delassus)
-        solution = self.solve(problem)
+        problem, solution = self.solution(self.problem(delassus))
         impulse = list(solution.impulse)
         parts = tuple(Vec(impulse[b.first : b.first + b.size]) for b in self.blocks)
         every = list(range(len(c.clusters)))
@@ -464,9 +489,3 @@ class Stepper:
         """Forces along the rows of constraints, means over the step, from the impulses of all blocks."""
         count = sum(x.size for x in self.kept)
         return flat(self.call(_over_time, parts[len(parts) - count :], self.dt)) if count else []
-
-
-def watched(residual: Scalar, worst: Scalar, late: Scalar, count: Scalar, tolerance: Scalar) -> Vec:
-    """The largest residual so far, when the tolerance was first missed, and the number of steps."""
-    first = select(late < 0.0, count, late)
-    return Vec((maximum(worst, residual), select(residual > tolerance, first, late), count + 1.0))

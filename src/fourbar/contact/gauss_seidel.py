@@ -6,7 +6,7 @@ Given c = G λ + g (velocities of the rows after the step, with what is complian
     spin      |λ| ≤ γ λₙ likewise, and rolling |λ| ≤ ρ λₙ
     joint     lower ≤ c ≤ upper with forces at the ends only, and dry friction |λ| ≤ hold
 
-Block Gauss-Seidel finds the mode of every contact (open, stick, slide); Newton steps (`newton`) then finish, as
+A sweep (`sweep` or `jacobi`) finds the mode of every contact (open, stick, slide); Newton steps (`newton`) finish, as
 `impulse_solver` says. All lanes do the same, and one that is solved stays as it is: results do not depend on what else
 is in a batch.
 """
@@ -25,6 +25,7 @@ _WEAK = 1e-10  # a row that moves so much less than the others of its contact is
 _STUCK = 1e-13  # the same among all rows: less than that is rounding
 _INNER = 2  # rounds of a contact with several kinds of friction on its own in a sweep
 _ROOTS = 3  # Newton steps for how fast a contact slides
+_RELAXATION = 0.5  # weight of a Jacobi round
 FEW_ROWS = 18  # up to which the matrix of all rows is eliminated as it is, in one piece of code
 NEWTON_ROWS = 40  # with more rows than that they are solved link by link: Newton's code grows with their cube
 
@@ -258,25 +259,56 @@ def _contact(G: Mat, block: RowBlock, inverse: Vec, schur: Vec, bounds: Vec, x: 
     return Vec(found)
 
 
+def block_solution(problem: ContactProblem, scale: Scaled, blocks: tuple[RowBlock, ...], k: int, impulse: Vec) -> Vec:
+    """The impulses of block k that solve it exactly while those of the others stay."""
+    block, bounds = blocks[k], problem.bounds[k]
+    own, inverse, schur = scale.own[k], scale.inverse[k], scale.schur[k]
+    rows = range(block.first, block.first + block.size)
+    free = []  # velocities without the block's own impulses
+    for i in rows:
+        total = problem.g[i]
+        for j in (*range(rows.stop, len(impulse)), *range(rows.start)):
+            total = total + problem.G[i][j] * impulse[j]
+        free.append(total)
+    x = Vec([impulse[i] for i in rows])
+    if block.joint:
+        c = free[0] + problem.G[block.first][block.first] * x[0]
+        return Vec([joint_answer(c, x[0], own[0], bounds)[0]])
+    G = Mat(Vec([problem.G[i][j] for j in rows]) for i in rows)
+    return _contact(G, block, inverse, schur, bounds, x, Vec(free))
+
+
 def sweep(problem: ContactProblem, scale: Scaled, blocks: tuple[RowBlock, ...], impulse: Vec) -> Vec:
-    """One round of block Gauss-Seidel."""
-    found = list(impulse)
-    for block, own, inverse, schur, bounds in zip(blocks, *scale, problem.bounds, strict=True):
-        rows = range(block.first, block.first + block.size)
-        free = []  # their velocities without themselves; what was found just now comes last, so that others go ahead
-        for i in rows:
-            total = problem.g[i]
-            for j in (*range(rows.stop, len(found)), *range(rows.start)):
-                total = total + problem.G[i][j] * found[j]
-            free.append(total)
-        x = Vec([found[i] for i in rows])
-        if block.joint:
-            c = free[0] + problem.G[block.first][block.first] * x[0]
-            found[block.first] = joint_answer(c, x[0], own[0], bounds)[0]
-        else:
-            G = Mat(Vec([problem.G[i][j] for j in rows]) for i in rows)
-            found[rows.start : rows.stop] = _contact(G, block, inverse, schur, bounds, x, Vec(free))
-    return Vec(found)
+    """One sweep of block Gauss-Seidel: where impulses are unique, the order of the blocks does not matter."""
+    swept = list(impulse)
+    for k, block in enumerate(blocks):
+        rows = slice(block.first, block.first + block.size)
+        swept[rows] = block_solution(problem, scale, blocks, k, Vec(swept))
+    return Vec(swept)
+
+
+def jacobi(problem: ContactProblem, scale: Scaled, blocks: tuple[RowBlock, ...], impulse: Vec) -> Vec:
+    """One damped round of block Jacobi: every block moves part of the way to its own solution.
+
+    No block comes first, so what is symmetric stays so. After a Gauss-Seidel sweep, equal contacts have unequal
+    impulses, and where these are redundant Newton's method ends at the solution next to them: a symmetric grasp slips.
+    """
+    old = tuple(Vec([impulse[i] for i in range(x.first, x.first + x.size)]) for x in blocks)
+    new = tuple(block_solution(problem, scale, blocks, k, impulse) for k in range(len(blocks)))
+    weight = relaxation(old, new)
+    return Vec([x for both in zip(old, new, strict=True) for x in damp(*both, weight)])
+
+
+def relaxation(old: tuple[Vec, ...], new: tuple[Vec, ...]) -> Scalar:
+    """The weight of a Jacobi round from old impulses of all blocks to new ones: 1 where only one block has any."""
+    sizes = [maximum(size_of(a[:1]), size_of(b[:1])) for a, b in zip(old, new, strict=True)]
+    count = sum((select(x > 0.0, 1.0, 0.0) for x in sizes), 0.0)
+    return select(count > 1.5, _RELAXATION, 1.0)
+
+
+def damp(old: Vec, new: Vec, weight: Scalar) -> Vec:
+    """Impulses of a block between old and new ones; exactly zero where the new ones are: contacts that open."""
+    return Vec([select(size_of(new[:1]) > 0.0, a + weight * (b - a), 0.0) for a, b in zip(old, new, strict=True)])
 
 
 def residual(

@@ -9,13 +9,15 @@ from ..expr import maximum, minimum, select
 from ..spatial.linear import Scalar, Vec
 from . import gauss_seidel, newton, reduced_newton
 from .gauss_seidel import ContactProblem, RowBlock, Scaled, Solution
+from .least_norm import LeastNormRows, least_norm
+from .newton import Yielding
 from .reduced_newton import ReducedRows
 
 _GAIN = 0.1  # a Newton step that leaves more of the residual than that is the last before they are smoothed
 _LEAPS = 4  # such steps at most
 _EXACT = 1e-3  # of the tolerance: what a sweep leaves there, as of feet in the air, takes none
 _SMOOTH = (0.03, 1.0)  # τ at first, of the largest velocity that an impulse gives its own row; then none
-_STIFF = (1.0, 0.1, 10.0)  # courses after these, of what is left: impulses that cancel change by as much as there are
+_STIFF = (1.0, 0.1, 10.0, 0.01, 100.0)  # proximal weights of the attempts after these, times residual / row velocity
 _SOFTEST, _STIFFEST = 1e-14, 0.1
 _SHARPER, _NEAR = 0.1, 3.0  # it shrinks by that where the residual is within so many times τ
 _SHARPEST = 1e-3  # of the tolerance
@@ -37,11 +39,16 @@ class Effort(Protocol):
     def rounds(self) -> int: ...
 
 
-class Passes(Protocol):
+class Passes(LeastNormRows, Protocol):
     """Operations on the impulses of a problem."""
 
+    @property
+    def is_redundant(self) -> bool:
+        """Whether impulses may differ and move the robot alike: several contacts are on one link, or rows are many."""
+        ...
+
     def swept(self, x: Any) -> Any:
-        """After a round of block Gauss-Seidel."""
+        """After a sweep: of Jacobi where impulses may be redundant, else of Gauss-Seidel."""
         ...
 
     def measured(self, x: Any) -> Solution:
@@ -173,7 +180,8 @@ def found(
     state = Iterate(first.impulse, first, best, tau, 0.0, 0.0)
     going = call(left_over, best.residual, tolerance)
     best = recorder.repeat(smoothed, state, effort.rounds, going).best
-    return best if inside is None else inside.ended(best, tolerance, going)
+    best = best if inside is None else inside.ended(best, tolerance, going)
+    return least_norm(recorder, passes, best, tolerance) if passes.is_redundant else best
 
 
 def _swept(recorder: Any, passes: Passes, sweeps: int, state: Any, course: Any, stuck: Any) -> Any:
@@ -195,9 +203,11 @@ class Few(NamedTuple):
     blocks: tuple[RowBlock, ...]
     scale: Scaled
     over: ReducedRows | None
+    is_redundant: bool
 
     def swept(self, x: Vec) -> Vec:
-        return self.recorder.call(gauss_seidel.sweep, self.problem, self.scale, self.blocks, x)
+        sweep = gauss_seidel.jacobi if self.is_redundant else gauss_seidel.sweep
+        return self.recorder.call(sweep, self.problem, self.scale, self.blocks, x)
 
     def measured(self, x: Vec) -> Solution:
         return self.recorder.call(gauss_seidel.measured, self.problem, self.scale, self.blocks, x)
@@ -211,16 +221,32 @@ class Few(NamedTuple):
             by = (0.0, newton.PROXIMAL) if course is None else course
             return call(newton.step, self.problem, self.scale, self.blocks, x, c, *by)
         yields = []
-        for block, own, bounds in zip(self.blocks, self.scale.own, self.problem.bounds, strict=True):
-            rows = slice(block.first, block.first + block.size)
+        for block, own, bounds, impulse, velocity in self.blocks_at(at):
             soft = Vec([0.0] * block.size)
-            yields.append(reduced_newton.yielded(call, block, own, soft, bounds, Vec(x[rows]), Vec(c[rows]), course))
-        steps = reduced_newton.step(self.recorder, self.over, yields)
-        return call(_moved, x, Vec([d for own in steps for d in own]))
+            yields.append(reduced_newton.yielded(call, block, own, soft, bounds, impulse, velocity, course))
+        return self.changed(x, self.steps(yields), -1.0)
+
+    def blocks_at(self, at: Solution) -> list[tuple[RowBlock, Vec, Vec, Vec, Vec]]:
+        """Of every block: itself as the only one, D, bounds, impulses and velocities."""
+        rows = [slice(block.first, block.first + block.size) for block in self.blocks]
+        impulses, velocities = ([Vec(x[own]) for own in rows] for x in (at.impulse, at.velocity))
+        alone = [block._replace(first=0) for block in self.blocks]
+        return list(zip(alone, self.scale.own, self.problem.bounds, impulses, velocities, strict=True))
+
+    def steps(self, yields: list[Yielding]) -> list[Vec]:
+        """The steps δ = own - K v of all blocks, where v is what these steps change the velocities by."""
+        if self.over is not None:
+            return reduced_newton.step(self.recorder, self.over, yields)
+        delta = self.recorder.call(newton.coupled_step, self.problem.G, tuple(yields))
+        return [Vec(delta[block.first : block.first + block.size]) for block in self.blocks]
+
+    def changed(self, x: Vec, steps: list[Vec], length: Any) -> Vec:
+        """Impulses less a part of some steps."""
+        return self.recorder.call(_less, x, Vec([d for own in steps for d in own]), length)
 
 
-def _moved(x: Vec, step: Vec) -> Vec:
-    return x + step
+def _less(x: Vec, step: Vec, length: Scalar) -> Vec:
+    return x - step * length
 
 
 def solve(
@@ -230,9 +256,10 @@ def solve(
     start: Vec,
     effort: Effort,
     over: ReducedRows | None = None,
+    redundant: bool = False,
 ) -> Solution:
-    """Impulses from given ones."""
+    """Impulses from given ones; those of least norm, if they may be `redundant`."""
     if not blocks:
         return Solution(Vec(()), 0.0, Vec(()))
     scale = recorder.call(gauss_seidel.scaled, problem, blocks)
-    return found(recorder, Few(recorder, problem, blocks, scale, over), start, effort)
+    return found(recorder, Few(recorder, problem, blocks, scale, over, redundant), start, effort)

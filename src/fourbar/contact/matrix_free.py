@@ -88,12 +88,29 @@ def _alone(own: Local, x: Vec, c: Vec) -> ContactProblem:
     return ContactProblem(own.G, Vec([a - dot(row, x) for a, row in zip(c, own.G, strict=True)]), (own.bounds,))
 
 
+def _solution(block: RowBlock, rows: Mats, own: Local, x: Vec, w: tuple[Vec, ...]) -> Vec:
+    """The impulses of one block that solve it exactly while the others stay."""
+    return gauss_seidel.block_solution(_alone(own, x, _velocity(rows, own, x, w)), own.scale, (block,), 0, x)
+
+
+@apart
+def solution(block: RowBlock, rows: Mats, own: Local, x: Vec, w: tuple[Vec, ...]) -> Vec:
+    """The impulses of one block that solve it exactly while the others stay."""
+    return _solution(block, rows, own, x, w)
+
+
+@apart
+def damp(old: Vec, new: Vec, weight: Scalar) -> Vec:
+    """Impulses of a block after a round of Jacobi."""
+    return gauss_seidel.damp(old, new, weight)
+
+
 @apart
 def relaxed(
     block: RowBlock, rows: Mats, omega: tuple[Mats, ...], own: Local, x: Vec, w: tuple[Vec, ...], F: tuple[Vec, ...]
 ) -> tuple[Vec, tuple[Vec, ...], tuple[Vec, ...]]:
     """One block solved exactly while the others stay: its impulses, and w and F of its bases then."""
-    new = gauss_seidel.sweep(_alone(own, x, _velocity(rows, own, x, w)), own.scale, (block,), x)
+    new = _solution(block, rows, own, x, w)
     more = [C.transpose_times(new - x) for C in rows]
     faster = []
     for velocity, row_of in zip(w, omega, strict=True):
@@ -136,9 +153,9 @@ def reached(block: RowBlock, own: Local, x: Vec, residual: Scalar) -> Scalar:
     return gauss_seidel.reach(own.scale, (block,), x, residual)
 
 
-def moved(x: tuple[Vec, ...], steps: tuple[Vec, ...]) -> tuple[Vec, ...]:
-    """Impulses after a step."""
-    return tuple(a + b for a, b in zip(x, steps, strict=True))
+def less(x: tuple[Vec, ...], steps: tuple[Vec, ...], length: Scalar) -> tuple[Vec, ...]:
+    """Impulses less a part of some steps."""
+    return tuple(a - b * length for a, b in zip(x, steps, strict=True))
 
 
 @apart
@@ -193,16 +210,29 @@ class MatrixFreeStepper(Stepper):
         joints = JointSpace(self.c.recorder, [base.size for base in delassus.bases], delassus.responses)
         return MatrixFreeProblem(tuple(map(tuple, delassus.blocks)), joints, tuple(among), tuple(made))
 
-    def solve(self, problem: MatrixFreeProblem) -> Solution:  # type: ignore[override]
-        """Impulses that obey the problem, from those of the last step."""
-        given = self.c.given["impulse"]
-        start = tuple(Vec(given[b.first : b.first + b.size]) for b in self.blocks)
-        passes = Many(self.c.recorder, problem, tuple(map(_placed, self.blocks)))
+    def right_side(self, problem: MatrixFreeProblem) -> Vec:
+        """g of all rows."""
+        return _joined(tuple(own.g for own in problem.locals))
+
+    def with_right_side(self, problem: MatrixFreeProblem, g: Vec) -> MatrixFreeProblem:
+        """A problem with another g."""
+        rows = [Vec(g[b.first : b.first + b.size]) for b in self.blocks]
+        return problem._replace(locals=tuple(x._replace(g=y) for x, y in zip(problem.locals, rows, strict=True)))
+
+    def velocities(self, problem: MatrixFreeProblem, solution: Solution) -> Vec:
+        """c of all rows."""
+        x = tuple(Vec(solution.impulse[b.first : b.first + b.size]) for b in self.blocks)
+        return _joined(tuple(Many(self.c.recorder, problem, tuple(map(_placed, self.blocks))).speeds(x)))
+
+    def solve(self, problem: MatrixFreeProblem, start: Vec) -> Solution:  # type: ignore[override]
+        """Impulses that obey the problem, from some to begin with."""
+        first = tuple(Vec(start[b.first : b.first + b.size]) for b in self.blocks)
+        passes = Many(self.c.recorder, problem, tuple(map(_placed, self.blocks)), self.is_redundant)
         touching = {tuple(x.base for x in parts) for parts in problem.parts}
         if sum(b.size for b in self.blocks) <= _MOST_ROWS and problem.joints.products(touching) <= MOST_PRODUCTS:
-            solution = found(self.c.recorder, passes, start, self.spec, exact=1.0, inside=passes)
+            solution = found(self.c.recorder, passes, first, self.spec, exact=1.0, inside=passes)
         else:
-            solution = passes.swept_only(start, self.spec)
+            solution = passes.swept_only(first, self.spec)
         return Solution(_joined(solution.impulse), solution.residual)
 
     def by_law(self, problem: MatrixFreeProblem, solution: Solution) -> Vec:
@@ -219,9 +249,20 @@ class Many(NamedTuple):
     recorder: Any
     problem: MatrixFreeProblem
     blocks: tuple[RowBlock, ...]
+    is_redundant: bool = False
 
     def swept(self, x: Any) -> Any:
-        """After a round of block Gauss-Seidel."""
+        """After a sweep."""
+        return self._jacobi(x) if self.is_redundant else self._gauss_seidel(x)
+
+    def _jacobi(self, x: Any) -> Any:
+        """After a round of block Jacobi."""
+        call, new = self.recorder.call, self.each(x, solution)
+        weight = call(gauss_seidel.relaxation, tuple(x), tuple(new))
+        return tuple(call(damp, *both, weight) for both in zip(x, new, strict=True))
+
+    def _gauss_seidel(self, x: Any) -> Any:
+        """After a sweep of block Gauss-Seidel."""
         problem, joints = self.problem, self.problem.joints
         found, z = list(x), self._turned(x)
         for bases, members in self._groups().items():
@@ -242,14 +283,25 @@ class Many(NamedTuple):
     def leapt(self, at: Solution, course: Any) -> Any:
         """After a Newton step."""
         yields = []
+        for (block, scale, bounds, x, c), own in zip(self.blocks_at(at), self.problem.locals, strict=True):
+            yields.append(reduced_newton.yielded(self.recorder.call, block, scale, own.soft, bounds, x, c, course))
+        return self.changed(at.impulse, self.steps(yields), -1.0)
+
+    def blocks_at(self, at: Solution) -> list[tuple[RowBlock, Vec, Vec, Vec, Vec]]:
+        """Of every block: itself, D, bounds, impulses and velocities."""
         velocities = self.each(at.impulse, speeds)
-        for block, own, x, c in zip(self.blocks, self.problem.locals, at.impulse, velocities, strict=True):
-            scale, call = own.scale.own[0], self.recorder.call
-            yields.append(reduced_newton.yielded(call, block, scale, own.soft, own.bounds, x, c, course))
+        both = zip(self.blocks, self.problem.locals, at.impulse, velocities, strict=True)
+        return [(block, own.scale.own[0], own.bounds, x, c) for block, own, x, c in both]
+
+    def steps(self, yields: list[Yielding]) -> list[Vec]:
+        """The steps δ = own - K v of all blocks, where v is what these steps change the velocities by."""
         parts, sizes = self.problem.parts, self.problem.joints.sizes
         y = self.problem.joints.solved(*reduced_newton.gather(self.recorder, parts, sizes, yields))
-        steps = reduced_newton.follow(self.recorder, parts, sizes, yields, y)
-        return self.recorder.call(moved, at.impulse, tuple(steps))
+        return reduced_newton.follow(self.recorder, parts, sizes, yields, y)
+
+    def changed(self, x: Any, steps: list[Vec], length: Any) -> Any:
+        """Impulses less a part of some steps."""
+        return self.recorder.call(less, x, tuple(steps), length)
 
     def interior_blocks(self) -> list[InteriorBlock]:
         """Every block by itself."""
@@ -290,11 +342,11 @@ class Many(NamedTuple):
 
         def once_more(state: tuple[Any, Solution]) -> tuple[Any, Any]:
             before, best = state
-            x = self.recorder.repeat(lambda y: (self.swept(y), None), before, effort.sweeps)
+            x = self.recorder.repeat(lambda y: (self._gauss_seidel(y), None), before, effort.sweeps)
             best = self.recorder.call(gauss_seidel.better, best, self.measured(x))
             return (x, best), self.recorder.call(left_over, best.residual, effort.aim)
 
-        x = self.swept(start)
+        x = self._gauss_seidel(start)
         first = self.measured(x)
         going = self.recorder.call(left_over, first.residual, effort.aim)
         return self.recorder.repeat(once_more, (x, first), effort.rounds, going)[1]

@@ -16,6 +16,7 @@ import numpy as np
 from ..spatial.transform import IDENTITY, Transform
 from ..tree.cluster_tree import GROUND
 from .candidates import Candidate, OneOf, Touch
+from .rims import RimPoint
 
 _LEVEL = 2e-3  # metres within which shapes are equally high
 
@@ -80,26 +81,39 @@ def _levels(groups: Sequence[Any], away: Sequence[float], most: int) -> set[int]
 def _spread(
     groups: Sequence[Any], away: Sequence[float], home: dict[int, Transform], most: int
 ) -> dict[int, list[Candidate]]:
-    """The lowest groups, and of the others one point after another: always that which is farthest from all before."""
+    """The lowest groups, and of the others one unit after another: always that which is farthest from all before."""
     low = [k for k in range(len(groups)) if away[k] <= min(away) + _LEVEL]
     if sum(len(groups[k].candidates) for k in low) > most:
         low = _fitting(groups, low, most)
-    owned = [(k, x) for k, group in enumerate(groups) for x in group.candidates]
+    owned = [(k, unit) for k, group in enumerate(groups) for unit in _units(group.candidates)]
+    sizes = np.array([len(unit) for _, unit in owned])
     poses = {GROUND: IDENTITY, **home}
-    touches = _touches((x for _, x in owned), poses)
+    touches = _touches((unit[0] for _, unit in owned), poses)
     points = np.array([[float(part) for part in touch.point] for touch in touches])
     chosen = [i for i, (k, _) in enumerate(owned) if k in low]
     apart = np.linalg.norm(points[:, None] - points[chosen], axis=-1).min(axis=1, initial=np.inf)
+    left = most - int(sizes[chosen].sum())
     apart[chosen] = -1.0
-    while len(chosen) < min(most, len(owned)):
-        i = int(np.argmax(apart))
+    while (apart[sizes <= left] >= 0.0).any():
+        i = int(np.argmax(np.where(sizes <= left, apart, -1.0)))
         chosen.append(i)
+        left -= int(sizes[i])
         apart = np.minimum(apart, np.linalg.norm(points - points[i], axis=-1))
         apart[chosen] = -1.0
     kept: dict[int, list[Candidate]] = {}
     for i in sorted(chosen):
-        kept.setdefault(owned[i][0], []).append(owned[i][1])
+        kept.setdefault(owned[i][0], []).extend(owned[i][1])
     return kept
+
+
+def _units(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
+    """Candidates that are simulated together or not at all, the lowest first: the points of a rim. Without the lowest
+    point the others run along the rim, and a cylinder sinks until they are low."""
+    units: dict[Any, list[Candidate]] = {}
+    for k, x in enumerate(candidates):
+        rim = x.geometry
+        units.setdefault((rim.centre, rim.axis, rim.radius) if isinstance(rim, RimPoint) else k, []).append(x)
+    return list(units.values())
 
 
 def _fitting(groups: Sequence[Any], level: list[int], most: int) -> list[int]:

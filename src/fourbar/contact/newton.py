@@ -199,3 +199,18 @@ def yielding(block: RowBlock, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec, 
                 K[i][j] = slide * a * b + (turn if i == j else 0.0)
         at += len(s)
     return Yielding(Mat(Vec(row) for row in K), Vec(step))
+
+
+def coupled_step(G: Mat, yields: tuple[Yielding, ...]) -> Vec:
+    """δ of all rows, by elimination: (1 + K G) δ = own."""
+    first, at = [], 0
+    for y in yields:
+        first += [at] * len(y.own)
+        at += len(y.own)
+    rows = [row for y in yields for row in y.K]
+
+    def entry(i: int, j: int) -> Scalar:
+        value = dot(rows[i], [G[first[i] + k][j] for k in range(len(rows[i]))])
+        return value + 1.0 if i == j else value
+
+    return eliminate(entry, [x for y in yields for x in y.own])

@@ -122,12 +122,12 @@ class SoftStepper(Stepper):
         G = tuple(Vec(row) for row in delassus.matrix([block.size for block in self.blocks]))
         return call(cones.in_units, Mat(G), Vec(g), Vec(unit), tuple(found))
 
-    def solve(self, problem: SoftProblem) -> Solution:  # type: ignore[override]
+    def solve(self, problem: SoftProblem, start: Vec) -> Solution:  # type: ignore[override]
         """Newton steps from the impulses of the last step."""
         call, blocks, spec = self.call, self.blocks, self.spec
         if not blocks:
             return Solution(Vec(()), 0.0)
-        x = call(_in_units, Vec(self.c.given["impulse"]), problem.unit)
+        x = call(_in_units, start, problem.unit)
         best = call(cones.measured, problem, blocks, x)
         step = self._onward if len(problem.g) <= NEWTON_ROWS else self._far_onward
 

@@ -4,14 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..expr import maximum, select
 from ..functions.context import Context
 from ..functions.registry import Outputs
-from ..spatial.linear import Vec
+from ..spatial.linear import Scalar, Vec, dot
 from .candidates import Spec
-from .contact_step import Stepper, last_finite, magnitude, marked, watched
+from .contact_step import Stepper
 from .gauss_seidel import NEWTON_ROWS
 from .matrix_free import MatrixFreeStepper
 from .soft_step import SoftStepper
+
+
+def last_finite(old: Vec, new: Vec, measure: Scalar) -> Vec:
+    """The new state, or the old one where the new is not finite."""
+    return Vec([select(measure < 1e200, b, a) for a, b in zip(old, new, strict=True)])
+
+
+def marked(residual: Scalar, measure: Scalar) -> Scalar:
+    """The residual; infinite where the new state is not finite."""
+    return select(measure < 1e200, residual, float("inf"))
+
+
+def magnitude(*parts: Vec) -> Scalar:
+    """The sum of squares of all entries; NaN or infinite if one of them is."""
+    total: Scalar = 0.0
+    for part in parts:
+        total = total + dot(part, part)
+    return total
+
+
+def watched(residual: Scalar, worst: Scalar, late: Scalar, count: Scalar, tolerance: Scalar) -> Vec:
+    """The largest residual so far, when the tolerance was first missed, and the number of steps."""
+    first = select(late < 0.0, count, late)
+    return Vec((maximum(worst, residual), select(residual > tolerance, first, late), count + 1.0))
 
 
 def stepper(c: Context, spec: Spec) -> Stepper:

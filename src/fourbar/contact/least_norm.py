@@ -1,0 +1,162 @@
+"""Least-norm impulses among those that move a robot alike.
+
+Contacts that stick redundantly, as the corners of a box do, leave their impulses open: forces within the box change no
+velocity. Of all λ with the same effect on the robot the smallest in Σ D λ² is taken, where D is the velocity of a row
+under a unit impulse of its own. With K = D⁻¹/ε on the rows s that stick, λ λᵀ/(ε λᵀ D λ) on those of a contact that
+slides, whose impulse keeps its direction, and zero elsewhere,
+
+    (M̃ + Jᵀ K J) v = Jₛᵀ λ,     λ' = K J v,     λ - λ' = T λ with T = (1 + K G)⁻¹
+
+which are Newton's equations of the solver with another K. T leaves what moves nothing, and of the rest a part ε: made
+twice, what moves the robot is kept to ε². Contacts that λ' would put outside of their cones keep their impulses; those
+that it would open are left out, and the others take over their impulses. The step ends where another contact would
+leave its cone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from ..expr import maximum, minimum, select, sqrt
+from ..expr.standalone import apart
+from ..spatial.linear import Mat, Scalar, Vec, dot
+from .gauss_seidel import TINY, RowBlock, Solution, either, joint_answer, size_of
+from .newton import Yielding, by_row
+
+_EPSILON = 1e-6  # of what rows move by themselves
+_SLOW = 1e-6  # of the velocity that friction at its bound would give its own row: a contact that is faster slides
+_FULL = 1.0 + 1e-9  # of the friction that a normal impulse allows: rounding may put what slides outside of its cone
+_WITHIN = 1.0 - 1e-9  # of the way to where a contact would slide or open
+
+
+class LeastNormRows(Protocol):
+    """Impulses of a problem, block by block, and the equations that couple them."""
+
+    def blocks_at(self, at: Solution) -> list[tuple[RowBlock, Vec, Vec, Vec, Vec]]:
+        """Of every block: itself as the only one, D, bounds, impulses and velocities."""
+        ...
+
+    def steps(self, yields: list[Yielding]) -> list[Vec]:
+        """The steps δ = own - K v of all blocks, where v is what these steps change the velocities by."""
+        ...
+
+    def changed(self, x: Any, steps: list[Vec], length: Any) -> Any:
+        """Impulses less a part of some steps."""
+        ...
+
+    def measured(self, x: Any) -> Solution:
+        """Impulses with their residual."""
+        ...
+
+
+def _slides(block: RowBlock, own: Vec, bounds: Vec, x: Vec, c: Vec) -> Scalar:
+    """1 where a disc of a contact slides, else 0: it may stick with all the friction that it has."""
+    slides: Scalar = 0.0
+    for rows, size, bound in zip(block.places(), own[1:], bounds, strict=True):
+        slides = select(size_of([c[i] for i in rows]) < _SLOW * size * bound * x[0], slides, 1.0)
+    return slides
+
+
+@apart
+def compliance(block: RowBlock, own: Vec, bounds: Vec, x: Vec, c: Vec) -> Yielding:
+    """K and λ of a block's rows: each by itself where they stick, along λ where they slide, zero where it is open."""
+    D, n = by_row(block, own), range(block.size)
+    if block.joint:
+        held = joint_answer(c[0], x[0], own[0], bounds)[2]
+        return Yielding(Mat((Vec((held / (_EPSILON * D[0]),)),)), x * held)
+    presses, slides = select(x[0] > 0.0, 1.0, 0.0), _slides(block, own, bounds, x, c)
+    along = slides / (_EPSILON * (sum((d * y * y for d, y in zip(D, x, strict=True)), 0.0) + TINY))
+    apart = (1.0 - slides) / _EPSILON
+    K = [[along * x[i] * x[j] + (apart / D[i] if i == j else 0.0) for j in n] for i in n]
+    return Yielding(Mat(Vec([presses * k for k in row]) for row in K), x * presses)
+
+
+@apart
+def restrict(block: RowBlock, bounds: Vec, x: Vec, found: Yielding, step: Vec) -> Yielding:
+    """The same rows without a contact that x - step would open, whose impulses the others take over, or put outside of
+    its cone, which keeps its impulses."""
+    if block.joint:
+        return found
+    new = x - step
+    opens = select(new[0] > 0.0, 0.0, 1.0)
+    inside = 1.0 - opens
+    for rows, bound in zip(block.places(), bounds, strict=True):
+        inside = select(size_of([new[i] for i in rows]) < bound * new[0] * _FULL, inside, 0.0)
+    moves = maximum(inside, opens)
+    return Yielding(Mat(row * inside for row in found.K), found.own * moves)
+
+
+@apart
+def again(found: Yielding, step: Vec) -> Yielding:
+    """The same rows with another right side."""
+    return Yielding(found.K, step)
+
+
+@apart
+def room(block: RowBlock, own: Vec, bounds: Vec, x: Vec, c: Vec, step: Vec) -> Scalar:
+    """The part of x - step, 1 at most, until a contact leaves its cone; joints are left to the residual. One that
+    slides stays on its cone."""
+    if block.joint:
+        return 1.0
+    opens: Scalar = select(step[0] > x[0], x[0] / maximum(step[0], TINY), 1.0)
+    length = opens
+    for rows, bound in zip(block.places(), bounds, strict=True):
+        disc = [Vec([y[i] for i in rows]) for y in (x, step)]
+        length = minimum(length, _within_disc(bound, x[0], step[0], *disc))
+    return select(_slides(block, own, bounds, x, c) > 0.0, opens, length)
+
+
+def _within_disc(bound: Scalar, press: Scalar, less: Scalar, x: Vec, step: Vec) -> Scalar:
+    """The least t above zero with |x - t step| = bound (press - t less), 1 at most: a root of a t² - 2 b t + c."""
+    a = dot(step, step) - bound * bound * less * less
+    b = dot(x, step) - bound * bound * press * less
+    c = dot(x, x) - bound * bound * press * press  # not above zero: it sticks
+    square = b * b - a * c
+    under = b - sqrt(maximum(square, 0.0))
+    reached = select(square < 0.0, 1.0, select(under < 0.0, c / minimum(under, -TINY), 1.0))  # else the disc widens
+    return minimum(reached, 1.0)
+
+
+def _redundant(residual: Scalar, tolerance: Scalar, *sticking: Scalar) -> Scalar:
+    """Above zero where a problem is solved and several rows stick."""
+    total = sticking[0]
+    for x in sticking[1:]:
+        total = total + x
+    return select(residual > tolerance, -1.0, total - 1.5)
+
+
+def _accepted(best: Solution, new: Solution, tolerance: Scalar) -> Solution:
+    return either(new.residual <= maximum(best.residual, tolerance), new, best)
+
+
+def _shortest(*lengths: Scalar) -> Scalar:
+    least = lengths[0]
+    for x in lengths[1:]:
+        least = minimum(least, x)
+    return least * _WITHIN
+
+
+def pressing(x: Vec) -> Scalar:
+    """1 where an impulse pushes, else 0."""
+    return select(x[0] > 0.0, 1.0, 0.0)
+
+
+def least_norm(recorder: Any, rows: LeastNormRows, best: Solution, tolerance: float) -> Solution:
+    """The least-norm impulses with the effect of given ones, where these solve a problem and several contacts press."""
+    call = recorder.call
+
+    def even(best: Solution) -> tuple[Solution, Any]:
+        blocks = rows.blocks_at(best)
+        yields = [call(compliance, *own) for own in blocks]
+        first = zip(blocks, yields, rows.steps(yields), strict=True)
+        yields = [call(restrict, block, bounds, x, *own) for (block, _, bounds, x, _), *own in first]
+        steps = rows.steps(yields)
+        steps = rows.steps([call(again, *both) for both in zip(yields, steps, strict=True)])
+        both = zip(blocks, steps, strict=True)
+        lengths = [call(room, *own, step) for own, step in both]
+        new = rows.measured(rows.changed(best.impulse, steps, call(_shortest, *lengths)))
+        return call(_accepted, best, new, tolerance), 0.0
+
+    contacts = [x for block, _, _, x, _ in rows.blocks_at(best) if not block.joint]
+    going = call(_redundant, best.residual, tolerance, *(call(pressing, x) for x in contacts))
+    return recorder.repeat(even, best, 1, going)

@@ -42,6 +42,7 @@ def difference(robot: fb.System, other: fb.System) -> np.ndarray:
         (["knee", "ankle"], [[0.0, 1e-9], [1e-9, 1.0]], "negative eigenvalue"),
         (["knee", "ankle"], [[1.0, np.nan], [np.nan, 1.0]], "finite numbers"),
         (["knee", "ankle"], [[1.0, "x"], [1.0, 1.0]], "symmetric matrix of numbers"),
+        (["knee", "ankle"], [[1e308, 0.0], [0.0, 1e308]], "check the units"),
         (["knee", "ankle"], [1.0, 2.0], "symmetric matrix"),
     ],
 )

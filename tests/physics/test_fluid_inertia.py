@@ -280,3 +280,32 @@ def test_refused(given: dict[str, object], words: str) -> None:
 def test_refused_as_fluid() -> None:
     with pytest.raises(fb.ModelError, match=r"body 'b': fluid must be a fb\.Fluid"):
         fb.Builder().body("b", joint=Free(), mass=1.0, fluid="water")  # type: ignore[arg-type]
+
+
+def coupled(at: tuple[int, int], entry: float, diagonal: Any) -> np.ndarray:
+    """A symmetric matrix with one entry off its diagonal."""
+    M = np.diag(np.asarray(diagonal, float))
+    M[at] = M[at[::-1]] = entry
+    return M
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e3, 1e-6])
+def test_signs_and_symmetry_in_any_units(unit: float) -> None:
+    """Matrices of a small body are judged as those of a large one; lengths in other units, masses as they are."""
+    units = np.outer(*2 * [np.repeat([unit, 1.0], 3)])
+    good = coupled((0, 3), 0.9e-3, [1e-6, 1e-6, 1e-6, 1.0, 1.0, 1.0])
+    for field in ("added_mass", "linear_drag"):
+        fb.Fluid(**{field: units * good})
+        fb.Fluid(**{field: units * (good - np.diag([0, 1e-6 * (1 + 1e-12), 0, 0, 0, 0]))})  # rounding of zero
+        for bad in (
+            coupled((0, 3), 1.1e-3, np.diag(good)),
+            coupled((0, 3), 1e-6, [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]),
+            coupled((0, 1), 0.0, [-1e-10, 1e-6, 1e-6, 1.0, 1.0, 1.0]),
+            -1e-10 * np.eye(6),
+        ):
+            with pytest.raises(fb.ModelError, match=r"negative kinetic energy|gain energy"):
+                fb.Fluid(**{field: units * bad})
+    wrong = good.copy()
+    wrong[0, 1] = 1e-8
+    with pytest.raises(fb.ModelError, match="symmetric"):
+        fb.Fluid(added_mass=units * wrong)

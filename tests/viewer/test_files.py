@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
@@ -21,7 +22,8 @@ from fourbar.mechanism.geometry import Geometry
 from fourbar.sim.results import load_recording
 from fourbar.viewer import drawing, pictures
 from fourbar.viewer.draw_robot import draw
-from fourbar.viewer.recorded_motion import still, warn_of_missing
+from fourbar.viewer.gltf import glb
+from fourbar.viewer.recorded_motion import following, still, warn_of_missing
 from fourbar.viewer.standalone_page import page
 
 pytestmark = pytest.mark.drawn_in_line
@@ -182,6 +184,24 @@ def test_the_command_writes_files(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["view", "double_pendulum", "--moved", "tello"]) == 2
     assert main(["view", "double_pendulum", "--output", str(tmp_path / "no" / "arm.glb")]) == 2
     assert "no folder" in capsys.readouterr().err
+
+
+def test_the_command_follows_a_body(tmp_path: Path, capsys: pytest.CaptureFixture[str], run: fb.Run) -> None:
+    """Also one without shapes; the page has the number of its node, and its name on the switch."""
+    run.save(tmp_path / "run.npz")
+    file, name = str(tmp_path / "run.npz"), run.robot.names.bodies[1]
+    assert main(["view", file, "--output", str(tmp_path / "run.html"), "--follow", name]) == 0
+    recording, on = following(run.recording, name)
+    binary = glb(recording, follow=on)
+    data = json.loads(binary[20 : 20 + int.from_bytes(binary[12:16], "little")])
+    followed = data["extras"]["follow"]
+    assert followed["on"] and followed["name"] == data["nodes"][followed["node"]]["name"] == name
+    assert all(node.get("children") != [] for node in data["nodes"])
+    run.save(tmp_path / "run.png", follow=name, size=(64, 64))
+    assert main(["view", file, "--follow", "nobody", "--no-browser"]) == 2
+    assert main(["view", "double_pendulum", "--follow", "upper", "--no-browser"]) == 2
+    said = capsys.readouterr().err
+    assert "no body to follow 'nobody'" in said and "--follow goes with a motion" in said
 
 
 def test_a_motion_shows_itself_in_a_notebook(run: fb.Run, landed: Any) -> None:

@@ -119,8 +119,9 @@ class Formula:
             for name, part in parts:
                 values[name] = part(values)
             return tuple(result(values) for result in results)
-        except ValueError as error:  # the root of a negative constant
-            raise ModelError(f"{self._title}: {error}") from None
+        except ValueError:
+            what = "a root of a negative number, or an inverse function of one that is too large"
+            raise ModelError(f"{self._title}: it has {what}, whatever the coordinates are") from None
         except (IndexError, TypeError) as error:
             raise ModelError(
                 f"{self._title}: {error}; a joint with one coordinate is called by its name, of one with several "

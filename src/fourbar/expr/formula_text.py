@@ -125,6 +125,8 @@ def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
         case ast.Name(id=name):
             return CONSTANTS[name] if name in CONSTANTS and name not in values else values[name]
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(i))):
+            if not hasattr(values[name], "__getitem__"):
+                raise TypeError(f"{name} is one number")
             return values[name][i]
         case ast.Constant(value=number):
             return float(number)  # type: ignore[arg-type]

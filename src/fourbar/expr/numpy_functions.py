@@ -60,8 +60,8 @@ METHODS: dict[str, Callable[[Any], Any]] = {  # of expressions, which NumPy call
     "degrees": lambda x: x * (180.0 / math.pi),
 }
 _ENTRIES |= {name: (1, function) for name, function in METHODS.items()}
-_UFUNCS = {name: np.frompyfunc(function, count, 1) for name, (count, function) in _ENTRIES.items()}
-_SELECT = np.frompyfunc(select, 3, 1)
+_UFUNCS: dict[str, Any] = {name: np.frompyfunc(function, count, 1) for name, (count, function) in _ENTRIES.items()}
+_SELECT: Any = np.frompyfunc(select, 3, 1)
 
 
 def _where(condition: Any, *choices: Any) -> Any:

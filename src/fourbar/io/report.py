@@ -99,7 +99,7 @@ class Report:
     findings : tuple of Finding, default ()
         The findings.
     places : mapping of str to Place, optional
-        Where the file declares what is called so.
+        Where the file declares what is called so; of a loop with its kind, ``"loop 'bar'"``.
     file : str, default ''
         The file that was read.
 
@@ -221,12 +221,20 @@ class Report:
         return Report(self.findings + other.findings, {**other.places, **self.places}, self.file or other.file)
 
     def place_of(self, message: str, file: str) -> Place:
-        """Where the first thing is declared that a message quotes; the file as a whole if none is."""
-        named = (self.places[name] for name in re.findall(r"'([^']+)'", message) if name in self.places)
+        """Where the first loop is declared that a message names, or else the first thing that it quotes; the file as a
+        whole if none is.
+        """
+        loops = map(loop_key, re.findall(r"\bloops? '([^']+)'", message))
+        named = (self.places[x] for x in (*loops, *re.findall(r"'([^']+)'", message)) if x in self.places)
         return next(named, Place(file))
 
 
 NOTHING = Report()
+
+
+def loop_key(name: str) -> str:
+    """The key of a loop among places: a body or a joint may have the same name."""
+    return f"loop {name!r}"
 
 
 class ParseError(ModelError):

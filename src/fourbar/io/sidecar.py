@@ -18,7 +18,7 @@ from ..joints import Joint, Universal
 from ..joints.registry import about, tagged
 from ..mechanism.builder import MechanismBuilder
 from ..mechanism.validate import read_placement
-from .report import Reading
+from .report import Reading, loop_key
 from .source import Options, read_source
 from .tables import Table, read_table
 
@@ -44,6 +44,8 @@ def add_sidecar(builder: MechanismBuilder, path: str | Path, options: Options) -
         for entry in table.tables(key):
             for name, place in entry.words_in_it():
                 reading.places.setdefault(name, place)
+            if isinstance(name := entry.get("name", None), str) and key in ("loops", "gears", "couplings"):
+                reading.places[loop_key(name)] = entry.place
             with reading.element(), entry.naming():
                 reader(builder, entry)
                 entry.close()

@@ -219,10 +219,12 @@ class Scene(Staged, SceneRepresentation):
         """One step of length dt of one state or a batch, under joint forces tau (..., nv) and controls u (..., nu).
 
         Actuators act where u is given. f_ext: wrenches [moment; force] (N m, N) on the bodies, each in the frame of its
-        body, (..., n_bodies, 6), or on some by name, {"hand": wrench}. impulse: those of the last step, a start that
-        saves work; if None they are zeros and the state is the start of a motion: open loops and constraints that are
-        not met are refused, unless q is what the last step returned. numbers: parameters of the robot and of the
-        terrain, and the "friction" (..., n) of all contacts, by name, which may differ in each sample.
+        body, (..., n_bodies, 6), or on some by name, {"hand": wrench}. impulse: the warm start of the solver; hand on
+        `impulse` of the step before. Without it the solver begins at zero, takes longer and stops elsewhere within its
+        tolerance, so that states differ from those of a rollout in their last digits; and the state counts as the
+        start of a motion: open loops and constraints that are not met are refused, unless q is what the last step
+        returned. numbers: parameters of the robot and of the terrain, and the "friction" (..., n) of all contacts, by
+        name, which may differ in each sample.
         """
         check_step(dt)
         given = NOTHING if numbers is None else self.read_numbers(numbers)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import Argument, batch_shape
 from ..errors import ArgumentError
+from ..functions.arguments import F_EXT
 from ..functions.charted_tree import GROWN, is_solved
 from ..functions.varied_context import argument_names
 from ..sim.applied_forces import acting_on, warn_of_contacts, with_passive
@@ -19,7 +20,7 @@ from ..sim.folds import Folds
 from ..sim.given_numbers import are_passive, read_numbers, refuse_dry_friction, which_numbers
 from ..sim.in_chunks import control_core
 from ..sim.read_arguments import check_actuators, check_closed, read_counts, read_period, read_steps
-from ..sim.runge_kutta_step import GIVEN, NONE, Followed, ForceLaw, Traced
+from ..sim.runge_kutta_step import GIVEN, Followed, ForceLaw, Traced
 from ..sim.stage_function import StageRecording
 from ..sim.varied_loops import close, loop_parameters, varied_clusters, varied_functions
 from ..system.system import System
@@ -75,6 +76,7 @@ def rollout(
     steps: int | None = None,
     dt: float = 1e-3,
     u: Any = None,
+    f_ext: Any = None,
     period: float | None = None,
     passive: bool = True,
     numbers: Any = None,
@@ -99,6 +101,9 @@ def rollout(
         Length of a step (s).
     u : array_like or callable, optional
         Controls of the actuators, shape (..., rows, nu) or (nu,), in the same way.
+    f_ext : array_like, dict or callable, optional
+        Wrenches [moment; force] (N m, N) on bodies, shape (..., n_bodies, 6), or of some by name, `{"hand": wrench}`;
+        or a JAX function ``f_ext(t, q, v)`` that returns such wrenches, asked at the start of each period.
     period : float, optional
         Time (s) for which controls are held, a multiple of dt; dt if None.
     passive : bool, default True
@@ -122,9 +127,9 @@ def rollout(
     Notes
     -----
     States have the bits of `fourbar.rollout`. It goes through `jit`, `vmap`, `grad`, `jvp` and so on, with respect to
-    q, v, controls, numbers, and whatever a function of the user closes over. A loop is followed in the velocities of
-    the robot throughout, while `fourbar.rollout` changes to others where these do not determine the rest: a sample that
-    comes near such a place is `diverged`.
+    q, v, controls, f_ext, numbers, and whatever a function of the user closes over. A loop is followed in the
+    velocities of the robot throughout, while `fourbar.rollout` changes to others where these do not determine the rest:
+    a sample that comes near such a place is `diverged`.
 
     Examples
     --------
@@ -141,8 +146,9 @@ def rollout(
     if not isinstance(robot, System):
         raise ArgumentError(f"fourbar.jax.rollout takes a robot, such as fb.load(...) returns, got {robot!r}")
     check_precision("rollout")
-    stage = _Stage.of(robot, u is not None, passive, which_numbers(robot.mechanism, numbers))
-    given = {"q": q, "v": np.zeros(robot.nv) if v is None else v, "tau": tau, "u": u}
+    acting = {name: GIVEN for name, x in (("u", u), ("f_ext", f_ext)) if x is not None}
+    stage = _Stage.of(robot, acting, passive, which_numbers(robot.mechanism, numbers))
+    given = {"q": q, "v": np.zeros(robot.nv) if v is None else v, "tau": tau, "u": u, "f_ext": f_ext}
     return _Rolling(stage, plan, given, numbers or {}).run()
 
 
@@ -181,12 +187,12 @@ class _Stage:
         self.is_varied = np.array([c.loops in varied for c in clusters for _ in range(c.embedding.nq)], bool)
 
     @classmethod
-    def of(cls, robot: System, driven: bool, passive: bool, which: tuple[Parameter, ...]) -> _Stage:
-        """The one of a robot: JAX knows its operation by identity."""
+    def of(cls, robot: System, acting: Mapping[str, Any], passive: bool, which: tuple[Parameter, ...]) -> _Stage:
+        """The one of a robot on which some controls act: JAX knows its operation by identity."""
         refuse_dry_friction(which)
         warn_of_contacts(robot, "rollout")
         springs = acting_on(robot, passive, "rollout") is with_passive or (passive and are_passive(which))
-        law = ForceLaw(springs, u=GIVEN if driven else NONE, which=which)
+        law = ForceLaw(springs, which=which, **acting)
         kept = vars(robot).setdefault("_jax_stages", {})
         return kept[law] if law in kept else kept.setdefault(law, cls(robot, law))
 
@@ -248,7 +254,9 @@ class _Rolling:
         if given["u"] is not None:
             check_actuators(robot)
         rows, sizes = -(-plan.steps // plan.period), {"tau": robot.nv, "u": robot.nu}
-        self._functions = {name: given[name] for name in sizes if callable(given[name])}
+        self._controls = {name: Argument(name, (size,)) for name, size in sizes.items()}
+        self._controls["f_ext"] = F_EXT.on(robot.model)
+        self._functions = {name: given[name] for name in self._controls if callable(given[name])}
         for name, x in self._functions.items():
             if isinstance(x, Traced):
                 raise ArgumentError(
@@ -260,14 +268,16 @@ class _Rolling:
         cores = {"q": (robot.nq,), "v": (robot.nv,)}
         cores |= {name: core for name in sizes if (core := control_core(name, given[name], rows, sizes[name]))}
         arguments = [Argument(name, core) for name, core in cores.items()]
-        which = stage.law.which
+        if given["f_ext"] is not None and "f_ext" not in self._functions:
+            arguments.append(self._controls["f_ext"])
+        names, which = [a.name for a in arguments], stage.law.which
         arguments += [Argument(f"numbers: {x.name!r}", x.shape) for x in which]
-        values = [*(given[name] for name in cores), *(numbers[x.name] for x in which)]
+        values = [*(given[name] for name in names), *(numbers[x.name] for x in which)]
         arrays = [array("rollout", a, x) for a, x in zip(arguments, values, strict=True)]
         self._leading = batch_shape("rollout", arguments, arrays)
         spread = [whole(x, a.shape, self._leading) for x, a in zip(arrays, arguments, strict=True)]
-        n = len(cores)
-        self._given = dict(zip(cores, spread[:n], strict=True))
+        n = len(names)
+        self._given = dict(zip(names, spread[:n], strict=True))
         self._numbers = dict(zip(argument_names(which), spread[n:], strict=True))
         known = {x: np.asarray(y) for x, y in zip(which, arrays[n:], strict=True) if not isinstance(y, jax.core.Tracer)}
         read_numbers(robot.mechanism, {x.name: y for x, y in known.items()})
@@ -285,6 +295,8 @@ class _Rolling:
         start = jnp.where(self._stage.is_varied, q, given), v, jnp.zeros(self._leading)
         usual = {"usual": self._stage.usual(q, self._numbers)} if self._stage.loops else {}
         fixed = {"dt": jnp.asarray(plan.dt), **usual, **self._numbers}
+        if "f_ext" in self._given:
+            fixed["f_ext"] = _flat(self._given["f_ext"], self._controls["f_ext"])
 
         def steps(now: _Now, inputs: Any) -> tuple[_Now, None]:
             return self._stepped(now, inputs, fixed), None
@@ -293,8 +305,7 @@ class _Rolling:
             now, _ = lax.scan(steps, now, inputs)
             return now, (now.q, now.v, now.lost)
 
-        sizes = {"tau": self._stage.robot.nv, "u": self._stage.robot.nu}
-        held = {name: jnp.zeros((*self._leading, sizes[name])) for name in self._functions}
+        held = {name: jnp.zeros((*self._leading, self._controls[name].width)) for name in self._functions}
         now = _Now(q, v, jnp.zeros(self._leading), jnp.zeros(self._leading, int), held)
         inputs, rows = self._inputs(), plan.steps // plan.every
         whole_rows = jax.tree.map(lambda x: x[: rows * plan.every].reshape(rows, plan.every, *x.shape[1:]), inputs)
@@ -322,7 +333,7 @@ class _Rolling:
         held = self._asked(now, inputs["number"])
         nothing = {"tau": jnp.zeros(self._stage.robot.nv)}
         controls = {**nothing, **{name: inputs[name] for name in inputs if name != "number"}, **held}
-        rest = {**fixed, "tau": controls["tau"], "u": controls.get("u")}
+        rest = {**fixed, **controls}
         after = self._stage.step(now.q, now.v, rest)
         q, v, stop = after["q"], after["v"], after["stop"]
         good = jnp.isfinite(q).all(axis=-1) & jnp.isfinite(v).all(axis=-1) & ~(stop > 0.0)
@@ -342,18 +353,23 @@ class _Rolling:
     def _fresh(self, now: _Now, number: Any) -> dict[str, Any]:
         found = {}
         for name, asked in self._functions.items():
-            size = self._stage.robot.nu if name == "u" else self._stage.robot.nv
+            answer = self._controls[name]._replace(name=f"{name}(t, q, v)")
             try:
-                x = array("rollout", Argument(f"{name}(t, q, v)", (size,)), asked(number * self._plan.dt, now.q, now.v))
+                x = array("rollout", answer, asked(number * self._plan.dt, now.q, now.v))
             except jax.errors.TracerArrayConversionError as error:
                 raise ArgumentError(
                     f"rollout: {name}: {asked!r} makes NumPy arrays of what JAX traces; write it with jax.numpy, or "
                     f"use fourbar.rollout, which asks functions of NumPy arrays ({str(error).splitlines()[0]})"
                 ) from None
             try:
-                found[name] = jax.numpy.broadcast_to(x, (*self._leading, size))
+                found[name] = _flat(jax.numpy.broadcast_to(x, (*self._leading, *answer.shape)), answer)
             except ValueError:
                 raise ArgumentError(
                     f"rollout: {name}(t, q, v) returned shape {x.shape} for states {(*self._leading, now.q.shape[-1])}"
                 ) from None
         return found
+
+
+def _flat(x: Any, argument: Argument) -> Any:
+    """An array (..., *shape) of an argument with its entries along one axis."""
+    return x.reshape(*x.shape[: x.ndim - len(argument.shape)], argument.width)

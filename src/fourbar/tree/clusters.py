@@ -131,9 +131,20 @@ def loop_residual(
             return poses[link].then(place).then(nudge(displaced[body]))
 
         view = _LoopView(dict(zip(names, q, strict=True)), pose)
-        return [row for loop in loops for row in loop.loop.residual(view)]
+        return [row for loop in loops for row in _rows(loop, view)]
 
     return residual
+
+
+def _rows(loop: NamedLoop, view: _LoopView) -> Sequence[Scalar]:
+    """φ of a loop; errors of its function name it."""
+    try:
+        return loop.loop.residual(view)
+    except ModelError as error:
+        raise type(error)(f"loop {loop.name!r}: {error}") from error
+    except Exception as error:
+        error.add_note(f"in loop {loop.name!r}")
+        raise
 
 
 class ClusterFinder:

@@ -219,13 +219,13 @@ def view(
     """
     recording = recording_of(what, q)
     recording = apart(recording, spread) if spread != 0.0 else recording
-    recording, follow = following(coloured(recording, colour), follow)
+    recording, follows = following(coloured(recording, colour), follow)
     drawing = recording.drawing()
     warn_of_missing(drawing.notes)
     name = recording.robot.name
-    bounds = aimed_at(recording, drawing, recording.follows(follow))
+    bounds = aimed_at(recording, drawing, recording.follows(follows))
     window = ServedPage(drawing, recording.worlds, bounds, (host, port), name, allow)
-    control = MotionPage(window, recording, follow) if len(recording.t) > 1 else RobotPage(window, recording)
+    control = MotionPage(window, recording, follows) if len(recording.t) > 1 else RobotPage(window, recording)
     shown = View(window, control)
     if browser:
         webbrowser.open(shown.url)

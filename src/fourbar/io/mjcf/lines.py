@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..element import Element
-from ..report import Place
+from ..report import Place, loop_key
 from .names import MjcfNames
 
 # How MuJoCo says which element it means, or where a thing comes from; other words are the file's own.
@@ -93,8 +93,9 @@ class ElementLines:
         return self._places.get((kind, name), Place(self.file, 0, f"{kind} {name!r}"))
 
     def named(self) -> dict[str, Place]:
-        """The places of bodies and joints, by name alone."""
-        return {name: place for (kind, name), place in self._places.items() if kind in ("body", "joint")}
+        """The places of bodies and joints, by name alone, and of loops."""
+        loops = {loop_key(name): place for (kind, name), place in self._places.items() if kind == "equality"}
+        return loops | {name: place for (kind, name), place in self._places.items() if kind in ("body", "joint")}
 
     def of_ours(self, kind: str, name: str) -> Place:
         """The place of a "configuration" or "loop" of the mechanism."""

@@ -21,7 +21,7 @@ from ...mechanism.validate import read_placement
 from ...once import cached_property
 from ..documents import Document, DocumentLines
 from ..documents.lines import labelled
-from ..report import ParseError, Place, Reading, Report
+from ..report import ParseError, Place, Reading, Report, loop_key
 from . import VERSION
 from .contacts import add_contacts, read_heights, read_surface
 
@@ -83,6 +83,8 @@ class Places(Mapping[str, Place]):
                 joint = item.get("joint")
                 names = [item.get("name"), joint.get("name") if isinstance(joint, dict) else None]
                 place = Place(self._file, self._lines.of((kind, i)), labelled((kind, i), item))
+                if kind == "loops" and isinstance(names[0], str):
+                    found[loop_key(names[0])] = place
                 found.update({name: place for name in names if isinstance(name, str) and name not in found})
         return found
 

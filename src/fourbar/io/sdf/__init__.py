@@ -6,7 +6,7 @@ from ...mechanism.builder import MechanismBuilder
 from ...mechanism.mechanism import Mechanism
 from ..element import Element, report_leftovers
 from ..loop_repair import report_loops, straightened
-from ..report import Report
+from ..report import Report, loop_key
 from ..source import Options, Source
 from ..xml import parse
 from .build import Assembly
@@ -47,6 +47,7 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     for kind in ("link", "joint"):
         reading.places.update({item.full: item.element.place for scope in scopes for item in scope.of(kind)})
     joints = {item.full: item.element.place for scope in scopes for item in scope.of("joint")}
+    reading.places.update({loop_key(name): place for name, place in joints.items()})
     with reading.naming(top.place):
         mechanism = straightened(b.mechanism(), options, reading, lambda name: joints.get(name, top.place))
     report_loops(mechanism, reading, lambda kind, name: joints.get(name, top.place))

@@ -20,6 +20,7 @@ from ...mechanism.validate import read_placement
 from ...tree.cluster_tree import lower
 from ...tree.embedding import LoopEmbedding
 from ..element import Element
+from ..report import loop_key
 from .joints import ReadJoint
 from .pose import read_axis, read_origin
 from .tree import chain
@@ -58,7 +59,7 @@ class Closures:
             for element in self._root.all(tag):
                 with self._root.reading.element(), self._root.reading.naming(element.place):
                     name = element.require("name")
-                    self._root.reading.places.setdefault(name, element.place)
+                    self._root.reading.places[loop_key(name)] = element.place
                     reader(element, name)
         for joint in self._by_child.values():
             if joint.independent is False and joint.name not in self._tied:
@@ -240,7 +241,7 @@ def report_not_dependent(root: Element, mechanism: Mechanism) -> None:
     said = {e.get("name"): e for e in root.all("joint") if e.get("independent") and not e.flag("independent", True)}
     if not said or not mechanism.loops:
         return
-    place = root.reading.places.get(mechanism.loops[0].name, root.place)
+    place = root.reading.places.get(loop_key(mechanism.loops[0].name), root.place)
     with root.reading.naming(place, {IndependenceError: _TOO_MANY}):
         cluster_tree = lower(mechanism)
     for group in cluster_tree.clusters:

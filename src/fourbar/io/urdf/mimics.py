@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ...constraints import Gear
 from ...errors import unknown
 from ...mechanism.builder import MechanismBuilder
+from ..report import loop_key
 from .joints import Mimic, ReadJoint
 
 
@@ -30,8 +31,10 @@ def _add(builder: MechanismBuilder, joints: Mapping[str, ReadJoint], name: str, 
         if joints[end].joint.nq != 1:
             mimic.element.fail(f"joint {end!r} has {joints[end].joint.nq} coordinates; only joints with one can mimic")
     chosen = next(({end: joints[end].scale} for end in (driver, name) if joints[end].independent), {})
-    with mimic.element.reading.naming(mimic.element.place):
-        builder.loop(Gear(driver, name, ratio, offset), name=f"{name}_mimic", independent=chosen)
+    reading, loop = mimic.element.reading, f"{name}_mimic"
+    reading.places[loop_key(loop)] = mimic.element.place
+    with reading.naming(mimic.element.place):
+        builder.loop(Gear(driver, name, ratio, offset), name=loop, independent=chosen)
 
 
 def _end(joints: Mapping[str, ReadJoint], name: str, mimic: Mimic) -> tuple[str, float, float] | None:

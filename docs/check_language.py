@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "fourbar"
 PAGES = ("README.md", "docs/*.md", "docs/site/*.md")
 
-CHECKED: tuple[str, ...] = ("functions",)
+CHECKED: tuple[str, ...] = ("compile", "expr", "functions", "learning")
 UNREAD = ("contact", "sim")
 
 PHRASES = {  # what to write instead, by a regular expression of the phrase
@@ -162,7 +162,7 @@ def long_lived_locals(file: Path, tree: ast.Module) -> Iterator[Fault]:
         lines: dict[tuple[str, bool], list[int]] = {}
         for name in vague_names(function):
             lines.setdefault((name.id, isinstance(name.ctx, ast.Store)), []).append(name.lineno)
-        for name in VAGUE:
+        for name in set(VAGUE) - _arguments(function.args):
             first, last = min(lines.get((name, True), [0])), max(lines.get((name, False), [0]))
             if first and last - first > NEAR:
                 text = f"{function.name}: local {name!r} lives for {last - first} lines; name the quantity"

@@ -26,7 +26,7 @@ from fourbar.joints import Free, Prismatic, Revolute, Spherical
 INTERPRETED = os.environ.get("FOURBAR_BACKEND") == "numpy"
 machine_code_only = pytest.mark.skipif(INTERPRETED, reason="about machine code; FOURBAR_BACKEND=numpy has none")
 fast_calls_only = pytest.mark.skipif(
-    INTERPRETED or not callables.supported(),
+    INTERPRETED or not callables.is_supported(),
     reason="about calls in machine code, which this interpreter does not allow",
 )
 EVERY_WIDTH = [Lanes(width, single_lane().fma) for width in (1, 2, 4, 8)]

@@ -66,5 +66,5 @@ np.save({str(found)!r}, [robot.inverse_dynamics(*arrays), robot.forward_dynamics
 
 
 def test_which_backend_runs():
-    fast = not INTERPRETED and callables.supported()
+    fast = not INTERPRETED and callables.is_supported()
     assert (robot().inverse_dynamics.state[0].environment is not None) == fast

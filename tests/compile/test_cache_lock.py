@@ -68,10 +68,13 @@ with made_once(Path(sys.argv[1])):
     assert holder.stdout is not None and holder.stdout.readline() == "held\n"
     holder.kill()
     holder.wait(timeout=60)
-    from fourbar.compile.cache_lock import made_once
+    from fourbar.compile.cache_lock import make_once_across_processes
 
     begin = time.monotonic()
-    with made_once(tmp_path / "x.o"), made_once(tmp_path / "x.o"):  # as in a signal handler
+    with (
+        make_once_across_processes(tmp_path / "x.o"),
+        make_once_across_processes(tmp_path / "x.o"),
+    ):  # as in a signal handler
         pass
     assert time.monotonic() - begin < 30.0
     assert not (tmp_path / "x.lock").exists()
@@ -85,7 +88,7 @@ def test_nobody_waits_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(cache_lock, "_LONGEST", 0.1)
     with open(tmp_path / "x.lock", "w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with cache_lock.made_once(tmp_path / "x.o"):
+        with cache_lock.make_once_across_processes(tmp_path / "x.o"):
             pass
-    with cache_lock.made_once(tmp_path / "missing" / "x.o"):
+    with cache_lock.make_once_across_processes(tmp_path / "missing" / "x.o"):
         pass

@@ -54,7 +54,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
 
 def compiled(clock: Clock, seconds: float, name: str = "f") -> Iterator[str]:
     """The parts of a program, each of which takes so many seconds."""
-    for part in progress.reported(name, PARTS, len(PARTS)):
+    for part in progress.report_progress(name, PARTS, len(PARTS)):
         yield part
         clock.now += seconds
 
@@ -100,11 +100,11 @@ def test_the_time_in_which_the_program_was_written_counts(clock: Clock) -> None:
     """If it has just been written, in this thread."""
     seen: list[CompileProgress] = []
     fb.compile_progress(seen.append)
-    progress.written(clock.now - 3.0)
+    progress.note_writing(clock.now - 3.0)
     list(compiled(clock, 0.1))
     assert seen[0] == ("f", 0, 3, 3.0)
     seen.clear()
-    progress.written(clock.now - 3.0)
+    progress.note_writing(clock.now - 3.0)
     clock.now += 60.0  # of other work
     list(compiled(clock, 0.1))
     assert not seen
@@ -114,7 +114,7 @@ def test_an_error_leaves_no_line(clock: Clock, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
 
     def interrupted() -> None:
-        for _ in progress.reported("f", PARTS, 3):
+        for _ in progress.report_progress("f", PARTS, 3):
             clock.now += 3.0
             if terminal.screen:
                 raise KeyboardInterrupt

@@ -258,7 +258,7 @@ def test_functions_describe_themselves(f):
 def test_where_the_interpreter_does_not_allow_it(monkeypatch):
     arrays = arguments(pendulum(), "inverse_dynamics", (5,))
     wanted = pendulum().inverse_dynamics(*arrays)
-    monkeypatch.setattr(callables, "supported", lambda: False)
+    monkeypatch.setattr(callables, "is_supported", lambda: False)
     plain = fb.robots.double_pendulum().inverse_dynamics
     assert repr(plain) == "<fourbar function inverse_dynamics(q, v, a, f_ext=None) -> tau>"
     assert same_bits(plain(*arrays), wanted)

@@ -19,7 +19,7 @@ from fourbar.compile.workers import default_threads
 from .support import EVERY_WIDTH, enough, machine_code_only, pendulum, program_of, python, same_bits
 
 pytestmark = machine_code_only
-only_fast = pytest.mark.skipif(not callables.supported(), reason="there is no machine code for calls here")
+only_fast = pytest.mark.skipif(not callables.is_supported(), reason="there is no machine code for calls here")
 Q = np.array([0.3, -0.7])
 MANY = np.random.default_rng(0).uniform(-1.0, 1.0, (70, 2))
 SHARED = np.random.default_rng(1).uniform(-1.0, 1.0, (enough(pendulum().gravity_force), 2))

@@ -12,7 +12,7 @@ import fourbar as fb
 from fourbar.compile import cache
 from fourbar.compile import llvm as machine
 from fourbar.compile import ufunc as gufunc
-from fourbar.compile.arena import Arena, supported
+from fourbar.compile.arena import Arena, is_supported
 from fourbar.compile.elf import image
 from fourbar.compile.llvm import Loaded, to_object
 from fourbar.joints import Revolute
@@ -20,7 +20,7 @@ from fourbar.joints import Revolute
 from .support import machine_code_only, python
 
 pytestmark = [machine_code_only, pytest.mark.usefixtures("only_new")]
-LINUX = pytest.mark.skipif(not supported(), reason="about memory for code under Linux")
+LINUX = pytest.mark.skipif(not is_supported(), reason="about memory for code under Linux")
 Q = np.array([0.3])
 
 

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from fourbar.compile.ir import Lanes
 from fourbar.compile.llvm import batch_lanes
-from fourbar.compile.ufunc import compiled
+from fourbar.compile.ufunc import compile_ufunc
 from fourbar.expr import Program, Unrolled
 
 from .support import EVERY_WIDTH
@@ -64,7 +64,7 @@ LAYOUTS: dict[str, Layout] = {
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_inputs_and_results_of_any_layout(name: str) -> None:
-    made, rng = compiled(sums(), batch_lanes(), {}), np.random.default_rng(3)
+    made, rng = compile_ufunc(sums(), batch_lanes(), {}), np.random.default_rng(3)
     for n, other in product((1, 2, W, W + 1, 2 * W, 3 * W + 2), LAYOUTS):
         whole = [rng.normal(size=(n, *shape)) for shape in SHAPES.values()]
         given: list[Any] = [LAYOUTS[name if k % 2 else other](x) for k, x in enumerate(whole)]
@@ -77,7 +77,7 @@ def test_inputs_and_results_of_any_layout(name: str) -> None:
 
 
 def test_nothing_is_written_beside_results() -> None:
-    made, rng, n = compiled(sums(), batch_lanes(), {}), np.random.default_rng(4), 2 * W + 1
+    made, rng, n = compile_ufunc(sums(), batch_lanes(), {}), np.random.default_rng(4), 2 * W + 1
     given = [rng.normal(size=(n, *shape)) for shape in SHAPES.values()]
     rooms = [np.full((n, x[0].size + 5), 7.0) for x in given]
     results = [
@@ -100,7 +100,7 @@ def multiplied(count: int) -> Program:
 @pytest.mark.parametrize("lanes", [lanes for lanes in EVERY_WIDTH if lanes.width > 1], ids=str)
 @pytest.mark.parametrize("count", [88, 95, 96, 100, 102, 104, 137])
 def test_results_at_any_address(lanes: Lanes, count: int) -> None:
-    made, n = compiled(multiplied(count), lanes, {}), 3 * lanes.width + 1
+    made, n = compile_ufunc(multiplied(count), lanes, {}), 3 * lanes.width + 1
     x = np.random.default_rng(count).normal(size=(n, 1))
     expected = np.arange(1.0, count + 1.0) * x
     for gap, shift in product((0, 4, 8, 12), range(8)):

@@ -10,7 +10,7 @@ import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError
-from fourbar.compile.callables import supported
+from fourbar.compile.callables import is_supported
 from fourbar.compile.workers import AWAKE, MOST_WORKERS, default_threads, run_shared, workers
 
 from .support import arguments, chain, enough, eventually, machine_code_only, pendulum, python, robot, same_bits
@@ -73,7 +73,7 @@ def test_large_batches_are_shared_and_small_ones_are_not(monkeypatch):
 
 
 @machine_code_only
-@pytest.mark.skipif(not supported(), reason="there is no machine code for calls here")
+@pytest.mark.skipif(not is_supported(), reason="there is no machine code for calls here")
 def test_python_has_no_part_in_sharing_with_workers_that_are_there(monkeypatch):
     """Whether they are awake or not: who had to ask for the interpreter lock to wake would make the caller wait."""
     system = fb.robots.double_pendulum()

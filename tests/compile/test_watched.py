@@ -26,7 +26,7 @@ from .support import EVERY_WIDTH, machine_code_only, program_of
 ROBOT = fb.robots.parallelogram()
 SOUND, LOST = np.array([1.0, -1.0, 1.0]), np.zeros(3)
 ONE = np.ones(1)
-only_fast = pytest.mark.skipif(not callables.supported(), reason="there is no machine code for calls here")
+only_fast = pytest.mark.skipif(not callables.is_supported(), reason="there is no machine code for calls here")
 
 
 def _armed() -> Any:

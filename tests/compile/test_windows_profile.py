@@ -108,7 +108,7 @@ def test_the_cache_uses_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     for name in ("LOCALAPPDATA", "APPDATA", "PUBLIC", "ALLUSERSPROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("USERPROFILE", str(profile))
-    cache_folder._prepared.cache_clear()
+    cache_folder._prepare.cache_clear()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -119,7 +119,7 @@ def test_the_cache_uses_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
             with pytest.warns(RuntimeWarning, match="outside of your profile.*Set FOURBAR_CACHE to a folder"):
                 assert cache_folder.cache_folder() is None
     finally:
-        cache_folder._prepared.cache_clear()
+        cache_folder._prepare.cache_clear()
 
 
 def test_files_that_are_links_are_not_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

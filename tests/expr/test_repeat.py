@@ -10,7 +10,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.compile.llvm import batch_lanes, single_lane
-from fourbar.compile.ufunc import compiled
+from fourbar.compile.ufunc import compile_ufunc
 from fourbar.expr import Direct, Program, Replay, Shared, Unrolled, from_text, interpret, select, to_text
 from fourbar.expr.packing import pack, unpack
 from fourbar.expr.program import Repeat
@@ -41,7 +41,7 @@ def roots(recorder: Any) -> Program:
 
 
 def machine(program: Program, lanes: Any, x: np.ndarray) -> tuple[np.ndarray, ...]:
-    made = compiled(program, lanes, {})
+    made = compile_ufunc(program, lanes, {})
     with np.errstate(all="ignore"):
         found = made.ufunc(x)
     return found if isinstance(found, tuple) else (found,)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from fourbar.expr import Unrolled, cos, sin, sqrt
-from fourbar.expr.standalone import apart
+from fourbar.expr.standalone_steps import standalone
 
 from .test_record import operations, program_and_results
 
@@ -93,7 +93,7 @@ def test_what_follows_from_reused_values_is_reused():
     assert [operations(program).count(op) for op in ("sin", "cos", "sqrt")] == [1, 1, 1]
 
 
-@apart
+@standalone
 def squared(x):
     return (x * x,)
 

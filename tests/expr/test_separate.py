@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fourbar.compile.llvm import batch_lanes
-from fourbar.compile.ufunc import compiled
+from fourbar.compile.ufunc import compile_ufunc
 from fourbar.expr import Program, Shared, Unrolled, interpret, select, sin
-from fourbar.expr.separate import KNOWN, separate
+from fourbar.expr.partial_evaluation import KNOWN, separate
 
 from .samples import GOLDEN
 from .schedules import record, schedules, wishes
@@ -91,7 +91,7 @@ def test_bits_of_machine_code(layout, least_values):
     before, rest, _ = separate(program, ("k",), least_values)
     rng = np.random.default_rng(2)
     x, k = rng.normal(size=(2, 100, 2))
-    first, second, whole = (compiled(p, batch_lanes(), {}) for p in (before, rest, program))
+    first, second, whole = (compile_ufunc(p, batch_lanes(), {}) for p in (before, rest, program))
     for found, expected in zip(second.ufunc(x, first.ufunc(k)), whole.ufunc(x, k), strict=True):
         assert np.array_equal(found, expected) and np.isfinite(found).all()
 
@@ -108,7 +108,7 @@ def test_arguments_that_are_brought_later_leave_what_is_known_alone(width, n):
     assert [own.name for own in rest.inputs] == [KNOWN, "y"] and rest.inputs[0].first > rest.inputs[1].first
     lanes, rng = replace(batch_lanes(), width=width), np.random.default_rng(2)
     x, y = rng.normal(size=(n, 2)), rng.normal(size=(n, 3))
-    first, second, whole = (compiled(p, lanes, {}) for p in (before, rest, program))
+    first, second, whole = (compile_ufunc(p, lanes, {}) for p in (before, rest, program))
     assert np.array_equal(second.ufunc(first.ufunc(x), y), whole.ufunc(x, y))
 
 

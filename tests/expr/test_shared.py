@@ -7,7 +7,7 @@ import pytest
 
 from fourbar.expr import Shared, Unrolled, Value, cos, interpret, sin
 from fourbar.expr import shared_tasks as tasks
-from fourbar.expr.standalone import apart
+from fourbar.expr.standalone_steps import standalone
 
 
 class Link(NamedTuple):
@@ -173,7 +173,7 @@ def test_part_of_a_result_wanted_from_some_calls_only():
     assert found == pytest.approx([1.75, 4.0, math.sin(3.0), 2.5])
 
 
-@apart
+@standalone
 def _first_and_third(x, unused, scale):
     return x[0] * scale, x[2], x[2] * x[2]
 

@@ -10,7 +10,7 @@ import pytest
 import fourbar as fb
 from fourbar.joints import Free, Revolute
 from fourbar.learning.actions import Forces, Targets
-from fourbar.learning.layout import StateLayout, driven
+from fourbar.learning.layout import StateLayout, driven_joints
 
 from . import tasks
 
@@ -38,7 +38,7 @@ def driven_by_function() -> fb.System:
 def test_velocities_in_units_of_their_own(build: Callable[[], fb.System], ratio: float) -> None:
     """The largest force is the motor's, and power what the coordinate's force and rate say, whatever the units."""
     robot = build()
-    joints = driven("test", robot, None)
+    joints = driven_joints("test", robot, None)
     assert joints.names == ("motor",) and joints.ratio.tolist() == [ratio]
     v, start = np.array([[0.5]]), robot.neutral()
     moved = robot.integrate(start, v[0], 1e-4) - start
@@ -69,10 +69,10 @@ def test_gravity_and_place_of_a_base_that_is_mounted_turned() -> None:
 
 def test_joints_are_named() -> None:
     with pytest.raises(fb.errors.ArgumentError, match="list of names"):
-        driven("Forces", tasks.SCENE.robot, "shin")
+        driven_joints("Forces", tasks.SCENE.robot, "shin")
     with pytest.raises(fb.errors.ArgumentError, match="different joints"):
-        driven("Forces", tasks.SCENE.robot, ["shin", "shin"])
+        driven_joints("Forces", tasks.SCENE.robot, ["shin", "shin"])
     with pytest.raises(KeyError, match="trunk"):
-        driven("Forces", tasks.SCENE.robot, ["trunk"])
+        driven_joints("Forces", tasks.SCENE.robot, ["trunk"])
     with pytest.raises(fb.errors.ArgumentError, match=r"stiffness=-1.0.*thigh, shin"):
         Targets(-1.0, 0.0).on(tasks.SCENE.robot)

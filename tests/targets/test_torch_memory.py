@@ -22,7 +22,7 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 to_torch: Any = pytest.importorskip("fourbar.torch")
 inside: Any = pytest.importorskip("fourbar.targets.torch_operations")
 N = 64
-MACHINE_CODE = callables.supported() and backend() == "llvm"
+MACHINE_CODE = callables.is_supported() and backend() == "llvm"
 
 
 def armed(robot: Any, name: str = "forward_dynamics") -> tuple[Any, Any]:

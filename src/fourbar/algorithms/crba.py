@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..expr import Recorder
-from ..expr.standalone import apart
+from ..expr.standalone_steps import standalone
 from ..spatial.fluid_inertia import AnyInertia
 from ..spatial.linear import Mat, Vec
 from ..spatial.transform import IDENTITY, Transform
@@ -103,7 +103,7 @@ def _couple_each(
                 _write(s.tree.first_v, M, i, j, block)
 
 
-@apart
+@standalone
 def _couple_tile(rows: tuple[Any, ...], columns: tuple[Any, ...]) -> tuple[Any, ...]:
     """A part of M between some motions and some momenta, written once for all parts of a size.
 

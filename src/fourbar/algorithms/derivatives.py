@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from operator import add
 from typing import Any, NamedTuple
 
-from ..expr.standalone import apart
+from ..expr.standalone_steps import standalone
 from ..spatial.flow import Flow, flow_of
 from ..spatial.fluid_inertia import AnyInertia, displaced, is_immersed
 from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
@@ -220,7 +220,7 @@ def couple(
     return tuple(found)
 
 
-@apart
+@standalone
 def _couple_apart(
     carriers: tuple[Carrier, ...], own: UnitMotionForces
 ) -> tuple[tuple[DerivativeBlocks, DerivativeBlocks], ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..expr import Recorder
-from ..expr.standalone import apart
+from ..expr.standalone_steps import standalone
 from ..spatial.linear import Vec, is_zero
 
 Rows = list[list[Any]]
@@ -40,14 +40,14 @@ def _cut(entries: tuple[Any, ...], size: int) -> tuple[Vec, ...]:
 # recorder takes long to look at nested ones.
 
 
-@apart
+@standalone
 def _tile_apart(depth: int, total: tuple[Any, ...], rows: tuple[Any, ...], columns: tuple[Any, ...]) -> tuple[Any, ...]:
     """A tile of the product, written once for all tiles of a size. `depth`: the terms of a sum."""
     sums = _cut(total, len(columns) // depth)
     return tuple([x for row in _tile(sums, _cut(rows, depth), _cut(columns, depth)) for x in row])
 
 
-@apart
+@standalone
 def _first_tile(depth: int, rows: tuple[Any, ...], columns: tuple[Any, ...]) -> tuple[Any, ...]:
     """rows · columns."""
     zeros = (0.0,) * (len(rows) // depth * (len(columns) // depth))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..expr import Recorder
-from ..expr.standalone import apart
+from ..expr.standalone_steps import standalone
 from ..spatial.linear import Mat, Vec
 from ..spatial.solve import Factored, factor
 from .tiled_product import Rows, plus_product, transposed
@@ -13,7 +13,7 @@ from .tiled_product import Rows, plus_product, transposed
 BLOCK = 8  # rows that are eliminated together
 
 
-@apart
+@standalone
 def _divided(rows: tuple[Vec, ...], block: Factored) -> tuple[tuple[Vec, ...], tuple[Vec, ...]]:
     """For rows A below a block L d Lᵀ: A L⁻ᵀ, and -A L⁻ᵀ d⁻¹, the negative of their part of the factor."""
     found, parts = [], []
@@ -27,7 +27,7 @@ def _divided(rows: tuple[Vec, ...], block: Factored) -> tuple[tuple[Vec, ...], t
     return tuple(found), tuple(parts)
 
 
-@apart
+@standalone
 def _back(block: Factored, rows: tuple[Vec, ...]) -> tuple[Vec, ...]:
     """L⁻ᵀ X."""
     found = [list(row) for row in rows]

@@ -35,7 +35,7 @@ _MEANING = {
 }
 
 
-def supported() -> bool:
+def is_supported() -> bool:
     """Whether this file supports the system."""
     return sys.platform == "linux" and sys.maxsize > 1 << 32
 
@@ -51,7 +51,7 @@ def _system() -> dict[str, Any]:
     return {"mmap": c.mmap, "mprotect": c.mprotect, "madvise": c.madvise}
 
 
-def _refused(size: int) -> MemoryError:
+def _refusal(size: int) -> MemoryError:
     number = ctypes.get_errno()
     why = _MEANING.get(number, errno.errorcode.get(number, str(number)))
     return MemoryError(f"fourbar cannot load {size} bytes of machine code: {why}.")
@@ -59,7 +59,7 @@ def _refused(size: int) -> MemoryError:
 
 def _allow(start: int, size: int, rights: int) -> None:
     if _system()["mprotect"](start, size, rights):
-        raise _refused(size)
+        raise _refusal(size)
 
 
 class Piece:
@@ -107,18 +107,18 @@ class Arena:
                 return self._reserve(size)
             self._choosing = threading.get_ident()
             try:
-                return self._found(size)
+                return self._find_room(size)
             finally:
                 self._choosing = 0
 
-    def _found(self, size: int) -> int:
+    def _find_room(self, size: int) -> int:
         while self._returned:
             self._join(*self._returned.popleft())
         number = next((k for k, (_, room) in enumerate(self._free) if room >= size), None)
         if number is None:
             reserved = max(size, _REGION)
             self._join(self._reserve(reserved), reserved)
-            return self._found(size)
+            return self._find_room(size)
         start, room = self._free[number]
         if room == size:
             del self._free[number]
@@ -140,7 +140,7 @@ class Arena:
     def _reserve(self, size: int) -> int:
         start = _system()["mmap"](None, size, _NONE, _PRIVATE | _ANONYMOUS | _NO_RESERVE, -1, 0)
         if start in (None, _FAILED):
-            raise _refused(size)
+            raise _refusal(size)
         return start
 
 

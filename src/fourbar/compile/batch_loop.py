@@ -16,7 +16,7 @@ from __future__ import annotations
 from . import signals
 from .elementary import LARGEST_ANGLE, SMALLEST_QUATERNION
 from .ir import Code, Lanes, word
-from .planned_moves import SAMPLES, find_plans, has_plans, move_argument, plan_moves, planned
+from .planned_moves import SAMPLES, find_plans, has_plans, move_argument, plan_functions, plan_moves
 from .transfer import DECLARATIONS, Pack, Stream, Unpack, open_loop
 
 # Words of the data table.
@@ -47,7 +47,7 @@ def driver(lanes: Lanes) -> str:
         _judge(lanes),
         *calling(lanes),
         _run(lanes),
-        signals.interrupted(SIGNALS),
+        signals.interrupt_check(SIGNALS),
         entry_point("kernel", "", _KERNEL),
         entry_point("share", ", ptr %counter, i64 %chunk", SHARE),
         lanes.attributes,
@@ -65,7 +65,7 @@ def transfers(lanes: Lanes) -> list[str]:
         *([Stream(lanes).function("stream")] if lanes.width > 1 else []),
         moving(lanes, "pack"),
         moving(lanes, "unpack"),
-        *planned(lanes, layout()),
+        *plan_functions(lanes, layout()),
         presetting(lanes),
     ]
 
@@ -168,7 +168,7 @@ def _each_argument(c: Code, lanes: Lanes, first: str, count: str, direction: str
 
 def _bring(lanes: Lanes) -> str:
     """@bring: W samples and the preset constants into a workspace."""
-    c = _moved()
+    c = _move_prologue()
     inputs = word(c, "%data", INPUTS)
     _each_argument(c, lanes, "0", inputs, "pack")
     c.do("call void @preset(ptr %data, ptr %ws)")
@@ -176,7 +176,7 @@ def _bring(lanes: Lanes) -> str:
     return f"define internal void @bring({SAMPLES}) #0 {{\n{c.body()}\n}}\n"
 
 
-def _moved() -> Code:
+def _move_prologue() -> Code:
     """The beginning of a function that moves arguments of W samples."""
     c = Code()
     c.label("entry")
@@ -205,7 +205,7 @@ def presetting(lanes: Lanes) -> str:
 
 def _take(lanes: Lanes) -> str:
     """@take: the results of W samples out of a workspace."""
-    c = _moved()
+    c = _move_prologue()
     inputs = word(c, "%data", INPUTS)
     outputs = c.let(f"sub i64 {word(c, '%data', ARGUMENTS)}, {inputs}")
     _each_argument(c, lanes, inputs, outputs, "unpack")

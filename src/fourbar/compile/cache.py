@@ -10,13 +10,13 @@ from weakref import WeakValueDictionary
 
 from ..sources import sources
 from .cache_folder import cache_folder, read, write
-from .cache_lock import made_once
+from .cache_lock import make_once_across_processes
 from .llvm import Loaded, identity, to_object
 
 _loaded: WeakValueDictionary[str, Loaded] = WeakValueDictionary()
 
 
-def loaded(key: str, assembly: Callable[[], str]) -> Loaded:
+def load_module(key: str, assembly: Callable[[], str]) -> Loaded:
     """An LLVM module in memory, shared while any caller holds a reference. `key` identifies its source."""
     found = _loaded.get(key)
     return _loaded.setdefault(key, Loaded(cached_object(key, assembly))) if found is None else found
@@ -32,12 +32,12 @@ def cached_object(key: str, assembly: Callable[[], str]) -> bytes:
         return to_object(assembly())
     whole = "\n".join([identity(), _writers() or assembly(), key])
     path = folder / (hashlib.sha256(whole.encode()).hexdigest() + ".o")
-    return read(path) or _compiled(path, assembly)
+    return read(path) or _compile_object(path, assembly)
 
 
-def _compiled(path: Path, assembly: Callable[[], str]) -> bytes:
+def _compile_object(path: Path, assembly: Callable[[], str]) -> bytes:
     """Object code that is not in the cache yet, unless another process is making it."""
-    with made_once(path):
+    with make_once_across_processes(path):
         code = read(path)
         if code is None:
             code = to_object(assembly())
@@ -48,11 +48,11 @@ def _compiled(path: Path, assembly: Callable[[], str]) -> bytes:
 @cache
 def _writers() -> str:
     """A fingerprint of the sources that write LLVM assembly (this folder); empty if they differ from what runs."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     files = sources(str(Path(__file__).parent))
     try:
         for path, _ in files:
-            found.update(Path(path).read_bytes())
+            digest.update(Path(path).read_bytes())
     except OSError:
         return ""
-    return found.hexdigest() if files else ""
+    return digest.hexdigest() if files else ""

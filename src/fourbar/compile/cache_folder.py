@@ -27,7 +27,7 @@ _MAGIC = b"fourbar cached 1\n"
 def cache_folder() -> Path | None:
     """The folder of the cache, created if necessary; None if there is none."""
     asked = os.environ.get("FOURBAR_CACHE")
-    return None if asked == "off" else _prepared(asked or _default_folder())
+    return None if asked == "off" else _prepare(asked or _default_folder())
 
 
 def _default_folder() -> str:
@@ -41,7 +41,7 @@ def _default_folder() -> str:
 
 
 @cache
-def _prepared(name: str) -> Path | None:
+def _prepare(name: str) -> Path | None:
     folder = Path(name).expanduser().absolute()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -117,11 +117,11 @@ def prune_sometimes(written: Path) -> None:
 
 def prune(folder: Path) -> None:
     """Remove the least recently used files if all together are too large."""
-    found = _files(folder)
-    total = sum(size for _, size, _ in found)
+    files = _files(folder)
+    total = sum(size for _, size, _ in files)
     if total <= _MOST:
         return
-    for _, size, path in sorted(found):
+    for _, size, path in sorted(files):
         with suppress(OSError):  # another process may have it open
             Path(path).unlink(missing_ok=True)
             total -= size
@@ -131,14 +131,14 @@ def prune(folder: Path) -> None:
 
 def _files(folder: Path) -> list[tuple[float, int, str]]:
     """(time of last use, size, path) of each file of the cache."""
-    found = []
+    files = []
     with os.scandir(folder) as entries:
         for entry in entries:
             if _OURS.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 with suppress(FileNotFoundError):  # another process is pruning too
                     status = entry.stat(follow_symlinks=False)
-                    found.append((status.st_mtime, status.st_size, entry.path))
-    return found
+                    files.append((status.st_mtime, status.st_size, entry.path))
+    return files
 
 
 _ON_WINDOWS = os.name == "nt"

@@ -23,7 +23,7 @@ _mine: set[Path] = set()  # what this process is making
 
 
 @contextmanager
-def made_once(path: Path) -> Iterator[None]:
+def make_once_across_processes(path: Path) -> Iterator[None]:
     """While a file of the cache is made. Look for it again inside: another process may have made it meanwhile."""
     if fcntl is None or path in _mine:  # another thread makes it, or a signal handler needs what it interrupted
         yield
@@ -36,7 +36,7 @@ def made_once(path: Path) -> Iterator[None]:
         return
     _mine.add(path)
     try:
-        if _taken(handle):
+        if _acquire(handle):
             try:
                 yield
             finally:
@@ -50,7 +50,7 @@ def made_once(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _taken(handle: int) -> bool:
+def _acquire(handle: int) -> bool:
     """Whether the lock is ours, once it is or after a time."""
     assert fcntl is not None
     end, pause = time.monotonic() + _LONGEST, 0.001

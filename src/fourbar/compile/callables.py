@@ -12,7 +12,7 @@ import numpy as np
 from ..expr import Program
 from ..once import once
 from . import vectorcall_words as words
-from .cache import loaded
+from .cache import load_module
 from .kernel import Kernel
 from .release import Release, release
 from .ufunc import capsule_table
@@ -26,7 +26,7 @@ _KEPT = list(range(1, words.MOST_THREADS + 1))  # small numbers are the same obj
 _NUMBERS = np.array([id(k) for k in _KEPT], np.int64)
 
 
-def supported() -> bool:
+def is_supported() -> bool:
     """Whether objects of this interpreter have the layout that the machine code expects."""
     wide = ctypes.sizeof(ctypes.c_void_p) == 8 and sys.byteorder == "little"
     plain = wide and object.__basicsize__ == 16  # more where references are traced or there is no GIL
@@ -112,7 +112,7 @@ class _Common(NamedTuple):
 
 @once
 def _common() -> _Common:
-    fast, freed, table = loaded("fastcall", assembly), _release(), _common_words()
+    fast, freed, table = load_module("fastcall", assembly), _release(), _common_words()
     jobs = workers().table
     table[words.JOB_TABLE] = jobs.ctypes.data
     fields = {**freed.fields, words.INSTANCE_VECTORCALL: fast.address("fast")}
@@ -157,7 +157,7 @@ def _holds_its_value(kind: type) -> bool:
     return ctypes.c_double.from_address(id(some) + words.NUMBER_VALUE).value == 0.7
 
 
-def declined(*args: Any, **named: Any) -> Any:
+def decline(*args: Any, **named: Any) -> Any:
     """The error of a callable that has only machine code, for arguments that this does not take."""
     return NotImplemented
 
@@ -166,7 +166,7 @@ class Environment:
     """The table of one callable. Until `arm` gives it a kernel, all calls take the slow path.
 
     `names` are those of all arguments; its kernel takes the `present` ones, and others are served by the environments
-    that were `added`.
+    that `add_variant` made.
     """
 
     def __init__(self, names: tuple[str, ...], present: tuple[str, ...]) -> None:
@@ -188,7 +188,7 @@ class Environment:
 
     def direct(self) -> Any:
         """A callable that is machine code only: NotImplemented where that does not serve a call."""
-        return self._instance("Direct", None, declined)
+        return self._instance("Direct", None, decline)
 
     def on_tensors(self, reader: TensorReader) -> Any:
         """A callable that takes tensors by place: None where its machine code does not serve a call."""
@@ -224,7 +224,7 @@ class Environment:
         """From now on calls go the slow way too whose result has a NaN: 1, those of one sample; 2, batches too."""
         self._table[words.WATCHED] = watched
 
-    def added(self, present: tuple[str, ...]) -> Environment:
+    def add_variant(self, present: tuple[str, ...]) -> Environment:
         """One more environment behind this one, for another choice of arguments."""
         other = Environment(self.names, present)
         other.watch(int(self._table[words.WATCHED]))
@@ -273,12 +273,12 @@ def is_first_slot(kind: type, value: Any) -> bool:
 @once
 def _front_type() -> type:
     """The type of `Front.callable`: except for calls, it behaves like the callable behind it."""
-    made: Any = callable_type("Derivative")
-    made.__getattr__ = lambda self, name: getattr(self.held[0], name)
-    made.__repr__ = lambda self: repr(self.held[0])
-    made.__doc__ = property(lambda self: self.held[0].__doc__)
-    made.__reduce__ = lambda self: self.held[0].__reduce__()
-    return made
+    front_type: Any = callable_type("Derivative")
+    front_type.__getattr__ = lambda self, name: getattr(self.held[0], name)
+    front_type.__repr__ = lambda self: repr(self.held[0])
+    front_type.__doc__ = property(lambda self: self.held[0].__doc__)
+    front_type.__reduce__ = lambda self: self.held[0].__reduce__()
+    return front_type
 
 
 class Front:

@@ -105,7 +105,7 @@ def compile_progress(show: Show = True, *, after: float = 2.0) -> Show:
     return before
 
 
-def written(began: float) -> None:
+def note_writing(began: float) -> None:
     """Note that this thread has written a program, beginning at a time of `time.monotonic`."""
     _writing[get_ident()] = (began, time.monotonic())
 
@@ -117,7 +117,7 @@ def _began() -> float:
     return began if now - ended < _TOGETHER else now
 
 
-def reported(name: str, parts: Iterable[T], total: int) -> Iterator[T]:
+def report_progress(name: str, parts: Iterable[T], total: int) -> Iterator[T]:
     """The parts of a program that is compiled, one after the other; progress is reported where that takes long."""
     began, shown = _began(), None
     try:

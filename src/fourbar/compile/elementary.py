@@ -130,7 +130,7 @@ class Elementary:
     def atan2(self, y: str, x: str) -> str:
         """The angle of (x, y): the ratio of the smaller to the larger side, a rational function, then the octant."""
         ax, ay = self.intrinsic("fabs", x), self.intrinsic("fabs", y)
-        small, large = self._scaled(self.intrinsic("minimum", ax, ay), self.intrinsic("maximum", ax, ay))
+        small, large = self._rescale(self.intrinsic("minimum", ax, ay), self.intrinsic("maximum", ax, ay))
         upper = self.compare("ogt", small, self.arithmetic("fmul", large, self.constant(0.66)))
         top = self.choose(upper, self.arithmetic("fsub", small, large), small)
         bottom = self.choose(upper, self.arithmetic("fadd", small, large), large)
@@ -143,7 +143,7 @@ class Elementary:
         from_x_axis = self.choose(behind, self._offset(math.pi, self.negative(angle)), angle)
         return self.intrinsic("copysign", self.choose(steep, from_y_axis, from_x_axis), y)
 
-    def _scaled(self, small: str, large: str) -> tuple[str, str]:
+    def _rescale(self, small: str, large: str) -> tuple[str, str]:
         """Two sides of equal ratio whose sum does not overflow and whose products do not underflow."""
         huge = self.compare("ogt", large, self.constant(2.0**1000))
         tiny = self.compare("olt", large, self.constant(2.0**-900))

@@ -45,7 +45,7 @@ def image(code: bytes) -> Image | None:
         return None
     (start,), (count,) = struct.unpack_from("<Q", code, 40), struct.unpack_from("<H", code, 60)
     sections = np.frombuffer(code, _SECTION, count, start)
-    places, content = _laid_out(code, sections)
+    places, content = _lay_out(code, sections)
     symbols, names = _symbols(code, sections)
     if content is None or symbols is None:
         return None
@@ -66,7 +66,7 @@ def _name(names: bytes, at: int) -> str:
     return names[at : names.index(b"\0", at)].decode()
 
 
-def _laid_out(code: bytes, sections: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+def _lay_out(code: bytes, sections: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     """Where each section is (-1: nowhere), and all of them; None where one is writable.
 
     Tables for unwinding the stack are of another type than content, and are left out: nothing is thrown here.
@@ -89,11 +89,11 @@ def _laid_out(code: bytes, sections: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 def _symbols(code: bytes, sections: np.ndarray) -> tuple[np.ndarray | None, bytes]:
     """The table of symbols, and the text with their names."""
-    found = sections[sections["type"] == _SYMBOLS]
-    if len(found) != 1:
+    tables = sections[sections["type"] == _SYMBOLS]
+    if len(tables) != 1:
         return None, b""
-    text = sections[found[0]["link"]]
-    return _table(code, found[0], _SYMBOL), code[int(text["offset"]) : int(text["offset"] + text["size"])]
+    text = sections[tables[0]["link"]]
+    return _table(code, tables[0], _SYMBOL), code[int(text["offset"]) : int(text["offset"] + text["size"])]
 
 
 def _relocate(content: np.ndarray, relocations: np.ndarray, symbols: np.ndarray, places: np.ndarray, base: int) -> bool:

@@ -21,8 +21,8 @@ from . import batch_loop as words
 from . import signals
 from .batch_loop import driver
 from .block import emit_block, module
-from .cache import loaded
-from .compilation_progress import reported
+from .cache import load_module
+from .compilation_progress import report_progress
 from .ir import Lanes
 from .llvm import Loaded
 
@@ -31,7 +31,7 @@ _NEVER = 1 << 62  # samples: more than there are
 _MANY_BLOCKS = 64  # shared blocks beyond which several are compiled together: each module takes milliseconds
 
 
-def _moved(program: Program) -> set[int]:
+def _relocated_blocks(program: Program) -> set[int]:
     """The blocks that do not run on absolute slots: they are called with other bases, or with constants."""
     moved = {call.block for call in program.calls if call.bases != (0,)}
     return moved | {number for number, block in enumerate(program.blocks) if block.table or block.ports != 1}
@@ -58,7 +58,7 @@ def units(program: Program) -> tuple[list[Unit], list[str]]:
     robots too, so it is named by what it does and is a unit, and thereby a cache entry, of its own, unless there are
     very many of them.
     """
-    moved = _moved(program)
+    moved = _relocated_blocks(program)
     names = ["s" + block_digest(b)[:24] if i in moved else f"b{i}" for i, b in enumerate(program.blocks)]
     listed = list(zip(names, program.blocks, strict=True))
     shared = list({name: (name, block) for i, (name, block) in enumerate(listed) if i in moved}.values())
@@ -69,14 +69,14 @@ def units(program: Program) -> tuple[list[Unit], list[str]]:
 
 def _lots(blocks: list[tuple[str, Block]], size: int, fixed: bool) -> list[Unit]:
     """Units of a little more than `size` instructions each."""
-    made: list[Unit] = []
+    units: list[Unit] = []
     together: list[tuple[str, Block]] = []
     for name, block in blocks:
         together.append((name, block))
         if sum(len(b.code) for _, b in together) > size or not size:
-            made.append(_together(together, fixed))
+            units.append(_together(together, fixed))
             together = []
-    return made + ([_together(together, fixed)] if together else [])
+    return units + ([_together(together, fixed)] if together else [])
 
 
 def _together(blocks: list[tuple[str, Block]], fixed: bool) -> Unit:
@@ -86,7 +86,7 @@ def _together(blocks: list[tuple[str, Block]], fixed: bool) -> Unit:
 @once
 def _driver(lanes: Lanes) -> Loaded:
     """The driver, which all kernels share."""
-    return loaded(f"driver {lanes}", partial(driver, lanes))
+    return load_module(f"driver {lanes}", partial(driver, lanes))
 
 
 class WatchedEntries(NamedTuple):
@@ -124,8 +124,8 @@ def loaded_blocks(program: Program, lanes: Lanes) -> tuple[list[Loaded], list[in
     found, names = units(program)
     code: dict[str, Loaded] = {}  # by the name of the function
     distinct = {unit.key: unit for unit in found}
-    for unit in reported(program.name, distinct.values(), len(distinct)):
-        made = loaded(f"{lanes} {unit.fixed}\n{unit.key}", partial(unit.assembly, lanes))
+    for unit in report_progress(program.name, distinct.values(), len(distinct)):
+        made = load_module(f"{lanes} {unit.fixed}\n{unit.key}", partial(unit.assembly, lanes))
         code.update((name, made) for name, _ in unit.blocks)
     return list(code.values()), [code[name].address(name) for name in names]
 
@@ -172,13 +172,13 @@ def piece(program: Program, lanes: Lanes) -> int:
 
 def _runs(numbers: list[int]) -> list[tuple[int, int]]:
     """Ascending numbers as runs: (first, how many)."""
-    found: list[tuple[int, int]] = []
-    for x in numbers:
-        if found and x == sum(found[-1]):
-            found[-1] = found[-1][0], found[-1][1] + 1
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and number == sum(runs[-1]):
+            runs[-1] = runs[-1][0], runs[-1][1] + 1
         else:
-            found.append((x, 1))
-    return found
+            runs.append((number, 1))
+    return runs
 
 
 def workspace_slots(program: Program) -> int:
@@ -203,24 +203,24 @@ class Tables:
         data[words.INPUTS] = len(program.inputs)
         data[words.ARGUMENT_TABLE] = self._arguments(program, lanes)
         calls = self._calls(program, lanes, blocks)
-        data[words.CALL_TABLE], data[words.CALLS] = self.held(calls), len(calls)
+        data[words.CALL_TABLE], data[words.CALLS] = self.keep_alive(calls), len(calls)
         data[words.PRESET_TABLE] = self._presets(program, lanes)
         data[words.PRESETS] = len(program.preset) + len(program.repeats)
         # CPython's raw allocator: portable, and it may be called without the interpreter lock.
         data[words.MALLOC] = ctypes.cast(ctypes.pythonapi.PyMem_RawMalloc, ctypes.c_void_p).value or 0
         data[words.FREE] = ctypes.cast(ctypes.pythonapi.PyMem_RawFree, ctypes.c_void_p).value or 0
         data[words.PIECE] = piece(program, lanes)
-        data[words.SIGNALS] = self.held(signals.table)
+        data[words.SIGNALS] = self.keep_alive(signals.table)
         first = {x.name: x.first for x in program.inputs if x.name in watch}
         angles = [(first[name] + k) for name in first for k in watch[name].angles]
         rows = np.array(_runs(angles), np.int64).reshape(-1, 2) * (lanes.bytes, 1)
         quaternions = np.array([first[name] + k for name in first for k in watch[name].quaternions], np.int64)
-        data[words.ANGLE_TABLE], data[words.ANGLES] = self.held(rows), len(rows)
-        data[words.QUATERNION_TABLE] = self.held(quaternions * lanes.bytes)
+        data[words.ANGLE_TABLE], data[words.ANGLES] = self.keep_alive(rows), len(rows)
+        data[words.QUATERNION_TABLE] = self.keep_alive(quaternions * lanes.bytes)
         data[words.QUATERNIONS] = len(quaternions)
         self.data = data
 
-    def held(self, array: np.ndarray) -> int:
+    def keep_alive(self, array: np.ndarray) -> int:
         """Where an array lies, which is kept from now on."""
         self._keep.append(array)
         return array.ctypes.data
@@ -241,8 +241,8 @@ class Tables:
         for row, x in zip(table, program.inputs, strict=False):
             row[7] = x.first * lanes.bytes
         for row, y in zip(table[len(program.inputs) :], program.outputs, strict=True):
-            row[6] = self.held(np.frombuffer(y.slots, np.intc))
-        return self.held(table)
+            row[6] = self.keep_alive(np.frombuffer(y.slots, np.intc))
+        return self.keep_alive(table)
 
     def _calls(self, program: Program, lanes: Lanes, blocks: list[int]) -> np.ndarray:
         rows: list[tuple[int, int]] = []
@@ -254,11 +254,11 @@ class Tables:
                 if r.first == number:
                     heads[r], counter = len(rows), program.slots + program.repeats.index(r)
                     jumps[r] = np.array([r.going * lanes.bytes, counter * lanes.bytes, r.most, 0], np.int64)
-                    rows.append((0, self.held(jumps[r])))
+                    rows.append((0, self.keep_alive(jumps[r])))
             rows.append((blocks[call.block], places[number]))
             for r in reversed(program.repeats):
                 if r.end == number + 1:
-                    rows.append((0, self.held(np.array([-1, 0, 0, heads[r]], np.int64))))
+                    rows.append((0, self.keep_alive(np.array([-1, 0, 0, heads[r]], np.int64))))
                     jumps[r][words.TARGET] = len(rows)
         return np.array(rows, np.int64).reshape(-1, 2)
 
@@ -273,7 +273,7 @@ class Tables:
         entries[_ranges(starts, bases)] = np.fromiter(listed, np.int64, bases.sum()) * lanes.bytes
         listed = chain.from_iterable(call.table for call in calls)
         entries.view(float)[_ranges(starts + bases, constants)] = np.fromiter(listed, float, constants.sum())
-        return (self.held(entries) + 8 * starts).tolist()
+        return (self.keep_alive(entries) + 8 * starts).tolist()
 
     def _presets(self, program: Program, lanes: Lanes) -> int:
         counters = [
@@ -283,4 +283,4 @@ class Tables:
         for row, (slot, value) in zip(table, [*program.preset, *counters], strict=True):
             row[0] = slot * lanes.bytes
             row[1:].view(np.float64)[:] = value
-        return self.held(table)
+        return self.keep_alive(table)

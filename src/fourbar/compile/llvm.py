@@ -12,7 +12,7 @@ from typing import Any
 
 from ..once import LAST, Standstill, Turn, forking, imported
 from .arena import arena
-from .arena import supported as has_arena
+from .arena import is_supported as has_arena
 from .elf import image
 from .ir import Lanes
 
@@ -83,7 +83,7 @@ def _target_machine(llvm: Any) -> Any:
     )
 
 
-def _parsed(llvm: Any, assembly: str, machine: Any) -> Any:
+def _parse(llvm: Any, assembly: str, machine: Any) -> Any:
     module = llvm.parse_assembly(assembly)
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
@@ -93,18 +93,18 @@ def _parsed(llvm: Any, assembly: str, machine: Any) -> Any:
 def to_object(assembly: str) -> bytes:
     """Object code of an LLVM module. No optimisation passes: the tracer has left nothing for them."""
     with _llvm() as llvm:
-        return _emitted(llvm, "emit_object", assembly)
+        return _emit(llvm, "emit_object", assembly)
 
 
 def to_assembly(assembly: str) -> str:
     """The machine code of the CPU, as text."""
     with _llvm() as llvm:
-        return _emitted(llvm, "emit_assembly", assembly)
+        return _emit(llvm, "emit_assembly", assembly)
 
 
-def _emitted(llvm: Any, what: str, assembly: str) -> Any:
+def _emit(llvm: Any, what: str, assembly: str) -> Any:
     machine = _target_machine(llvm)
-    return getattr(machine, what)(_parsed(llvm, assembly, machine))
+    return getattr(machine, what)(_parse(llvm, assembly, machine))
 
 
 class Loaded:

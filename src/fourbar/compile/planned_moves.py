@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .ir import Code, Lanes, word
-from .transfer import CHUNK, LEAST_BYTES, Pack, Unpack, can_be_aligned, entries_before_aligned, open_loop
+from .transfer import CHUNK, LEAST_BYTES, Pack, Unpack, can_be_aligned, open_loop, unaligned_entries
 
 # Words of one argument's plan: what kind it is; its array; the distance of its samples; entries per sample
 # and how far they are apart; the byte offset of its first slot (inputs), or the address of its slot map (outputs).
@@ -29,7 +29,7 @@ def has_plans(lanes: Lanes) -> bool:
     return lanes.width > 1
 
 
-def planned(lanes: Lanes, layout: str) -> list[str]:
+def plan_functions(lanes: Lanes, layout: str) -> list[str]:
     """All functions. `layout` is the text of @layout, which `batch_loop.py` writes."""
     if not has_plans(lanes):
         return []
@@ -83,14 +83,14 @@ def move_argument(c: Code, lanes: Lanes, direction: str, number: str, argument: 
         plan = c.let(f"getelementptr i64, ptr %plans, i64 {c.let(f'mul i64 {number}, {PLAN_WORDS}')}")
         if direction == "pack":
             _move_column(c, lanes, plan, away)
-        given = f"ptr %ws, ptr {plan}, ptr {argument}, ptr %steps, i64 {away}"
-        c.do(f"call void @quick_{direction}({given}, i64 %now, i64 %n)")
+        parameters = f"ptr %ws, ptr {plan}, ptr {argument}, ptr %steps, i64 {away}"
+        c.do(f"call void @quick_{direction}({parameters}, i64 %now, i64 %n)")
         c.do("br label %moved")
         c.label("other")
     outer = word(c, "%steps", number)
     array = c.let(f"getelementptr i8, ptr {begin}, i64 {away}")
-    given = f"ptr %ws, ptr {argument}, ptr %steps, ptr {array}, i64 {outer}"
-    c.do(f"call void @move_{direction}({given}, i64 %now, i64 %n)")
+    parameters = f"ptr %ws, ptr {argument}, ptr %steps, ptr {array}, i64 {outer}"
+    c.do(f"call void @move_{direction}({parameters}, i64 %now, i64 %n)")
     if has_plans(lanes):
         c.do("br label %moved")
         c.label("moved")
@@ -180,7 +180,7 @@ def _long_rows_unpack(lanes: Lanes) -> str:
     """
     c = Code()
     c.label("entry")
-    head = entries_before_aligned(c, lanes, "%array", "%outer")
+    head = unaligned_entries(c, lanes, "%array", "%outer")
     c.do(f"br i1 {c.let(f'icmp eq i64 {head}, 0')}, label %aligned, label %unaligned")
     c.label("aligned")
     c.do("tail call void @rows_unpack(ptr %slots, ptr %map, ptr %array, i64 %outer, i64 %count)")

@@ -15,8 +15,8 @@ from ..expr import Program
 from ..expr.packing import pack, unpack
 from ..once import no_collection
 from .cache_folder import cache_folder, read, write
-from .cache_lock import made_once
-from .compilation_progress import written
+from .cache_lock import make_once_across_processes
+from .compilation_progress import note_writing
 
 _WORTH_A_FILE = 1000  # instructions; fewer are traced in the time it takes to look for the file
 
@@ -27,48 +27,48 @@ def cached_program(key: Callable[[], bytes | None], make: Callable[[], Program])
     `key` gives all that the program depends on, or None if that is unknown: then it is always made.
     """
     with no_collection():
-        return _found_or_made(key, make)
+        return _find_or_make(key, make)
 
 
 _programs: WeakValueDictionary[str, Program] = WeakValueDictionary()
 
 
-def _found_or_made(key: Callable[[], bytes | None], make: Callable[[], Program]) -> Program:
+def _find_or_make(key: Callable[[], bytes | None], make: Callable[[], Program]) -> Program:
     """The program of this process, of the folder, or a new one. Equal robots hold the same program."""
     known = key()
     if known is None:
-        return _written(make)
+        return _write_program(make)
     name = hashlib.sha256(_reader() + known).hexdigest()
     found = _programs.get(name)
-    return _programs.setdefault(name, _read_or_made(name, make)) if found is None else found
+    return _programs.setdefault(name, _read_or_make(name, make)) if found is None else found
 
 
-def _read_or_made(name: str, make: Callable[[], Program]) -> Program:
+def _read_or_make(name: str, make: Callable[[], Program]) -> Program:
     folder = cache_folder()
     if folder is None:
-        return _written(make)
+        return _write_program(make)
     path = folder / f"{name}.program"
     found = read(path)
-    return _made(path, make) if found is None else unpack(found)
+    return _make(path, make) if found is None else unpack(found)
 
 
-def _made(path: Path, make: Callable[[], Program]) -> Program:
+def _make(path: Path, make: Callable[[], Program]) -> Program:
     """A program that is not in the cache yet, unless another process is making it."""
-    with made_once(path):
+    with make_once_across_processes(path):
         found = read(path)
         if found is not None:
             return unpack(found)
-        program = _written(make)
+        program = _write_program(make)
         if sum(len(block.code) for block in program.blocks) >= _WORTH_A_FILE:
             write(path, pack(program))
         return program
 
 
-def _written(make: Callable[[], Program]) -> Program:
+def _write_program(make: Callable[[], Program]) -> Program:
     """A new program; the time that it takes belongs to the compilation that follows."""
     began = time.monotonic()
     program = make()
-    written(began)
+    note_writing(began)
     return program
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 
 from ..once import once
-from .cache import loaded
+from .cache import load_module
 from .ir import Code
 from .llvm import Loaded
 
@@ -51,7 +51,7 @@ class Release:
     """The function for instances of this layout, and what they must hold for it: `fields`, by offset."""
 
     def __init__(self, *at: int) -> None:
-        self._code: Loaded = loaded(f"release {at}", lambda: _assembly(*at))
+        self._code: Loaded = load_module(f"release {at}", lambda: _assembly(*at))
         self.address = self._code.address("release")
         api, (_, drop, free, clear, _) = ctypes.pythonapi, at
         functions = {free: api.PyObject_Free, drop: api.Py_DecRef, clear: api.PyObject_ClearWeakRefs}

@@ -13,7 +13,7 @@ from ..expr import Input, Output, Program
 from ..once import once
 from . import batch_loop as words
 from . import rollout_loop as own
-from .cache import loaded
+from .cache import load_module
 from .ir import Lanes
 from .kernel import Tables, loaded_blocks, workspace_slots
 from .llvm import Loaded
@@ -49,7 +49,7 @@ class Request(NamedTuple):
 
 @once
 def _driver(lanes: Lanes) -> Loaded:
-    return loaded(f"rollout {lanes}", partial(own.rollout_driver, lanes))
+    return load_module(f"rollout {lanes}", partial(own.rollout_driver, lanes))
 
 
 class _Move(NamedTuple):
@@ -64,7 +64,7 @@ class _Move(NamedTuple):
             return _Move(argument.shape, argument.slots)
         return _Move(argument.shape, tuple(range(argument.first, argument.first + argument.size)))
 
-    def moved(self, first: int) -> _Move:
+    def move_to(self, first: int) -> _Move:
         """Its move into consecutive slots from `first` on."""
         return _Move(self.shape, tuple(range(first, first + len(self.slots))))
 
@@ -93,7 +93,7 @@ class RolloutKernel:
         status = workspace_slots(program)  # and behind it how many steps were made, and room for a new state
         arrived, top = [], status + 2 + sum(len(move.slots) for move in state)
         for move in held:
-            arrived.append(move.moved(top))
+            arrived.append(move.move_to(top))
             top += len(move.slots)
         fate = [_Move((), (status,)), _Move((), (status + 1,))]
         records = [_Move.of(inputs[name] if name in roles.state else outputs[name]) for name in recorded]
@@ -103,10 +103,10 @@ class RolloutKernel:
         self._data = data = np.zeros(own.ROLLOUT_WORDS, np.int64)
         data[: words.DATA_WORDS] = tables.data
         data[words.BYTES], data[words.PIECE] = (top + lanes.width) * size, _NEVER
-        data[own.MOVES] = tables.held(self._table())
+        data[own.MOVES] = tables.keep_alive(self._table())
         data[[own.BROUGHT, own.HELD, own.TAKEN, own.RECORDED]] = [len(some) for some in self._moves]
         for at, pairs in (own.HELD_TABLE, _pairs(arrived, held)), (own.STATE_TABLE, _pairs(results, state)):
-            data[[at, at + 1]] = tables.held(pairs * size), len(pairs)
+            data[[at, at + 1]] = tables.keep_alive(pairs * size), len(pairs)
         data[[own.ROOM, own.STATUS, own.MADE]] = (status + 2) * size, status * size, (status + 1) * size
         data[own.STOP] = outputs[roles.stop].slots[0] * size if roles.stop else -1
         self._data_address = address(data)
@@ -123,7 +123,7 @@ class RolloutKernel:
             row[3:6] = [-1] * missing + list(range(stride, stride + len(move.shape)))
             stride += len(move.shape)
             if number >= taken_from:
-                row[6] = self._tables.held(np.array(move.slots, np.int32))
+                row[6] = self._tables.keep_alive(np.array(move.slots, np.int32))
             elif move.slots:
                 row[7] = move.slots[0] * self.lanes.bytes
         return table

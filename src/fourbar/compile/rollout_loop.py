@@ -56,7 +56,7 @@ def rollout_driver(lanes: Lanes) -> str:
         _accept(lanes),
         _steps(),
         _run(lanes),
-        signals.interrupted(SIGNALS),
+        signals.interrupt_check(SIGNALS),
         entry_point("share", ", ptr %counter, i64 %chunk", SHARE),
         lanes.attributes,
         "!0 = !{i32 1}",
@@ -142,7 +142,7 @@ def _accept(lanes: Lanes) -> str:
     c.do("%new_next = add i64 %new_i, 1")
     c.do("br label %new")
     c.label("judge")
-    valid, left = _judged(c, lanes)
+    valid, left = _judge_samples(c, lanes)
     c.do("br label %old")
     k, close = open_loop(c, "old", "judge", slots, 1, "done")
     target = _pair(c, table, k)[1]
@@ -156,15 +156,15 @@ def _accept(lanes: Lanes) -> str:
     return f"define internal i1 @accept(ptr %data, ptr %ws, i64 %number) #0 {{\n{c.body()}\n}}\n"
 
 
-def _judged(c: Code, lanes: Lanes) -> tuple[str, str]:
+def _judge_samples(c: Code, lanes: Lanes) -> tuple[str, str]:
     """A mask of the samples that accept their new state (%bad is NaN if it is not finite), and whether any goes on."""
     v, b = lanes.double, lanes.boolean
     status_at, made_at, stop_at = word(c, "%data", STATUS), word(c, "%data", MADE), word(c, "%data", STOP)
-    status, made = _load(c, lanes, status_at), _load(c, lanes, made_at)
+    status, steps_made = _load(c, lanes, status_at), _load(c, lanes, made_at)
     going = c.let(f"fcmp oeq {v} {status}, {lanes.constant(float(RUNNING))}")
     one = c.let(f"insertelement {v} poison, double {c.let('sitofp i64 %number to double')}, i64 0")
     here = c.let(f"shufflevector {v} {one}, {v} poison, <{lanes.width} x i32> zeroinitializer")
-    running = c.let(f"and {b} {going}, {c.let(f'fcmp oeq {v} {made}, {here}')}")
+    running = c.let(f"and {b} {going}, {c.let(f'fcmp oeq {v} {steps_made}, {here}')}")
     finite = c.let(f"fcmp ord {v} %bad, %bad")
     valid = c.let(f"and {b} {running}, {finite}")
     has_stop = c.let(f"icmp sge i64 {stop_at}, 0")
@@ -174,8 +174,8 @@ def _judged(c: Code, lanes: Lanes) -> tuple[str, str]:
     after = _choose(c, lanes, diverges, lanes.constant(float(DIVERGED)), status)
     after = _choose(c, lanes, stops, lanes.constant(float(STOPPED)), after)
     _store(c, lanes, after, status_at)
-    more = c.let(f"fadd {v} {made}, {lanes.constant(1.0)}")
-    _store(c, lanes, _choose(c, lanes, valid, more, made), made_at)
+    one_more = c.let(f"fadd {v} {steps_made}, {lanes.constant(1.0)}")
+    _store(c, lanes, _choose(c, lanes, valid, one_more, steps_made), made_at)
     return valid, some_lane(c, lanes, c.let(f"fcmp oeq {v} {after}, {lanes.constant(float(RUNNING))}"))
 
 

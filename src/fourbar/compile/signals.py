@@ -29,15 +29,15 @@ _FUNCTIONS = (
 )
 
 
-def _filled() -> np.ndarray:
-    made = np.zeros(ERROR + _ERROR_WORDS, np.int64)
+def _fill_table() -> np.ndarray:
+    words = np.zeros(ERROR + _ERROR_WORDS, np.int64)
     for row, name in _FUNCTIONS:
-        made[row] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-    made[MAIN] = threading.main_thread().ident or 0
-    return made
+        words[row] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+    words[MAIN] = threading.main_thread().ident or 0
+    return words
 
 
-table = _filled()
+table = _fill_table()
 
 
 def raise_error() -> None:
@@ -49,16 +49,16 @@ def raise_error() -> None:
     ctypes.pythonapi.PyErr_Restore(*error)  # after which ctypes sees it and raises it
 
 
-def _forked() -> None:
+def _set_main_thread() -> None:
     """In a child the thread that forked is the main thread."""
     table[MAIN] = threading.get_ident()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_set_main_thread)
 
 
-def interrupted(table_word: int) -> str:
+def interrupt_check(table_word: int) -> str:
     """LLVM text of @interrupted(data) -> i1: run the signal handlers if this is the main thread; whether one raised.
 
     `table_word` is the word of `data` that holds the address of the table.

@@ -45,7 +45,7 @@ def can_be_aligned(c: Code, outer: str) -> str:
     return c.let(f"icmp eq i64 {c.let(f'and i64 {outer}, {_ALIKE - 1}')}, 0")
 
 
-def entries_before_aligned(c: Code, lanes: Lanes, array: str, outer: str) -> str:
+def unaligned_entries(c: Code, lanes: Lanes, array: str, outer: str) -> str:
     """How many entries of a row lie before the address from which on its vectors are aligned: less than W.
 
     They are aligned as far as all rows are alike: to a multiple of the largest power of two in the rows' distance.
@@ -139,7 +139,7 @@ class _RowMover(ABC):
         """Address of entry k of a sample."""
         return self.c.let(f"getelementptr i8, ptr {row}, i64 {self.c.let(f'mul i64 {k}, %inner')}")
 
-    def transposed(self, x: list[str]) -> list[str]:
+    def transpose(self, x: list[str]) -> list[str]:
         """M vectors of W, where M divides W: in M x M squares rows become columns, in log2 M rounds of exchanges."""
         w, distance = self.lanes.width, 1
         while distance < len(x):
@@ -194,10 +194,10 @@ class Pack(_RowMover):
         c, part = self.c, f"<{m} x double>"
         places = [c.let(f"getelementptr double, ptr {row}, i64 {k}") for row in rows]
         loaded = [c.let(f"load {part}, ptr {place}, align 8") for place in places]
-        for j, x in enumerate(self.transposed([self._joined(loaded[i::m], m) for i in range(m)])):
+        for j, x in enumerate(self.transpose([self._join(loaded[i::m], m) for i in range(m)])):
             self._store(c.let(f"add i64 {k}, {j}"), x)
 
-    def _joined(self, x: list[str], m: int) -> str:
+    def _join(self, x: list[str], m: int) -> str:
         """Vectors of M, one after the other in one of W."""
         while len(x) > 1:
             kind, order = f"<{m} x double>", ", ".join(f"i32 {j}" for j in range(2 * m))
@@ -238,7 +238,7 @@ class Unpack(_RowMover):
     def move_square(self, k: str, rows: list[str]) -> None:
         c = self.c
         loaded = [self._load(c.let(f"add i64 {k}, {j}")) for j in range(self.lanes.width)]
-        for row, x in zip(rows, self.transposed(loaded), strict=True):
+        for row, x in zip(rows, self.transpose(loaded), strict=True):
             where = c.let(f"getelementptr double, ptr {row}, i64 {k}")
             self._ask_for(c.let(f"getelementptr double, ptr {where}, i64 {_AHEAD}"))
             c.do(f"store {self.v} {x}, ptr {where}, align 8")
@@ -246,7 +246,7 @@ class Unpack(_RowMover):
     def move_few(self, k: str, rows: list[str], m: int) -> None:
         c, part = self.c, f"<{m} x double>"
         loaded = [self._load(c.let(f"add i64 {k}, {j}")) for j in range(m)]
-        for i, x in enumerate(self.transposed(loaded)):
+        for i, x in enumerate(self.transpose(loaded)):
             for first, row in zip(range(0, self.lanes.width, m), rows[i::m], strict=True):
                 order = ", ".join(f"i32 {j}" for j in range(first, first + m))
                 y = c.let(f"shufflevector {self.v} {x}, {self.v} poison, <{m} x i32> <{order}>")
@@ -284,7 +284,7 @@ class Stream(Unpack):
         c.label("entry")
         c.do(f"%buffer = alloca [{w * self._pitch} x double], align 64")
         c.do("%nowhere = alloca [8 x double], align 64")
-        unaligned = entries_before_aligned(c, self.lanes, "%array", "%outer")
+        unaligned = unaligned_entries(c, self.lanes, "%array", "%outer")
         c.do(f"%head = select i1 {can_be_aligned(c, '%outer')}, i64 {unaligned}, i64 0")
         rows = [c.let(f"getelementptr double, ptr {row}, i64 %head") for row in self._sample_addresses()]
         c.do(f"%whole = and i64 {c.let('sub i64 %count, %head')}, {-CHUNK}")
@@ -333,7 +333,7 @@ class Stream(Unpack):
         first = c.let(f"add i64 {c.let(f'add i64 {k}, %head')}, {t}")
         loaded = [self._load(c.let(f"add i64 {first}, {j}")) for j in range(w)]
         place = c.let(f"add i64 {t}, {w}")
-        for lane, x in enumerate(self.transposed(loaded)):
+        for lane, x in enumerate(self.transpose(loaded)):
             c.do(f"store {self.v} {x}, ptr {self._place(lane, place)}, align {self.lanes.bytes}")
         c.do(close)
         c.label("filled")
@@ -356,9 +356,9 @@ class Stream(Unpack):
             head = c.let(f"sub i64 {w}, {c.let(f'and i64 {number}, {w - 1}')}")
             first = c.let(f"add i64 {c.let(f'add i64 {k}, {head}')}, {-w}")
             for j in range(0, CHUNK, w):
-                x = c.let(f"load {self.v}, ptr {self._place(lane, c.let(f'add i64 {head}, {j}'))}, align 8")
+                vector = c.let(f"load {self.v}, ptr {self._place(lane, c.let(f'add i64 {head}, {j}'))}, align 8")
                 where = c.let(f"getelementptr double, ptr {row}, i64 {c.let(f'add i64 {first}, {j}')}")
                 if j == 0:
                     where = c.let(f"select i1 {is_first}, ptr %nowhere, ptr {where}")
-                c.do(f"store {self.v} {x}, ptr {where}, align {self.lanes.bytes}, !nontemporal !0")
+                c.do(f"store {self.v} {vector}, ptr {where}, align {self.lanes.bytes}, !nontemporal !0")
             self._copy(self._place(lane, CHUNK), self._place(lane, 0))

@@ -73,12 +73,12 @@ _compiled: WeakValueDictionary[bytes, GeneralisedUfunc] = WeakValueDictionary()
 _turns = [Turn() for _ in range(64)]  # by the key: threads that compile different programs rarely meet
 
 
-def compiled(program: Program, lanes: Lanes, watch: Watch) -> GeneralisedUfunc:
+def compile_ufunc(program: Program, lanes: Lanes, watch: Watch) -> GeneralisedUfunc:
     """The ufunc of a program. Equal programs, such as those of equal robots, share one as long as anyone holds it."""
     key = digest(program, lanes, watch)
-    found = _compiled.get(key)
-    if found is not None:
-        return found
+    ufunc = _compiled.get(key)
+    if ufunc is not None:
+        return ufunc
     with _turns[key[0] % len(_turns)].taken():
-        found = _compiled.get(key)
-        return _compiled.setdefault(key, GeneralisedUfunc(Kernel(program, lanes, watch))) if found is None else found
+        ufunc = _compiled.get(key)
+        return _compiled.setdefault(key, GeneralisedUfunc(Kernel(program, lanes, watch))) if ufunc is None else ufunc

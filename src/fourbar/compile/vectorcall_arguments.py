@@ -14,7 +14,7 @@ from .vectorcall_words import Checks, entries, field, keep
 
 def functions() -> list[str]:
     """@gather, @check, @apart, and what they call."""
-    return [_gather(), _named(), _number(), _convert(), _row(), _leading(), _check(), _apart()]
+    return [_gather(), _place_keywords(), _number(), _convert(), _row(), _leading(), _check(), _apart()]
 
 
 def _end(c: Code) -> None:
@@ -91,7 +91,7 @@ def _place(c: Code, total: str, none: str) -> None:
     c.do(close)
 
 
-def _named() -> str:
+def _place_keywords() -> str:
     """@named(env, names, values, all, positional, options) -> i1: put what is given by name into its place."""
     c = Code()
     c.label("entry")
@@ -315,10 +315,10 @@ def _check() -> str:
     passed = "ptr %object, ptr %description, ptr %env, ptr %args, ptr %steps, i64 %number, i64 %stride"
     c.do(f"ret i1 {c.let(f'call i1 @convert({passed}, ptr %call, ptr %space)')}")
     c.label("plain")
-    own = field(c, "%object", w.ARRAY_FLAGS, "i32")
-    ok.equal(c.let(f"and i32 {own}, %flags"), "%flags", "i32")
+    flags = field(c, "%object", w.ARRAY_FLAGS, "i32")
+    ok.equal(c.let(f"and i32 {flags}, %flags"), "%flags", "i32")
     common = word(c, "%call", w.COMMON_FLAGS)
-    keep(c, c.let(f"and i64 {common}, {c.let(f'zext i32 {own} to i64')}"), "%call", w.COMMON_FLAGS)
+    keep(c, c.let(f"and i64 {common}, {c.let(f'zext i32 {flags} to i64')}"), "%call", w.COMMON_FLAGS)
     core = word(c, "%description", 0)
     nd = c.let(f"sext i32 {field(c, '%object', w.ARRAY_ND, 'i32')} to i64")
     c.do(f"%extra = sub i64 {nd}, {core}")
@@ -340,7 +340,7 @@ def _check() -> str:
     keep(c, word(c, strides, 0), "%steps", "%number")
     c.do("br label %core_first")
     c.label("many")
-    ok.require(c.let(f"icmp ne i32 {c.let(f'and i32 {own}, {w.CONTIGUOUS}')}, 0"))
+    ok.require(c.let(f"icmp ne i32 {c.let(f'and i32 {flags}, {w.CONTIGUOUS}')}, 0"))
     keep(c, c.let(f"mul i64 8, {entries(c, '%number', '1')}"), "%steps", "%number")
     c.do("br label %core_first")
     c.label("core_first")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import vectorcall_words as w
-from .cache import loaded
+from .cache import load_module
 from .ir import Code, word
 from .transfer import open_loop
 from .vectorcall_words import Checks, field, keep
@@ -62,7 +62,7 @@ class TensorReader:
         attribute: str,
         about_each: Sequence[Callable[[Any], Any]],
     ) -> None:
-        self._code = loaded("tensors", assembly)
+        self._code = load_module("tensors", assembly)
         self._held = kind, sys.intern(attribute), *before, *about_each
         self.address = self._code.address("tensors")
         self.table = np.zeros(FIRST_QUESTION + len(before) + len(about_each), np.int64)
@@ -101,7 +101,7 @@ def interface(kind: type) -> tuple[int, int]:
 
 def assembly() -> str:
     """The whole module."""
-    return "".join([_ask(), _record(), _freed(), _made(), _tensors()])
+    return "".join([_ask(), _record(), _free_tensor(), _make_tensor(), _tensors()])
 
 
 def _ask() -> str:
@@ -161,14 +161,14 @@ def _record() -> str:
     data = c.let(f"add i64 {start}, {field(c, '%seen', _OFFSET)}")
     ok.require(c.let(f"icmp ne i64 {start}, 0"))
     ok.equal(c.let(f"and i64 {data}, 7"), "0")
-    own = c.let(f"getelementptr i64, ptr %record, i64 {_RECORD}")
+    own_strides = c.let(f"getelementptr i64, ptr %record, i64 {_RECORD}")
     keep(c, word(c, "%table", w.ARRAY_TYPE), "%record", w.OBJECT_TYPE // 8)
     keep(c, data, "%record", w.ARRAY_DATA // 8)
     keep(c, c.let(f"zext i32 {nd} to i64"), "%record", w.ARRAY_ND // 8)
     keep(c, shape, "%record", w.ARRAY_DIMS // 8, "ptr")
-    keep(c, own, "%record", w.ARRAY_STRIDES // 8, "ptr")
+    keep(c, own_strides, "%record", w.ARRAY_STRIDES // 8, "ptr")
     keep(c, word(c, "%table", w.DTYPE), "%record", w.ARRAY_DESCR // 8)
-    _write_strides(c, nd, shape, c.let(f"inttoptr i64 {strides} to ptr"), own, f"checked{ok.count - 1}")
+    _write_strides(c, nd, shape, c.let(f"inttoptr i64 {strides} to ptr"), own_strides, f"checked{ok.count - 1}")
     c.label("bad")
     c.do("ret i1 false")
     arguments = "ptr %place, ptr %table, ptr %reader, ptr %record"
@@ -198,7 +198,7 @@ def _write_strides(c: Code, nd: str, shape: str, strides: str, own: str, before:
     c.do("ret i1 true")
 
 
-def _freed() -> str:
+def _free_tensor() -> str:
     """@freed(memory): give up a result, from any thread, also one that does not hold the interpreter lock."""
     c = Code()
     c.label("entry")
@@ -216,7 +216,7 @@ def _freed() -> str:
     return f"define internal void @freed(ptr %memory) nounwind {{\n{c.body()}\n}}\n"
 
 
-def _made() -> str:
+def _make_tensor() -> str:
     """@made(array, reader) -> object or null: a tensor on the memory of a contiguous array, which it keeps."""
     c = Code()
     c.label("entry")

@@ -26,13 +26,13 @@ def untrusted_on_windows(
     shared = [_path(real(environment[name])) for name in _EVERYBODYS if environment.get(name)]
     if any(here.is_relative_to(one) for one in shared):
         return "all users may write to it"
-    given = [_path(real(environment[name])) for name in _OWN if environment.get(name)]
-    own = [one for one in given if _is_one_users(one)]
-    if any(here.is_relative_to(one) for one in own):
+    folders = [_path(real(environment[name])) for name in _OWN if environment.get(name)]
+    profiles = [one for one in folders if _is_one_users(one)]
+    if any(here.is_relative_to(one) for one in profiles):
         return None
-    if not own:
+    if not profiles:
         return "the folder of your profile is not known: USERPROFILE is not set to it"
-    return f"Windows lets other users write to folders outside of your profile, {own[0]}"
+    return f"Windows lets other users write to folders outside of your profile, {profiles[0]}"
 
 
 def _is_one_users(path: PureWindowsPath) -> bool:

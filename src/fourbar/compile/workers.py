@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from ..once import once
-from .cache import loaded
+from .cache import load_module
 from .kernel import Kernel
 
 _EMPTY, _POSTED, _RUNNING = range(3)
@@ -274,7 +274,7 @@ class _Code:
 
     def __init__(self) -> None:
         text = "\n".join([_pause()[0], _serve(), _work(), _wake(), _settle(), _together()])
-        self._loaded = loaded("workers", lambda: text)
+        self._loaded = load_module("workers", lambda: text)
         self.work = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)(self._loaded.address("work"))
         wake = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_bool)
         self.wake = wake(self._loaded.address("wake"))
@@ -303,11 +303,11 @@ class _Lock:
         api = ctypes.pythonapi
         allocate = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThread_allocate_lock", api))
         acquire = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(("PyThread_acquire_lock", api))
-        found = allocate()
-        if found is None:
+        lock = allocate()
+        if lock is None:
             raise RuntimeError("there is no memory for a lock")
-        self.address: int = found
-        acquire(found, 0)
+        self.address: int = lock
+        acquire(lock, 0)
 
     def free(self) -> None:
         """Give its memory back, when nobody uses it any more."""

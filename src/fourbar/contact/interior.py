@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..expr import maximum, minimum, select, sqrt
-from ..expr.standalone import apart
+from ..expr.standalone_steps import standalone
 from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
 from .gauss_seidel import TINY, RowBlock, largest, norm, square
 from .newton import Yielding, by_row, projection_residual
@@ -73,7 +73,7 @@ def pairs(block: RowBlock, tight: bool) -> int:
     return (0 if tight else 3) if block.joint else 1 + len(block.discs)
 
 
-@apart
+@standalone
 def energy(block: RowBlock, own: Vec, bounds: Vec, x: Vec, c: Vec) -> Scalar:
     """The largest energy of an impulse of a block, or of what it misses."""
     inverse = Vec([1.0 / a for a in own])
@@ -94,7 +94,7 @@ def _apart(y: Scalar, t: Scalar) -> tuple[Scalar, Scalar]:
     return select(y > 0.0, more, less), select(y > 0.0, less, more)
 
 
-@apart
+@standalone
 def entered(block: RowBlock, tight: bool, own: Vec, bounds: Vec, x: Vec, c: Vec, e: Scalar) -> InteriorPoint:
     """A block's numbers near given impulses, with all products e."""
     if tight:
@@ -156,7 +156,7 @@ def _discs(block: RowBlock, own: Vec, bounds: Vec, numbers: Vec, e: Scalar) -> l
     return found
 
 
-@apart
+@standalone
 def interior_yielding(
     block: RowBlock, tight: bool, own: Vec, soft: Vec, bounds: Vec, numbers: Vec, c: Vec, e: Scalar
 ) -> Yielding:
@@ -205,7 +205,7 @@ def _joint(own: Scalar, bounds: Vec, numbers: Vec, c: Scalar, e: Scalar) -> tupl
     )
 
 
-@apart
+@standalone
 def interior_step(
     block: RowBlock, tight: bool, own: Vec, soft: Vec, bounds: Vec, numbers: Vec, c: Vec, e: Scalar, v: Vec
 ) -> InteriorStep:
@@ -245,13 +245,13 @@ def _joint_step(own: Scalar, bounds: Vec, numbers: Vec, c: Scalar, e: Scalar, v:
     return InteriorStep(change, largest(*(-x / y for x, y in positive)))
 
 
-@apart
+@standalone
 def advanced(block: RowBlock, tight: bool, bounds: Vec, numbers: Vec, change: Vec, length: Scalar) -> InteriorPoint:
     """A block after a part of a step."""
     return placed(block, tight, bounds, numbers + change * length)
 
 
-@apart
+@standalone
 def opened(block: RowBlock, own: Vec, x: Vec, c: Vec, faint: Scalar) -> Vec:
     """Impulses without those of a contact that moves away, and that these change by less than a faint velocity."""
     if block.joint:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..algorithms.constrained.rows import RowResponse
-from ..expr.standalone import apart
+from ..expr.standalone_steps import standalone
 from ..spatial.linear import Mat, Vec
 from .reduced_newton import in_tiles
 
@@ -26,13 +26,13 @@ MOST_PRODUCTS = 600  # of tiles in an elimination; sweeps are cheaper than more 
 Mats = tuple[Mat, ...]
 
 
-@apart
+@standalone
 def turned(z: Vec, W: Mat, F: Vec) -> Vec:
     """z with what a wrench on a base adds to it."""
     return z + W.transpose_times(F)
 
 
-@apart
+@standalone
 def moved(U: Mats, z: tuple[Vec, ...]) -> Vec:
     """The velocity of a base."""
     total = U[0] @ z[0]
@@ -41,12 +41,12 @@ def moved(U: Mats, z: tuple[Vec, ...]) -> Vec:
     return total
 
 
-@apart
+@standalone
 def _times(S: Mat, U: Mat) -> Mat:
     return Mat(S) @ Mat(U)
 
 
-@apart
+@standalone
 def _coupled(old: Mat, W: Mat, SU: Mat) -> Mat:
     """A tile with Wᵀ S U added."""
     return Mat(old) + Mat(W).T @ Mat(SU)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from ..expr import maximum, minimum, select, sqrt
-from ..expr.standalone import apart
+from ..expr.standalone_steps import standalone
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from .gauss_seidel import TINY, RowBlock, Solution, either, joint_answer, size_of
 from .newton import Yielding, by_row
@@ -57,7 +57,7 @@ def _slides(block: RowBlock, own: Vec, bounds: Vec, x: Vec, c: Vec) -> Scalar:
     return slides
 
 
-@apart
+@standalone
 def compliance(block: RowBlock, own: Vec, bounds: Vec, x: Vec, c: Vec) -> Yielding:
     """K and λ of a block's rows: each by itself where they stick, along λ where they slide, zero where it is open."""
     D, n = by_row(block, own), range(block.size)
@@ -71,7 +71,7 @@ def compliance(block: RowBlock, own: Vec, bounds: Vec, x: Vec, c: Vec) -> Yieldi
     return Yielding(Mat(Vec([presses * k for k in row]) for row in K), x * presses)
 
 
-@apart
+@standalone
 def restrict(block: RowBlock, bounds: Vec, x: Vec, found: Yielding, step: Vec) -> Yielding:
     """The same rows without a contact that x - step would open, whose impulses the others take over, or put outside of
     its cone, which keeps its impulses."""
@@ -86,13 +86,13 @@ def restrict(block: RowBlock, bounds: Vec, x: Vec, found: Yielding, step: Vec) -
     return Yielding(Mat(row * inside for row in found.K), found.own * moves)
 
 
-@apart
+@standalone
 def again(found: Yielding, step: Vec) -> Yielding:
     """The same rows with another right side."""
     return Yielding(found.K, step)
 
 
-@apart
+@standalone
 def room(block: RowBlock, own: Vec, bounds: Vec, x: Vec, c: Vec, step: Vec) -> Scalar:
     """The part of x - step, 1 at most, until a contact leaves its cone; joints are left to the residual. One that
     slides stays on its cone."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..expr.standalone import apart
+from ..expr.standalone_steps import standalone
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..tree.cluster_tree import GROUND
 from . import gauss_seidel, reduced_newton
@@ -93,19 +93,19 @@ def _solution(block: RowBlock, rows: Mats, own: Local, x: Vec, w: tuple[Vec, ...
     return gauss_seidel.block_solution(_alone(own, x, _velocity(rows, own, x, w)), own.scale, (block,), 0, x)
 
 
-@apart
+@standalone
 def solution(block: RowBlock, rows: Mats, own: Local, x: Vec, w: tuple[Vec, ...]) -> Vec:
     """The impulses of one block that solve it exactly while the others stay."""
     return _solution(block, rows, own, x, w)
 
 
-@apart
+@standalone
 def damp(old: Vec, new: Vec, weight: Scalar) -> Vec:
     """Impulses of a block after a round of Jacobi."""
     return gauss_seidel.damp(old, new, weight)
 
 
-@apart
+@standalone
 def relaxed(
     block: RowBlock, rows: Mats, omega: tuple[Mats, ...], own: Local, x: Vec, w: tuple[Vec, ...], F: tuple[Vec, ...]
 ) -> tuple[Vec, tuple[Vec, ...], tuple[Vec, ...]]:
@@ -120,25 +120,25 @@ def relaxed(
     return new, tuple(faster), tuple(a + b for a, b in zip(F, more, strict=True))
 
 
-@apart
+@standalone
 def missed(block: RowBlock, rows: Mats, own: Local, x: Vec, w: tuple[Vec, ...]) -> Scalar:
     """The largest velocity by which a block misses a condition."""
     return gauss_seidel.residual(own.scale, (block,), (own.bounds,), x, _velocity(rows, own, x, w))
 
 
-@apart
+@standalone
 def speeds(block: RowBlock, rows: Mats, own: Local, x: Vec, w: tuple[Vec, ...]) -> Vec:
     """The velocities of a block's rows."""
     return _velocity(rows, own, x, w)
 
 
-@apart
+@standalone
 def missed_at(block: RowBlock, own: Local, x: Vec, c: Vec) -> Scalar:
     """The largest velocity by which a block misses a condition, from its velocities."""
     return gauss_seidel.residual(own.scale, (block,), (own.bounds,), x, c)
 
 
-@apart
+@standalone
 def faster(rows: Mats, y: tuple[Vec, ...]) -> Vec:
     """How much faster rows become, where their bases do by y."""
     v = rows[0] @ y[0]
@@ -147,7 +147,7 @@ def faster(rows: Mats, y: tuple[Vec, ...]) -> Vec:
     return v
 
 
-@apart
+@standalone
 def reached(block: RowBlock, own: Local, x: Vec, residual: Scalar) -> Scalar:
     """The largest velocity that an impulse of a block gives its own row, or that is left."""
     return gauss_seidel.reach(own.scale, (block,), x, residual)
@@ -158,7 +158,7 @@ def less(x: tuple[Vec, ...], steps: tuple[Vec, ...], length: Scalar) -> tuple[Ve
     return tuple(a - b * length for a, b in zip(x, steps, strict=True))
 
 
-@apart
+@standalone
 def missed_by_law(block: RowBlock, rows: Mats, own: Local, x: Vec, w: tuple[Vec, ...]) -> Vec:
     """By how much a block misses each law."""
     return gauss_seidel.conditions(_alone(own, x, _velocity(rows, own, x, w)), (block,), x)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..expr.standalone import apart
+from ..expr.standalone_steps import standalone
 from ..spatial.linear import Mat, Scalar, Vec, is_zero
 from .delassus import RowsOnBasis
 from .gauss_seidel import RowBlock
@@ -38,13 +38,13 @@ class ReducedRows(NamedTuple):
         return [len(row[k]) for k, row in enumerate(self.omega)]
 
 
-@apart
+@standalone
 def yields(block: RowBlock, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec) -> Yielding:
     """A block's part of Newton's equations."""
     return yielding(block, own, soft, bounds, x, c, 0.0, PROXIMAL)
 
 
-@apart
+@standalone
 def yields_smoothly(
     block: RowBlock, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec, tau: Scalar, stiff: Scalar
 ) -> Yielding:
@@ -60,7 +60,7 @@ def yielded(call: Any, block: RowBlock, own: Vec, soft: Vec, bounds: Vec, x: Vec
     return call(yields_smoothly, alone, own, soft, bounds, x, c, *course)
 
 
-@apart
+@standalone
 def gathered(found: Yielding, rows: Mats, S: tuple[Mats, ...], f: tuple[Vec, ...]) -> tuple[tuple[Mats, ...], Any]:
     """S and f of a block's bases with its own part of them."""
     weighted = [found.K @ C for C in rows]
@@ -71,7 +71,7 @@ def gathered(found: Yielding, rows: Mats, S: tuple[Mats, ...], f: tuple[Vec, ...
     return more, tuple(Vec(old) + C.transpose_times(found.own) for C, old in zip(rows, f, strict=True))
 
 
-@apart
+@standalone
 def summed(omega: Mats, S: Mats) -> Mat:
     """Σ Ω S."""
     found = Mat(omega[0]) @ Mat(S[0])
@@ -80,7 +80,7 @@ def summed(omega: Mats, S: Mats) -> Mat:
     return found
 
 
-@apart
+@standalone
 def moved(omega: Mats, f: tuple[Vec, ...]) -> Vec:
     """Σ Ω f."""
     found = Mat(omega[0]) @ f[0]
@@ -89,7 +89,7 @@ def moved(omega: Mats, f: tuple[Vec, ...]) -> Vec:
     return found
 
 
-@apart
+@standalone
 def followed(found: Yielding, rows: Mats, y: tuple[Vec, ...]) -> Vec:
     """The step of a block, where its bases move faster by y."""
     v = rows[0] @ y[0]
@@ -211,7 +211,7 @@ def in_tiles(call: Any, A: list[list[Any]], b: list[Any]) -> list[Any]:
     return b
 
 
-@apart
+@standalone
 def _factored(A: Mat) -> Mat:
     """L and U of A = L U, one below and one above the diagonal, on which is one over that of U."""
     n = len(A)
@@ -238,23 +238,23 @@ def _substitute(LU: Mat, b: Sequence[Scalar]) -> list[Scalar]:
     return x
 
 
-@apart
+@standalone
 def _substituted(LU: Mat, b: Vec) -> Vec:
     return Vec(_substitute(LU, b))
 
 
-@apart
+@standalone
 def _substituted_in_columns(LU: Mat, B: Mat) -> Mat:
     return Mat(Vec(_substitute(LU, column)) for column in Mat(B).T).T
 
 
-@apart
+@standalone
 def _without(A: Mat, B: Mat, C: Mat) -> Mat:
     """A - B C."""
     return Mat(A) - Mat(B) @ Mat(C)
 
 
-@apart
+@standalone
 def _less(a: Vec, B: Mat, c: Vec) -> Vec:
     """a - B c."""
     return a - Mat(B) @ c

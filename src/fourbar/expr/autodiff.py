@@ -79,11 +79,11 @@ def jvp(roots: Sequence[Any], tangents: Mapping[Expr, Any], nodes: Iterable[Expr
 
     `nodes`: those between the inputs and the roots, both included, in topological order, where the caller knows them.
     """
-    given = {x.id: scalar(t) for x, t in tangents.items()}
+    tangent_of = {x.id: scalar(t) for x, t in tangents.items()}
     d: dict[int, Any] = {}  # the tangents that are not zero
     for node in reachable(roots) if nodes is None else nodes:
-        if node.id in given:
-            tangent = given[node.id]
+        if node.id in tangent_of:
+            tangent = tangent_of[node.id]
         else:
             args, rule = node.args, JVP.get(node.op)
             for a in args:

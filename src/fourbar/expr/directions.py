@@ -30,19 +30,19 @@ def is_zero(x: Any) -> bool:
 
 def shared_patterns(program: Program, pieces: Sequence[BlockFunction], directions: Sequence[Entries]) -> list[Patterns]:
     """For each piece, the pattern whose code each of the patterns that occur uses."""
-    counts = _counted(program, pieces, directions)
-    found = [piece.patterns(count) for piece, count in zip(pieces, counts, strict=True)]
-    used = [_summed(patterns, count) for patterns, count in zip(found, counts, strict=True)]
-    instead = _given_up(pieces, used)
-    for patterns, moved in zip(found, instead, strict=True):
+    counts = _count_directions(program, pieces, directions)
+    patterns_by_piece = [piece.patterns(count) for piece, count in zip(pieces, counts, strict=True)]
+    used = [_sum_by_code(patterns, count) for patterns, count in zip(patterns_by_piece, counts, strict=True)]
+    instead = _drop_patterns(pieces, used)
+    for patterns, moved in zip(patterns_by_piece, instead, strict=True):
         for pattern, chosen in patterns.items():
             while chosen in moved:
                 chosen = moved[chosen]
             patterns[pattern] = chosen
-    return found
+    return patterns_by_piece
 
 
-def _counted(
+def _count_directions(
     program: Program, pieces: Sequence[BlockFunction], directions: Sequence[Entries]
 ) -> list[Counter[Pattern]]:
     """The number of directions of each pattern, in all calls of each piece. Directions are the bits of a number."""
@@ -83,7 +83,7 @@ def _groups(call: Call, piece: BlockFunction, moving: Mapping[int, int]) -> list
     return groups
 
 
-def _summed(patterns: Patterns, count: Counter[Pattern]) -> dict[Pattern, int]:
+def _sum_by_code(patterns: Patterns, count: Counter[Pattern]) -> dict[Pattern, int]:
     """The number of directions that use the code of each pattern."""
     used: Counter[Pattern] = Counter()
     for pattern, chosen in patterns.items():
@@ -91,7 +91,7 @@ def _summed(patterns: Patterns, count: Counter[Pattern]) -> dict[Pattern, int]:
     return dict(used)
 
 
-def _given_up(pieces: Sequence[BlockFunction], used: list[dict[Pattern, int]]) -> list[Patterns]:
+def _drop_patterns(pieces: Sequence[BlockFunction], used: list[dict[Pattern, int]]) -> list[Patterns]:
     """For each piece the patterns that get no code of their own, and what stands in for them."""
     moved: list[Patterns] = [{} for _ in pieces]
     work = sum(n * piece.reach(p).size for piece, own in zip(pieces, used, strict=True) for p, n in own.items())
@@ -99,25 +99,31 @@ def _given_up(pieces: Sequence[BlockFunction], used: list[dict[Pattern, int]]) -
 
     def offers(number: int, pattern: Pattern) -> Iterator[tuple[float, int, Pattern, Pattern, int]]:
         """The cost of giving up a pattern per instruction saved, by the least of those that include it."""
-        piece, own = pieces[number], used[number]
-        larger = [p for p in own if p != pattern and set(pattern) <= set(p)]
+        piece, counts = pieces[number], used[number]
+        larger = [p for p in counts if p != pattern and set(pattern) <= set(p)]
         if larger:
             best = min(larger, key=lambda p: (piece.reach(p).size, p))
             size = piece.reach(pattern).size
-            yield (piece.reach(best).size - size) * own[pattern] / max(1, size), number, pattern, best, own[pattern]
+            yield (
+                (piece.reach(best).size - size) * counts[pattern] / max(1, size),
+                number,
+                pattern,
+                best,
+                counts[pattern],
+            )
 
     waiting = [offer for number, own in enumerate(used) for pattern in own for offer in offers(number, pattern)]
     heapq.heapify(waiting)
     while waiting:
         _, number, pattern, best, count = heapq.heappop(waiting)
-        own, reach = used[number], pieces[number].reach
-        if best not in own or own[pattern] != count:  # it has changed since it was offered
+        counts, reach = used[number], pieces[number].reach
+        if best not in counts or counts[pattern] != count:  # it has changed since it was offered
             for offer in offers(number, pattern):
                 heapq.heappush(waiting, offer)
             continue
         added = (reach(best).size - reach(pattern).size) * count
         if added <= left:
             left -= added
-            own[best] += own.pop(pattern)
+            counts[best] += counts.pop(pattern)
             moved[number][pattern] = best
     return moved

@@ -79,7 +79,7 @@ def _divide_by_constant(a: Any, b: float) -> Any:
 
 def _scale(a: Any, c: float) -> Any:
     """a * c with the sign of c outside, so that x*c and x*(-c) share their product."""
-    return neg(_ordered("mul", a, -c)) if c < 0.0 else _ordered("mul", a, c)
+    return neg(_order_operands("mul", a, -c)) if c < 0.0 else _order_operands("mul", a, c)
 
 
 FOLD: dict[str, list[Rule | None]] = {
@@ -152,7 +152,7 @@ FOLD_SAME: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _ordered(op: str, a: Any, b: Any) -> Expr:
+def _order_operands(op: str, a: Any, b: Any) -> Expr:
     """A commutative node with its operands in a fixed order: constant last, else the older one first."""
     if a.__class__ is not Expr or (b.__class__ is Expr and a.id > b.id):
         a, b = b, a
@@ -177,7 +177,7 @@ def add(a: Any, b: Any) -> Any:
     """a + b for scalars of which any may be an Expr."""
     row = a.kind if a.__class__ is Expr else kind(a)
     rule = _ADD[row * _KINDS + (b.kind if b.__class__ is Expr else kind(b))]
-    return rule(a, b) if rule is not None else _ordered("add", a, b)
+    return rule(a, b) if rule is not None else _order_operands("add", a, b)
 
 
 def sub(a: Any, b: Any) -> Any:
@@ -195,7 +195,7 @@ def mul(a: Any, b: Any) -> Any:
     """a * b for scalars of which any may be an Expr."""
     row = a.kind if a.__class__ is Expr else kind(a)
     rule = _MUL[row * _KINDS + (b.kind if b.__class__ is Expr else kind(b))]
-    return rule(a, b) if rule is not None else _ordered("mul", a, b)
+    return rule(a, b) if rule is not None else _order_operands("mul", a, b)
 
 
 def div(a: Any, b: Any) -> Any:

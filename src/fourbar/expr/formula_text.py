@@ -54,7 +54,7 @@ class ReadFormula:
             raise FormulaError(f"more than {_DEEPEST} operations within each other; name a part of it")
         if isinstance(node, ast.Compare) != condition:
             raise FormulaError(
-                f"{_shown(node)!r}: select(a < b, x, y) takes one comparison first, and there is none elsewhere"
+                f"{_node_text(node)!r}: select(a < b, x, y) takes one comparison first, and there is none elsewhere"
             )
         if isinstance(node, ast.Name) and node.id not in names and node.id not in CONSTANTS:
             known = ", ".join([*names, *CONSTANTS])
@@ -71,17 +71,17 @@ def _parse(text: str) -> ast.expr:
     try:
         return ast.parse(" ".join(text.split()), mode="eval").body
     except SyntaxError as error:
-        raise FormulaError(f"{_cut(text)!r} is no formula: {error.msg}, at character {error.offset}") from None
+        raise FormulaError(f"{_shorten(text)!r} is no formula: {error.msg}, at character {error.offset}") from None
     except (ValueError, RecursionError, MemoryError) as error:  # a null character; brackets without end
-        raise FormulaError(f"{_cut(text)!r} is no formula: {error or 'nested too deeply'}") from None
+        raise FormulaError(f"{_shorten(text)!r} is no formula: {error or 'nested too deeply'}") from None
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _shown(node: ast.expr) -> str:
-    return _cut(ast.unparse(node))
+def _node_text(node: ast.expr) -> str:
+    return _shorten(ast.unparse(node))
 
 
 def _parts(node: ast.expr) -> list[ast.expr]:
@@ -102,11 +102,11 @@ def _parts(node: ast.expr) -> list[ast.expr]:
         case ast.Call(func=ast.Name(id=name), keywords=[]) if name in FUNCTIONS:
             if len(node.args) != FUNCTIONS[name][0]:
                 raise FormulaError(
-                    f"{_shown(node)!r}: {name} takes {FUNCTIONS[name][0]} arguments, got {len(node.args)}"
+                    f"{_node_text(node)!r}: {name} takes {FUNCTIONS[name][0]} arguments, got {len(node.args)}"
                 )
             return node.args
     raise FormulaError(
-        f"{_shown(node)!r} is not allowed; a formula has numbers, names, + - * /, powers by whole numbers up to "
+        f"{_node_text(node)!r} is not allowed; a formula has numbers, names, + - * /, powers by whole numbers up to "
         f"{_LARGEST_POWER}, and {', '.join(FUNCTIONS)}"
     )
 

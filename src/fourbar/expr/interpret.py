@@ -68,11 +68,11 @@ def interpret(program: Program, arguments: Mapping[str, Any], dtype: Any = float
     arrays = {x.name: np.asarray(arguments[x.name], dtype) for x in program.inputs}
     batch = np.broadcast_shapes(*(arrays[x.name].shape[: arrays[x.name].ndim - len(x.shape)] for x in program.inputs))
     slots: list[Any] = [np.nan] * program.slots
-    for x in program.inputs:
-        array = arrays[x.name]
-        flat = array.reshape(*array.shape[: array.ndim - len(x.shape)], x.size)
-        for k in range(x.size):
-            slots[x.first + k] = flat[..., k][()]
+    for argument in program.inputs:
+        array = arrays[argument.name]
+        flat = array.reshape(*array.shape[: array.ndim - len(argument.shape)], argument.size)
+        for k in range(argument.size):
+            slots[argument.first + k] = flat[..., k][()]
     for slot, value in program.preset:
         slots[slot] = value
     with np.errstate(all="ignore"):

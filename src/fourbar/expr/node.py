@@ -26,15 +26,15 @@ class Graph:
     def node(self, op: str, *args: Any) -> Expr:
         """The node `op(*args)`, made once. No folding happens here."""
         key = (op, *args)
-        found = self.table.get(key)
-        if found is None:
+        node = self.table.get(key)
+        if node is None:
             for a in args:
                 if a.__class__ is Expr and a.graph is not self:
                     raise ValueError(f"two traces are mixed in one expression: {args} belong to different graphs")
-            found = Expr(self, op, args, len(self.nodes))
-            self.table[key] = found
-            self.nodes.append(found)
-        return found
+            node = Expr(self, op, args, len(self.nodes))
+            self.table[key] = node
+            self.nodes.append(node)
+        return node
 
     def inputs(self, name: str, count: int) -> tuple[Expr, ...]:
         """`count` independent scalars called name[0], name[1], ..."""

@@ -119,11 +119,11 @@ def _with_axes(x: Any) -> Any:
     return type(x)(map(_with_axes, x)) if type(x) in (list, tuple) else x
 
 
-def _traced(x: Any) -> Any:
+def _as_traced(x: Any) -> Any:
     """A result of NumPy: arrays of objects as traced ones, those without axes as what they hold."""
     if isinstance(x, np.ndarray) and x.dtype == object:
         return x.view(TracedArray) if x.ndim else x.item()
-    return tuple(map(_traced, x)) if type(x) is tuple else x
+    return tuple(map(_as_traced, x)) if type(x) is tuple else x
 
 
 def apply_ufunc(_: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
@@ -132,29 +132,29 @@ def apply_ufunc(_: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: A
     if out is not None:
         options["out"] = tuple(map(_plain, out))
     function = getattr(_UFUNCS.get(ufunc.__name__, ufunc), method)
-    found = _called(ufunc.__name__, function, *map(_plain, inputs), **options)
-    return _traced(found) if out is None else out[0]
+    found = _call_numpy(ufunc.__name__, function, *map(_plain, inputs), **options)
+    return _as_traced(found) if out is None else out[0]
 
 
 def apply_function(_: Any, function: Any, types: Any, args: Any, options: Any) -> Any:
     """A function of NumPy that is no ufunc, in the same place."""
     args, options = tuple(map(_with_axes, args)), {name: _with_axes(x) for name, x in options.items()}
     if function in _FUNCTIONS:
-        return _traced(_called(function.__name__, _FUNCTIONS[function], *args, **options))
+        return _as_traced(_call_numpy(function.__name__, _FUNCTIONS[function], *args, **options))
     as_of_arrays = np.ndarray.__array_function__
-    return _traced(_called(function.__name__, as_of_arrays, _EMPTY, function, (TracedArray,), args, options))
+    return _as_traced(_call_numpy(function.__name__, as_of_arrays, _EMPTY, function, (TracedArray,), args, options))
 
 
-def _called(name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+def _call_numpy(name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     try:
         return function(*args, **options)
     except TypeError as error:
         if "traced expression" in str(error):
             raise
-        raise unsupported(name) from error
+        raise unsupported_error(name) from error
 
 
-def unsupported(name: str) -> TypeError:
+def unsupported_error(name: str) -> TypeError:
     """The error for a function of NumPy that cannot be recorded."""
     return TypeError(
         f"np.{name} of traced expressions is not recorded; there are + - * /, sin, cos, tan, asin, acos, atan2, sqrt, "

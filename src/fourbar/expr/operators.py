@@ -8,7 +8,7 @@ from typing import Any
 
 from . import exponential, fold
 from .node import Expr
-from .numpy_functions import METHODS, apply_function, apply_ufunc, unsupported
+from .numpy_functions import METHODS, apply_function, apply_ufunc, unsupported_error
 
 _UNSUPPORTED = (
     "log",
@@ -42,7 +42,7 @@ def _forward(f: Callable[[Any, Any], Any]) -> Callable[[Expr, Any], Any]:
     return method
 
 
-def _reflected(f: Callable[[Any, Any], Any]) -> Callable[[Expr, Any], Any]:
+def _reflect(f: Callable[[Any, Any], Any]) -> Callable[[Expr, Any], Any]:
     return _forward(lambda a, b: f(b, a))
 
 
@@ -57,7 +57,7 @@ def _power(a: Expr, n: Any) -> Any:
 
 def _refuse(name: str) -> Callable[[Expr], Any]:
     def method(self: Expr) -> Any:
-        raise unsupported(name)
+        raise unsupported_error(name)
 
     return method
 
@@ -68,13 +68,13 @@ def _compare(op: str, swap: bool) -> Callable[[Any, Any], Any]:
 
 _METHODS: dict[str, Callable[..., Any]] = {
     "__add__": _forward(fold.add),
-    "__radd__": _reflected(fold.add),
+    "__radd__": _reflect(fold.add),
     "__sub__": _forward(fold.sub),
-    "__rsub__": _reflected(fold.sub),
+    "__rsub__": _reflect(fold.sub),
     "__mul__": _forward(fold.mul),
-    "__rmul__": _reflected(fold.mul),
+    "__rmul__": _reflect(fold.mul),
     "__truediv__": _forward(fold.div),
-    "__rtruediv__": _reflected(fold.div),
+    "__rtruediv__": _reflect(fold.div),
     "__pow__": _forward(_power),
     "__neg__": lambda self: fold.unary("neg", self),
     "__pos__": lambda self: self,

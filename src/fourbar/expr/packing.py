@@ -24,7 +24,7 @@ def pack(program: Program) -> bytes:
         tuple((x.name, x.shape, x.first) for x in program.inputs),
         tuple((y.name, y.shape, len(y.slots)) for y in program.outputs),
         program.preset,
-        tuple(_packed(block) for block in program.blocks),
+        tuple(_pack_block(block) for block in program.blocks),
         tuple((call.block, call.bases, call.table) for call in program.calls),
         tuple((r.first, r.count, r.going, r.most) for r in program.repeats),
     )
@@ -37,19 +37,19 @@ def pack(program: Program) -> bytes:
     return b"".join((len(head).to_bytes(_LENGTH, "little"), head, *(y.slots for y in program.outputs)))
 
 
-def _packed(block: Block) -> tuple[Any, ...]:
+def _pack_block(block: Block) -> tuple[Any, ...]:
     stores = tuple((s.port, s.offset, s.value) for s in block.stores)
     return block.ports, block.table, block.code, stores, block_digest(block)
 
 
 def _types(parts: Sequence[Any]) -> set[type]:
     """The types of all entries of nested tuples: short ones are checked together, long ones one by one."""
-    found = set(map(type, parts))
-    if tuple not in found:
-        return found
+    types = set(map(type, parts))
+    if tuple not in types:
+        return types
     inner = [part for part in parts if type(part) is tuple]
     together = list(chain.from_iterable(part for part in inner if len(part) < _LONG))
-    return set().union(found - {tuple}, _types(together), *(_types(part) for part in inner if len(part) >= _LONG))
+    return set().union(types - {tuple}, _types(together), *(_types(part) for part in inner if len(part) >= _LONG))
 
 
 def unpack(data: bytes) -> Program:
@@ -62,7 +62,7 @@ def unpack(data: bytes) -> Program:
         tuple(Input(*x) for x in inputs),
         tuple(_outputs(outputs, memoryview(data)[end:])),
         preset,
-        tuple(_unpacked(*block) for block in blocks),
+        tuple(_unpack_block(*block) for block in blocks),
         tuple(Call(*call) for call in calls),
         tuple(Repeat(*r) for r in repeats),
     )
@@ -77,5 +77,5 @@ def _outputs(listed: Sequence[tuple[str, tuple[int, ...], int]], data: memoryvie
         yield Output(name, shape, slots)
 
 
-def _unpacked(ports: int, table: int, code: Any, stores: Any, digest: str) -> Block:
-    return Block(ports, table, code, tuple(Store(*s) for s in stores)).named(digest)
+def _unpack_block(ports: int, table: int, code: Any, stores: Any, digest: str) -> Block:
+    return Block(ports, table, code, tuple(Store(*s) for s in stores)).with_digest(digest)

@@ -18,7 +18,7 @@ from typing import Any
 
 # An instruction is (op, operands...): an int is the number of an earlier instruction, a float is a constant.
 # Three operations read memory: ("load", port, offset), ("table", index) and, in kernels only, ("far", slot, offset):
-# entry `offset` of the vectors that lie where the bits of a slot say (`compile/far_input.py`).
+# entry `offset` of the vectors that lie where the bits of a slot say (`compile/in_place_input.py`).
 Instruction = tuple[Any, ...]
 MEMORY = ("load", "table", "far")
 
@@ -42,7 +42,7 @@ class Block:
     stores: tuple[Store, ...]
     digest: str = field(default="", init=False, repr=False, compare=False)  # of its text, once computed
 
-    def named(self, digest: str) -> Block:
+    def with_digest(self, digest: str) -> Block:
         """The same block with a known digest."""
         object.__setattr__(self, "digest", digest)
         return self

@@ -15,7 +15,7 @@ from ..errors import ArgumentError
 from .directions import Entries, Patterns, is_zero, shared_patterns
 from .node import Value
 from .program import Call, Program
-from .replay import BlockFunction, primal, pulled, pushed, rates, run
+from .replay import BlockFunction, primal, pull_block, push_block, rates, run
 from .shared import Shared
 from .split import split
 
@@ -88,7 +88,7 @@ class Replay:
 
     def _push(self, call: Call, memory: _Memory, moved: list[_Memory]) -> None:
         piece = self.pieces[call.block]
-        x = memory.read(call.bases, piece.loads)
+        loaded = memory.read(call.bases, piece.loads)
         slots = [call.bases[port] + offset for port, offset in piece.loads]
         still, unmoved = (0.0,) * len(slots), {call.bases[port] + offset: 0.0 for port, offset in piece.stores}
         active = []
@@ -99,16 +99,16 @@ class Replay:
             else:
                 active.append((m, dx))
         if not active:
-            stored = self.recorder.call(run, piece, x, call.table)
+            stored = self.recorder.call(run, piece, loaded, call.table)
         elif self._shared and len(active) > 1:
-            stored = self._push_alike(call, x, active)
+            stored = self._push_alike(call, loaded, active)
         else:
             stored = ()
             some = max(1, _AT_ONCE // (2 * piece.intermediate + 1))
             for first in range(0, len(active), some):
                 now = active[first : first + some]
-                stored, found = self.recorder.call(pushed, piece, x, call.table, tuple(dx for _, dx in now))
-                for (m, _), dy in zip(now, found, strict=True):
+                stored, rates = self.recorder.call(push_block, piece, loaded, call.table, tuple(dx for _, dx in now))
+                for (m, _), dy in zip(now, rates, strict=True):
                     m.store(call.bases, piece.stores, dy)
         memory.store(call.bases, piece.stores, stored)
 
@@ -133,28 +133,28 @@ class Replay:
         tape: list[tuple[Call, tuple[Any, ...], tuple[Any, ...]]] = []
         for call in self.program.calls:
             piece = self.pieces[call.block]
-            x = memory.read(call.bases, piece.loads)
-            y = self.recorder.call(run, piece, x, call.table)
+            loaded = memory.read(call.bases, piece.loads)
+            y = self.recorder.call(run, piece, loaded, call.table)
             memory.store(call.bases, piece.stores, y)
-            tape.append((call, x, y))
+            tape.append((call, loaded, y))
         results = memory.results(self.program)
         cotangents = _Cotangents(self.recorder)
         for name, entries in results.items():
             for y, w in zip(entries, weights.get(name, (0.0,) * len(entries)), strict=True):
                 cotangents.add(y, w)
-        for call, x, y in reversed(tape):
-            self._pull(call, x, y, cotangents)
+        for call, loaded, y in reversed(tape):
+            self._pull(call, loaded, y, cotangents)
         return results, {n: [cotangents.of(x) for x in entries] for n, entries in self.given.items()}
 
     def _pull(self, call: Call, x: tuple[Any, ...], y: tuple[Any, ...], cotangents: _Cotangents) -> None:
         w = tuple(
-            0.0 if value in x else cotangents.taken(value) for value in y
+            0.0 if value in x else cotangents.take(value) for value in y
         )  # a value that is passed on keeps its own
         if all(map(is_zero, w)):
             return
         first = [value.__class__ is Value and x.index(value) == i for i, value in enumerate(x)]
         before = tuple(cotangents.of(value) if new else 0.0 for value, new in zip(x, first, strict=True))
-        found = self.recorder.call(pulled, self.pieces[call.block], x, call.table, w, before)
+        found = self.recorder.call(pull_block, self.pieces[call.block], x, call.table, w, before)
         for value, new, total in zip(x, first, found, strict=True):
             if new:
                 cotangents.total[value] = total
@@ -172,7 +172,7 @@ class _Cotangents:
     def of(self, value: Any) -> Any:
         return self.total.get(value, 0.0) if value.__class__ is Value else 0.0
 
-    def taken(self, value: Any) -> Any:
+    def take(self, value: Any) -> Any:
         """The cotangent, removed: two calls may have computed the same value, and only one propagates it."""
         return self.total.pop(value, 0.0) if value.__class__ is Value else 0.0
 

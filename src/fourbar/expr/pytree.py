@@ -59,20 +59,20 @@ def tree_map(f: Callable[[Any], Any], tree: Any) -> Any:
     """The same nested tuples with f applied to every leaf."""
     if tree.__class__ in LEAF_TYPES:
         return f(tree)
-    return _mapped(f, tree) if isinstance(tree, tuple) else tree
+    return _map_tree(f, tree) if isinstance(tree, tuple) else tree
 
 
 # Leaves are handled by the tuple that holds them: a call for each takes twice the time, and a trace has 100 000s.
 
 
-def _mapped(f: Callable[[Any], Any], tree: tuple[Any, ...]) -> Any:
-    made = []
-    for x in tree:
-        if x.__class__ in LEAF_TYPES:
-            made.append(f(x))
+def _map_tree(f: Callable[[Any], Any], tree: tuple[Any, ...]) -> Any:
+    parts = []
+    for part in tree:
+        if part.__class__ in LEAF_TYPES:
+            parts.append(f(part))
         else:
-            made.append(_mapped(f, x) if isinstance(x, tuple) else x)
-    return rebuild(tree.__class__, made)
+            parts.append(_map_tree(f, part) if isinstance(part, tuple) else part)
+    return rebuild(tree.__class__, parts)
 
 
 def leaves(tree: Any) -> list[Any]:
@@ -88,17 +88,17 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
     return found, _structure(tree, found) if isinstance(tree, tuple) else tree
 
 
-def _structure(tree: tuple[Any, ...], found: list[Any]) -> Any:
+def _structure(tree: tuple[Any, ...], leaves_out: list[Any]) -> Any:
     if len(tree) > _LONG and LEAF_TYPES.issuperset(map(type, tree)):
-        found += tree
+        leaves_out += tree
         return _row(tree.__class__, len(tree))
     parts: list[Any] = [tree.__class__]
-    for x in tree:
-        if x.__class__ in LEAF_TYPES:
-            found.append(x)
+    for part in tree:
+        if part.__class__ in LEAF_TYPES:
+            leaves_out.append(part)
             parts.append(SLOT)
         else:
-            parts.append(_structure(x, found) if isinstance(x, tuple) else x)
+            parts.append(_structure(part, leaves_out) if isinstance(part, tuple) else part)
     return tuple(parts)
 
 
@@ -107,16 +107,16 @@ def unflatten(structure: Any, items: Iterator[Any]) -> Any:
     if structure is SLOT:
         return next(items)
     kind = structure.__class__
-    return _filled(structure, items) if kind is tuple or kind is _Row else structure
+    return _fill(structure, items) if kind is tuple or kind is _Row else structure
 
 
-def _filled(structure: Any, items: Iterator[Any]) -> Any:
+def _fill(structure: Any, items: Iterator[Any]) -> Any:
     if structure.__class__ is _Row:
         return rebuild(structure.cls, list(islice(items, structure.size)))
-    made = []
+    parts = []
     for s in structure[1:]:
         if s is SLOT:
-            made.append(next(items))
+            parts.append(next(items))
         else:
-            made.append(_filled(s, items) if s.__class__ is tuple or s.__class__ is _Row else s)
-    return rebuild(structure[0], made)
+            parts.append(_fill(s, items) if s.__class__ is tuple or s.__class__ is _Row else s)
+    return rebuild(structure[0], parts)

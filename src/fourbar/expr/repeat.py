@@ -95,7 +95,7 @@ def repeat(recorder: RepeatRecorder, loops: OpenRepeats, body: Body, state: Any,
         chosen = (*changed, goes)
     else:
         more = goes if goes_on is None else _scalar(goes_on)
-        chosen = recorder.call(_chosen, goes, (*changed, more), tuple(carried))
+        chosen = recorder.call(_choose_leaves, goes, (*changed, more), tuple(carried))
     moved = [(new, old) for new, old in zip(chosen, carried, strict=True) if new is not old]
     if moved:
         turn = recorder.copy([new for new, _ in moved], [old for _, old in moved])
@@ -110,19 +110,19 @@ def repeat_numbers(body: Body, state: Any, most: int, going: Any) -> Any:
     while passes < most and np.any(np.asarray(going) > 0.0):
         after, goes_on = body(state)
         more = going if goes_on is None else goes_on
-        state, going = _chosen_numbers(going, after, state), select(going > 0.0, more, going)
+        state, going = _choose_numbers(going, after, state), select(going > 0.0, more, going)
         passes += 1
     return state
 
 
-def _chosen_numbers(going: Any, after: Any, before: Any) -> Any:
+def _choose_numbers(going: Any, after: Any, before: Any) -> Any:
     if isinstance(before, tuple):
         both = zip(after, before, strict=True)
-        return rebuild(before.__class__, [_chosen_numbers(going, new, old) for new, old in both])
+        return rebuild(before.__class__, [_choose_numbers(going, new, old) for new, old in both])
     return select(going > 0.0, after, before)
 
 
-def _chosen(going: Any, after: tuple[Any, ...], before: tuple[Any, ...]) -> tuple[Any, ...]:
+def _choose_leaves(going: Any, after: tuple[Any, ...], before: tuple[Any, ...]) -> tuple[Any, ...]:
     """The new leaves of the samples that go on, the old ones of the others."""
     return tuple([select(going > 0.0, new, old) for new, old in zip(after, before, strict=True)])
 
@@ -137,10 +137,10 @@ def _scalar(x: Any) -> Any:
 
 
 def _leaves_like(before: Any, after: Any) -> list[Any]:
-    found = leaves(after)
-    if len(found) != len(leaves(before)):
+    new_leaves = leaves(after)
+    if len(new_leaves) != len(leaves(before)):
         raise ValueError(
-            f"the body of a repeat was given {len(leaves(before))} numbers and returned {len(found)}; it must return a "
-            "state of the same structure, with floats for constants"
+            f"the body of a repeat was given {len(leaves(before))} numbers and returned {len(new_leaves)}; it must "
+            "return a state of the same structure, with floats for constants"
         )
-    return found
+    return new_leaves

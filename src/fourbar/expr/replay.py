@@ -15,7 +15,7 @@ from .autodiff import jvp, reachable, vjp
 from .evaluate import MEANING
 from .node import Expr, Graph
 from .program import Block
-from .standalone import apart
+from .standalone_steps import standalone
 
 _MORE_WORK = 1.6  # extra work, relative to what a direction needs, that is accepted to save code
 
@@ -124,18 +124,18 @@ class BlockFunction:
 
     def patterns(self, wanted: Iterable[Pattern]) -> dict[Pattern, Pattern]:
         """For each pattern a larger one at little extra work: few of them, so that many directions share code."""
-        found: dict[Pattern, Pattern] = {}
+        served_by: dict[Pattern, Pattern] = {}
         left = sorted(set(wanted), key=lambda p: (-self.reach(p).size, p))
         while left:
             known = [p for p in self._chosen if self._serves(p, left[0])]
-            chosen = min(known, key=lambda p: self.reach(p).size) if known else self._widened(left)
+            chosen = min(known, key=lambda p: self.reach(p).size) if known else self._widen(left)
             if not known:
                 self._chosen.append(chosen)
-            found.update((p, chosen) for p in left if self._serves(chosen, p))
-            left = [p for p in left if p not in found]
-        return found
+            served_by.update((p, chosen) for p in left if self._serves(chosen, p))
+            left = [p for p in left if p not in served_by]
+        return served_by
 
-    def _widened(self, patterns: Sequence[Pattern]) -> Pattern:
+    def _widen(self, patterns: Sequence[Pattern]) -> Pattern:
         """The first pattern, merged with as many of the others as fit."""
         first = wide = patterns[0]
         for pattern in patterns[1:]:
@@ -163,7 +163,7 @@ def run(piece: BlockFunction, x: tuple[Any, ...], c: tuple[Any, ...]) -> tuple[A
     return tuple(piece.values.run([*x, *c]))
 
 
-def pushed(
+def push_block(
     piece: BlockFunction, x: tuple[Any, ...], c: tuple[Any, ...], rates: tuple[tuple[Any, ...], ...]
 ) -> tuple[tuple[Any, ...], tuple[tuple[Any, ...], ...]]:
     """The values that a block stores, and their rates along several directions at once."""
@@ -179,7 +179,7 @@ def primal(piece: BlockFunction, x: tuple[Any, ...], c: tuple[Any, ...]) -> tupl
     return tuple(found[piece.intermediate :]), tuple(found[: piece.intermediate])
 
 
-@apart
+@standalone
 def rates(
     piece: BlockFunction,
     moving: Pattern,
@@ -198,7 +198,7 @@ def rates(
     return tuple(piece.push.run([*x, *c, *intermediate, *every]))
 
 
-def pulled(
+def pull_block(
     piece: BlockFunction, x: tuple[Any, ...], c: tuple[Any, ...], weights: tuple[Any, ...], before: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """Cotangents of what a block loads, added to those they had before."""

@@ -26,14 +26,14 @@ from .shared_tasks import (
     Use,
     find_live,
     fuse,
-    shape_apart,
     shape_of_copy,
+    standalone_shape,
     task_code,
     trace_step,
 )
 from .split import split
-from .standalone import Constants, is_apart
-from .unrolled import InputSlots, Presets, block_apart, collect_outputs
+from .standalone_steps import Constants, is_standalone
+from .unrolled import InputSlots, Presets, collect_outputs, standalone_block
 
 _FOLDED = (0.0, 1.0, -1.0)
 _LONGEST = 4000  # instructions in a block: compile time grows more than linearly
@@ -55,21 +55,21 @@ class Shared:
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Record a step; trace it only if its shape is new."""
-        given, structure = flatten(args)
-        if is_apart(function):
+        values, structure = flatten(args)
+        if is_standalone(function):
             shape = self._shapes.get((function, structure))
             if shape is None:
-                shape = self._shapes[function, structure] = shape_apart(function, structure, len(given))
-            read = self._constants.placed([given[leaf] for leaf in shape.reads])
+                shape = self._shapes[function, structure] = standalone_shape(function, structure, len(values))
+            read = self._constants.place_constants([values[leaf] for leaf in shape.reads])
         else:
-            signature = tuple(_signature(given))
+            signature = tuple(_signature(values))
             shape = self._shapes.get((function, structure, signature))
             if shape is None:
                 shape = self._shapes[function, structure, signature] = trace_step(function, structure, signature)
-            read = given
+            read = values
         use = Use(shape, read, [Value() for _ in shape.roots])
         self._uses.append(use)
-        return unflatten(shape.structure, iter(shape.leaves(given, use.made)))
+        return unflatten(shape.structure, iter(shape.leaves(values, use.made)))
 
     def begin_block(self) -> None:
         """Nothing: steps are blocks of their own."""
@@ -83,14 +83,14 @@ class Shared:
         key = (shape_of_copy, len(into))
         if key not in self._shapes:
             self._shapes[key] = shape_of_copy(len(into))
-        self._uses.append(Use(self._shapes[key], self._constants.placed(leaves), list(into)))
+        self._uses.append(Use(self._shapes[key], self._constants.place_constants(leaves), list(into)))
         return self._uses[-1]
 
     def finish(self, name: str, outputs: Sequence[tuple[str, tuple[int, ...], Sequence[Any]]]) -> Program:
         """Close the recording. Every output is (name, shape, flat entries)."""
         tasks = fuse(find_live(self._uses, _values(outputs)))
         self._uses = []  # in a large program it pays to free what is no longer needed
-        number = {id(task.members[0][0]): n for n, task in enumerate(tasks) if task.is_apart}
+        number = {id(task.members[0][0]): n for n, task in enumerate(tasks) if task.is_standalone}
         first = self._loops.place(self._arguments.size)
         constants = self._constants.place(first)
         repeats = self._loops.repeats(number)
@@ -120,11 +120,13 @@ def _blocks(tasks: Sequence[FusedTask], records: Records) -> tuple[tuple[Block, 
     blocks: list[Block] = []
     calls: dict[int, Call] = {}
     for members in alike.values():
-        own = [tasks[number] for number in members]
-        ports, bases = _ports_apart(own) if own[0].is_apart else _ports(own, records)
-        for number, task, base in zip(members, own, bases, strict=True):
+        same_code = [tasks[number] for number in members]
+        ports, bases = _standalone_ports(same_code) if same_code[0].is_standalone else _ports(same_code, records)
+        for number, task, base in zip(members, same_code, bases, strict=True):
             calls[number] = Call(len(blocks), tuple(base), task.table)
-        blocks.append(_block_apart(own[0], ports) if own[0].is_apart else _block(own[0], ports))
+        blocks.append(
+            _standalone_block(same_code[0], ports) if same_code[0].is_standalone else _block(same_code[0], ports)
+        )
     return tuple(blocks), tuple(calls[number] for number in range(len(tasks)))
 
 
@@ -135,7 +137,7 @@ def _ports(tasks: Sequence[FusedTask], records: Records) -> tuple[Ports, list[tu
     return ports, [ports.bases(layout) for layout in layouts]
 
 
-def _ports_apart(tasks: Sequence[FusedTask]) -> tuple[Ports, list[list[int]]]:
+def _standalone_ports(tasks: Sequence[FusedTask]) -> tuple[Ports, list[list[int]]]:
     """`_ports` of a standalone step."""
     size = len(tasks[0].loads) + len(tasks[0].exports)
     values = chain.from_iterable(part for task in tasks for part in (task.loads, task.exports))
@@ -144,9 +146,9 @@ def _ports_apart(tasks: Sequence[FusedTask]) -> tuple[Ports, list[list[int]]]:
     return ports, slots[:, ports.anchors].tolist()
 
 
-def _block_apart(task: FusedTask, ports: Ports) -> Block:
+def _standalone_block(task: FusedTask, ports: Ports) -> Block:
     """A block with ports of its own, on those that these calls need."""
-    block, place = block_apart(task.members[0][0]), ports.addresses
+    block, place = standalone_block(task.members[0][0]), ports.addresses
     code = tuple(("load", *place[x[1]]) if x[0] == "load" else x for x in block.code)
     stores = tuple(Store(*place[s.port], s.value) for s in block.stores)
     return Block(len(ports.anchors), 0, code, stores)

@@ -87,10 +87,10 @@ class Records:
 
     def __init__(self, tasks: Sequence[FusedTask], first_free: int, repeated: Sequence[tuple[int, int]] = ()) -> None:
         self._tasks = tasks
-        self._roles = _numbered(task.role for task in tasks)
+        self._roles = _number_roles(task.role for task in tasks)
         self._ends = [task.last for task in tasks]
         self._users = self._find_users()
-        self._addressed = {value for task in tasks if not task.is_apart for value in task.loads}  # by record
+        self._addressed = {value for task in tasks if not task.is_standalone for value in task.loads}  # by record
         self._outlasting: dict[Value, int] = {}
         for first, end in repeated:
             self._outlast(first, end)
@@ -103,7 +103,7 @@ class Records:
         users: dict[Value, frozenset[int]] = {}
         nobody: frozenset[int] = frozenset()
         joined: dict[tuple[frozenset[int], int], frozenset[int]] = {}  # few are different, and a set takes 216 bytes
-        made = {value for task in self._tasks if not task.is_apart for value in task.exports}
+        made = {value for task in self._tasks if not task.is_standalone for value in task.exports}
         for task, role in zip(self._tasks, self._roles, strict=True):
             for value in made.intersection(task.loads):
                 before = users.get(value, nobody)
@@ -131,7 +131,7 @@ class Records:
         users: dict[int, dict[Any, set[int]]] = defaultdict(lambda: defaultdict(set))
         for task, number in zip(self._tasks, self._roles, strict=True):
             role = users[number]
-            for value, tag in zip(() if task.is_apart else task.exports, task.tags, strict=True):
+            for value, tag in zip(() if task.is_standalone else task.exports, task.tags, strict=True):
                 role[tag].update(self._users.get(value, ()))
                 if value.last_use == KEPT:
                     role[tag].add(_RESULT)
@@ -158,7 +158,7 @@ class Records:
                 home = ((number, record), base)
                 for value, offset in zip(values, offsets, strict=True):
                     value.slot = base + offset
-                for value in self._addressed.intersection(values) if task.is_apart else values:
+                for value in self._addressed.intersection(values) if task.is_standalone else values:
                     self._home[value] = home
                 if max(map(_last_use, values)) != KEPT:
                     expiring[self._last(values, number)].append((size, base))
@@ -169,7 +169,7 @@ class Records:
     def _records_of(self, number: int) -> list[tuple[Any, int, Sequence[Value], Sequence[int]]]:
         """The records that a task writes: what each is, its size, its members, and the offsets of these."""
         task = self._tasks[number]
-        if task.is_apart:
+        if task.is_standalone:
             own = bool(task.exports[0].argument)  # a copy into values that have slots of their own
             return [] if own else [("all", len(task.exports), task.exports, range(len(task.exports)))]
         records: dict[Any, tuple[list[Value], list[int]]] = defaultdict(lambda: ([], []))
@@ -198,7 +198,7 @@ class Records:
         return PortLayout(tuple(bases), loads, exports)
 
 
-def _numbered(roles: Iterable[Any]) -> list[int]:
+def _number_roles(roles: Iterable[Any]) -> list[int]:
     """Equal roles by equal numbers, which are compared faster."""
     known: dict[Any, int] = {}
     return [known.setdefault(role, len(known)) for role in roles]

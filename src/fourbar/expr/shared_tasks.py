@@ -31,7 +31,7 @@ class TracedStep:
     roots: list[Expr]  # what is stored, one entry per stored leaf
     positions: list[int]  # the leaf of the result that each root is
     results: list[Any]  # a float, ("argument", leaf) or ("root", number), one per leaf
-    apart: bool = False
+    is_standalone: bool = False
     reads: list[int] = field(default_factory=list)  # the leaves of its arguments that a standalone step loads
 
     def leaves(self, given: Sequence[Any], made: list[Value]) -> list[Any]:
@@ -56,11 +56,11 @@ def trace_step(function: Callable[..., Any], structure: Any, signature: tuple[An
         return graph.node("table", leaf) if mark is TABLE else graph.node(*mark)
 
     args = unflatten(structure, iter([symbol(i, mark) for i, mark in enumerate(signature)]))
-    found, result_structure = flatten(function(*args))
+    result_leaves, result_structure = flatten(function(*args))
     roots: dict[Expr, int] = {}
     positions: list[int] = []
     results: list[Any] = []
-    for position, leaf in enumerate(found):
+    for position, leaf in enumerate(result_leaves):
         if leaf.__class__ is not Expr:
             results.append(leaf)
         elif leaf.op in MEMORY:
@@ -73,10 +73,10 @@ def trace_step(function: Callable[..., Any], structure: Any, signature: tuple[An
     return TracedStep(function, result_structure, list(roots), positions, results)
 
 
-def shape_apart(function: Callable[..., Any], structure: Any, leaves: int) -> TracedStep:
+def standalone_shape(function: Callable[..., Any], structure: Any, leaves: int) -> TracedStep:
     """The shape of a standalone step: constants, too, are loaded."""
     shape = trace_step(function, structure, tuple(("load", i) for i in range(leaves)))
-    shape.apart = True
+    shape.is_standalone = True
     shape.reads = sorted(node.args[0] for node in reachable(shape.roots) if node.op == "load")
     return shape
 
@@ -86,7 +86,9 @@ def shape_of_copy(count: int) -> TracedStep:
     graph = Graph()
     roots = [graph.node("add", graph.node("load", i), -0.0) for i in range(count)]
     places = list(range(count))
-    return TracedStep(shape_of_copy, None, roots, places, [("root", i) for i in places], apart=True, reads=places)
+    return TracedStep(
+        shape_of_copy, None, roots, places, [("root", i) for i in places], is_standalone=True, reads=places
+    )
 
 
 @dataclass(slots=True)
@@ -129,7 +131,7 @@ def find_live(recorded: Sequence[Use], kept: Iterable[Value]) -> Live:
     Every value records the number of the call that uses it last, or `KEPT` if it is a result of the program.
     """
     memo: dict[tuple[int, tuple[int, ...]], Needs] = {}
-    found: list[tuple[Use, int, Needs]] = []
+    live: list[tuple[Use, int, Needs]] = []
     for value in kept:
         value.last_use = KEPT
     for number in reversed(range(len(recorded))):
@@ -137,7 +139,7 @@ def find_live(recorded: Sequence[Use], kept: Iterable[Value]) -> Live:
         roots = tuple([r for r, value in enumerate(use.made) if value.last_use >= 0])
         if not roots:
             continue
-        if use.shape.apart:
+        if use.shape.is_standalone:
             key, loads = (id(use.shape), ()), use.arguments
             if key not in memo:
                 memo[key] = _needs(use.shape, tuple(range(len(use.made))))
@@ -146,12 +148,12 @@ def find_live(recorded: Sequence[Use], kept: Iterable[Value]) -> Live:
             if key not in memo:
                 memo[key] = _needs(use.shape, roots)
             loads = [use.arguments[leaf] for leaf in memo[key].loads]
-        found.append((use, number, memo[key]))
+        live.append((use, number, memo[key]))
         for value in loads:
             if value.last_use < 0:
                 value.last_use = number
-    found.reverse()
-    return Live([u for u, _, _ in found], [i for _, i, _ in found], [n for _, _, n in found])
+    live.reverse()
+    return Live([u for u, _, _ in live], [i for _, i, _ in live], [n for _, _, n in live])
 
 
 @dataclass(slots=True)
@@ -170,9 +172,9 @@ class FusedTask:
     last: int  # the number of its last call among all that were recorded
 
     @property
-    def is_apart(self) -> bool:
+    def is_standalone(self) -> bool:
         """Whether this is a standalone step."""
-        return self.members[0][0].shape.apart
+        return self.members[0][0].shape.is_standalone
 
     @property
     def table(self) -> tuple[float, ...]:
@@ -205,7 +207,7 @@ def _task(live: Live, first: int, count: int) -> FusedTask:
     return FusedTask(members, list(loads), exports, tags, role, tuple(code), last)
 
 
-def _task_apart(use: Use, needs: Needs, number: int) -> FusedTask:
+def _standalone_task(use: Use, needs: Needs, number: int) -> FusedTask:
     """A standalone step: it loads and stores whatever its shape does."""
     key = (id(use.shape),)
     return FusedTask([(use, needs)], use.arguments, use.made, [], key, key, number)
@@ -219,22 +221,22 @@ def _size(tasks: Sequence[FusedTask]) -> int:
 
 def _runs(live: Live, count: int) -> list[tuple[int, int]]:
     """(first, count) of the calls of each task: at most `count`, and standalone steps alone."""
-    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     before = True  # whether the last one is standalone
     for number, use in enumerate(live.uses):
-        if use.shape.apart or before or found[-1][1] == count:
-            found.append((number, 1))
+        if use.shape.is_standalone or before or runs[-1][1] == count:
+            runs.append((number, 1))
         else:
-            found[-1] = (found[-1][0], found[-1][1] + 1)
-        before = use.shape.apart
-    return found
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
+        before = use.shape.is_standalone
+    return runs
 
 
 def fuse(live: Live) -> list[FusedTask]:
     """Tasks of as many calls each as keep the code small."""
     tasks: list[FusedTask] = []
     listed = enumerate(zip(live.uses, live.needs, live.numbers, strict=True))
-    alone = {i: _task_apart(use, needs, number) for i, (use, needs, number) in listed if use.shape.apart}
+    alone = {i: _standalone_task(use, needs, number) for i, (use, needs, number) in listed if use.shape.is_standalone}
     for count in _FUSED:
         tasks = [alone[first] if first in alone else _task(live, first, some) for first, some in _runs(live, count)]
         if _size(tasks) <= _MOST_INSTRUCTIONS:

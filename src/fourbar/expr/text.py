@@ -30,7 +30,7 @@ def block_digest(block: Block) -> str:
     """A hash of all that a block is, which identifies it. It is stored with the block, for large ones take long."""
     if not block.digest:
         parts = (block.ports, block.table, block.code, [(s.port, s.offset, s.value) for s in block.stores])
-        block.named(hashlib.sha256(marshal.dumps(parts, 2)).hexdigest())  # 2: as in `kernel.digest`
+        block.with_digest(hashlib.sha256(marshal.dumps(parts, 2)).hexdigest())  # 2: as in `kernel.digest`
     return block.digest
 
 

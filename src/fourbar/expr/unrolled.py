@@ -15,13 +15,13 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .autodiff import reachable
+from .block_reuse import Reuse
 from .node import Expr, Graph, Value
 from .program import MEMORY, Block, Call, Input, Instruction, Output, Program, Repeat, Store
 from .pytree import flatten, tree_map, unflatten
 from .repeat import Body, OpenRepeats, repeat, repeat_numbers
-from .reuse import Reuse
 from .split import split
-from .standalone import Constants, is_apart
+from .standalone_steps import Constants, is_standalone
 
 if TYPE_CHECKING:
     from .shared_tasks import TracedStep, Use
@@ -117,8 +117,8 @@ class TooLarge(Exception):
 class Unrolled:
     """Per-model layout: constants are folded, and steps are fused until a block holds about `block_size` nodes.
 
-    With `largest`, more nodes than that in all raise `TooLarge`. A standalone step (`standalone.py`) is a separate
-    block, which all of its calls share.
+    With `largest`, more nodes than that in all raise `TooLarge`. A standalone step (`standalone_steps.py`) is a
+    separate block, which all of its calls share.
     """
 
     def __init__(self, block_size: int = 1000, largest: int | None = None) -> None:
@@ -129,7 +129,7 @@ class Unrolled:
         self._values: list[dict[Expr, Value]] = [{}]
         self._constants = Constants()
         self._shapes: dict[Any, TracedStep] = {}
-        self._apart: dict[int, Use] = {}  # by block
+        self._standalone: dict[int, Use] = {}  # by block
         self._loops = OpenRepeats()
 
     def input(self, name: str, shape: tuple[int, ...]) -> tuple[Value, ...]:
@@ -138,8 +138,8 @@ class Unrolled:
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Trace a step into the current block."""
-        if is_apart(function):
-            return self._call_apart(function, args)
+        if is_standalone(function):
+            return self._call_standalone(function, args)
         result = tree_map(self._keep, function(*tree_map(self._load, args)))
         size = len(self._graphs[-1].nodes)
         self._check(size)
@@ -163,26 +163,26 @@ class Unrolled:
         if self._left is not None:
             self._left -= size
 
-    def _call_apart(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    def _call_standalone(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """A block of its own, traced once for each structure of its arguments."""
-        from .shared_tasks import Use, shape_apart  # when first needed: few programs have such steps
+        from .shared_tasks import Use, standalone_shape  # when first needed: few programs have such steps
 
-        given, structure = flatten(args)
+        values, structure = flatten(args)
         key, size = (function, structure), 0
         if key not in self._shapes:
-            self._shapes[key] = shape_apart(function, structure, len(given))
+            self._shapes[key] = standalone_shape(function, structure, len(values))
             size = len(reachable(self._shapes[key].roots))
             self._check(size)
         shape = self._shapes[key]
-        read = self._constants.placed([given[leaf] for leaf in shape.reads])
+        read = self._constants.place_constants([values[leaf] for leaf in shape.reads])
         use = Use(shape, read, [Value() for _ in shape.roots])
-        self._stand_apart(use, size)
-        return unflatten(shape.structure, iter(shape.leaves(given, use.made)))
+        self._close_standalone(use, size)
+        return unflatten(shape.structure, iter(shape.leaves(values, use.made)))
 
-    def _stand_apart(self, use: Use, size: int) -> None:
+    def _close_standalone(self, use: Use, size: int) -> None:
         """Make a call a block of its own, which adds `size` nodes to the program."""
         self.begin_block()
-        self._apart[len(self._graphs) - 1] = use
+        self._standalone[len(self._graphs) - 1] = use
         self._close(size)
 
     def repeat(self, body: Body, state: Any, most: int, going: Any = 1.0) -> Any:
@@ -196,8 +196,8 @@ class Unrolled:
         key = (shape_of_copy, len(into))
         if key not in self._shapes:
             self._shapes[key] = shape_of_copy(len(into))
-        use = Use(self._shapes[key], self._constants.placed(leaves), list(into))
-        self._stand_apart(use, len(into))
+        use = Use(self._shapes[key], self._constants.place_constants(leaves), list(into))
+        self._close_standalone(use, len(into))
         return use
 
     def _load(self, leaf: Any) -> Any:
@@ -247,7 +247,7 @@ class Unrolled:
         known: dict[int, int] = {}
         place: dict[int, int] = {}  # of calls that stand apart
         for number, values in enumerate(kept):
-            use = self._apart.get(number)
+            use = self._standalone.get(number)
             if not values:
                 continue
             if use is None:
@@ -261,7 +261,7 @@ class Unrolled:
                 continue
             if id(use.shape) not in known:
                 known[id(use.shape)] = len(blocks)
-                blocks.append(block_apart(use))
+                blocks.append(standalone_block(use))
             place[id(use)] = len(calls)
             bases = tuple(value.slot for value in (*use.arguments, *use.made))
             calls.append(Call(known[id(use.shape)], bases))
@@ -271,7 +271,7 @@ class Unrolled:
         """Let blocks take what earlier ones have computed."""
         reuse = Reuse(self._values)
         for block, values in enumerate(kept):
-            use = self._apart.get(block)
+            use = self._standalone.get(block)
             if use is None:
                 reuse.take(block, values)
             else:
@@ -280,7 +280,7 @@ class Unrolled:
 
     def _find_live_again(self, wanted: set[Value]) -> list[list[Value]]:
         for block, values in enumerate(self._values):
-            for value in self._apart[block].made if block in self._apart else values.values():
+            for value in self._standalone[block].made if block in self._standalone else values.values():
                 value.last_use = -1
         return self._find_live(wanted)
 
@@ -288,15 +288,15 @@ class Unrolled:
         """For every block the values that a later block or the caller uses; and when each is used last."""
         kept: list[list[Value]] = []
         for block in reversed(range(len(self._graphs))):
-            if block in self._apart:
-                kept.append(self._live_apart(block, wanted))
+            if block in self._standalone:
+                kept.append(self._live_standalone(block, wanted))
                 continue
             kept.append([v for v in self._values[block].values() if v in wanted or v.last_use > block])
             for node in reachable(v.expr for v in kept[-1]):
                 if node.op == "load":
                     node.args[0].last_use = max(node.args[0].last_use, block)
         kept.reverse()
-        number = {id(use): block for block, use in self._apart.items()}
+        number = {id(use): block for block, use in self._standalone.items()}
         for loop in self._loops.found:
             self._outlast(number[id(loop.enter)], number[id(loop.turn)], kept)
         return kept
@@ -306,18 +306,18 @@ class Unrolled:
         inside = range(enter + 1, turn + 1)
         made = {value for block in inside for value in kept[block]}
         for block in inside:
-            for value in self._read_by(block, kept[block]):
+            for value in self._loaded_values(block, kept[block]):
                 if value not in made:
                     value.last_use = max(value.last_use, turn)
 
-    def _read_by(self, block: int, kept: list[Value]) -> list[Value]:
-        if block in self._apart:
-            return self._apart[block].arguments if kept else []
+    def _loaded_values(self, block: int, kept: list[Value]) -> list[Value]:
+        if block in self._standalone:
+            return self._standalone[block].arguments if kept else []
         return [node.args[0] for node in reachable(v.expr for v in kept) if node.op == "load"]
 
-    def _live_apart(self, block: int, wanted: set[Value]) -> list[Value]:
+    def _live_standalone(self, block: int, wanted: set[Value]) -> list[Value]:
         """All values of a standalone block, if any is used: it stores all of them."""
-        use = self._apart[block]
+        use = self._standalone[block]
         if not any(v in wanted or v.last_use > block for v in use.made):
             return []
         for value in (*use.arguments, *use.made):
@@ -361,7 +361,7 @@ def _copy(use: Use) -> Block:
     return Block(1, 0, (*given, *taken), stores)
 
 
-def block_apart(use: Use) -> Block:
+def standalone_block(use: Use) -> Block:
     """A port for every argument that a standalone step reads, then one for every result."""
     shape, arguments = use.shape, len(use.arguments)
     place = {leaf: i for i, leaf in enumerate(shape.reads)}

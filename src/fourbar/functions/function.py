@@ -22,7 +22,7 @@ from ..compile import callables
 from ..compile.kernel import Watch
 from ..compile.llvm import batch_lanes, single_lane
 from ..compile.signals import raise_error
-from ..compile.ufunc import GeneralisedUfunc, compiled, signature
+from ..compile.ufunc import GeneralisedUfunc, compile_ufunc, signature
 from ..compile.workers import WORTH_WAKING, default_threads, run_shared
 from ..errors import ArgumentError, unknown
 from ..expr import Output, Program, interpret
@@ -74,7 +74,7 @@ class Variant:
         ufunc = self._ufuncs.get(single)
         if ufunc is None:
             lanes = single_lane() if single else batch_lanes()
-            ufunc = self._ufuncs.setdefault(single, compiled(self.program, lanes, self._watch))
+            ufunc = self._ufuncs.setdefault(single, compile_ufunc(self.program, lanes, self._watch))
         return ufunc
 
     def run(self, arrays: list[np.ndarray], batch: tuple[int, ...], out: tuple[Any, ...] | None, threads: int) -> Any:
@@ -159,10 +159,10 @@ class FunctionState:
         self._armed: set[tuple[tuple[str, ...], bool]] = set()
         self._variants: dict[tuple[str, ...], Variant] = {}
         names, required = recording.names, recording.required_names
-        fast = callables.supported() and backend() == "llvm"
+        fast = callables.is_supported() and backend() == "llvm"
         self.environment = callables.Environment(names, required) if fast else None
         self._environments = {} if self.environment is None else {required: self.environment}
-        self._direct: Callable[..., Any] = callables.declined if self.environment is None else self.environment.direct()
+        self._direct: Callable[..., Any] = callables.decline if self.environment is None else self.environment.direct()
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
@@ -255,7 +255,7 @@ class FunctionState:
                 return
             self.environment.watch(watched)
             if present not in self._environments:
-                self._environments[present] = self.environment.added(present)
+                self._environments[present] = self.environment.add_variant(present)
             self._armed.add((present, single))
             self._environments[present].arm(kernel, single, variant.sharing_from)
 

@@ -49,7 +49,7 @@ from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
 from ..compile.workers import default_threads
 from ..errors import ArgumentError
 from ..expr import Program, interpret
-from ..expr.separate import KNOWN, Separated, separate
+from ..expr.partial_evaluation import KNOWN, Separated, separate
 from ..once import cached_property, make_once, once_property
 from .context import record_program
 from .fingerprint import fingerprint

@@ -66,7 +66,7 @@ class VariedContext(Context):
         cluster_tree, varied = model.cluster_tree, None
         if self._which:
             varied = recorder.call(varied_tree, self._origin, self._which, self._values)
-            recorder.begin_block()  # what parameters alone decide is computed apart, or elsewhere (`expr/separate`)
+            recorder.begin_block()  # values of parameters alone are a block of their own (`expr/partial_evaluation`)
             cluster_tree = with_varied(self._origin, cluster_tree, self._which, self._values, varied)
         super().__init__(model.with_changes(cluster_tree, other_changes), recorder, present, values)
         if varied is not None:

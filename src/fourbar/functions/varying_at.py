@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Argument, batch_shape, bind, refuse_lazy, to_array
-from ..compile.far_input import interleaved, with_far_input
+from ..compile.in_place_input import interleave, with_far_input
 from ..compile.llvm import batch_lanes
 from ..errors import ArgumentError, unknown
 from ..expr import Program
-from ..expr.separate import KNOWN, separate
+from ..expr.partial_evaluation import KNOWN, separate
 from ..once import Turn, cached_property, imported
 from .attributes import OptionedMethod
 from .function import Variant, backend, make, signature_of
@@ -136,7 +136,7 @@ class _Ready:
         rows = precompute(self._before, self._values)
         if not np.isfinite(rows).all():
             return self._in_rows
-        self._vectors, places = interleaved(rows, batch_lanes().width)
+        self._vectors, places = interleave(rows, batch_lanes().width)
         return _Served(make(_Rest(self._recording, with_far_input(self._rest, KNOWN))), places)
 
 

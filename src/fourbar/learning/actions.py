@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..sim.read_arguments import check_actuators
 from ..system.system import System
-from .layout import DrivenJoints, driven
+from .layout import DrivenJoints, driven_joints
 
 
 class ActionDrive(ABC):
@@ -37,7 +37,7 @@ class ActionDrive(ABC):
     def joints(self) -> DrivenJoints:
         """The joints whose positions and velocities are shown: those driven, or all that have one coordinate."""
         if self._joints is None:
-            self._joints = driven("worlds", self.robot, None)
+            self._joints = driven_joints("worlds", self.robot, None)
         return self._joints
 
     @abstractmethod
@@ -129,7 +129,7 @@ class Forces(Action):
 
     def on(self, robot: System) -> ActionDrive:
         """The actions of a robot with these settings."""
-        joints = driven("Forces", robot, self.joints)
+        joints = driven_joints("Forces", robot, self.joints)
         low, high = _bounds("Forces", self.limit, joints)
         for name, *ends in zip(joints.names, low, high, strict=True):
             if not np.isfinite(ends).all():
@@ -189,7 +189,7 @@ class Targets(Action):
 
     def on(self, robot: System) -> ActionDrive:
         """The actions of a robot with these settings."""
-        joints = driven("Targets", robot, self.joints)
+        joints = driven_joints("Targets", robot, self.joints)
         numbers = [_per_joint("Targets", x, getattr(self, x), joints.names) for x in ("stiffness", "damping", "scale")]
         around = np.asarray(robot.model.neutral() if self.around is None else self.around, float)
         if around.shape != (robot.nq,):

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ArgumentError, needed
 from .actions import read_actions
 from .episode_camera import EpisodeDisplay
-from .episodes import Episodes, Judged
+from .episodes import Episodes, Outcome
 from .task import Task
 
 gym: Any = needed("gymnasium", "gymnasium")
@@ -20,7 +20,7 @@ ResetNeeded: Any = gym.error.ResetNeeded
 _MASK = "reset_mask"
 
 
-def _checked(task: Any) -> Task:
+def _check_task(task: Any) -> Task:
     if not isinstance(task, Task):
         raise ArgumentError(f"expected a fourbar.gymnasium.Task, got {task!r}")
     return task
@@ -32,11 +32,11 @@ def _box(low: float, high: float, size: int) -> Any:
 
 def _spread(info: Mapping[str, np.ndarray], ids: np.ndarray, n: int) -> dict[str, Any]:
     """Arrays of some worlds as arrays of all, each with a mask of the worlds that have entries."""
-    found: dict[str, Any] = {}
+    arrays: dict[str, Any] = {}
     for name, x in info.items():
-        found[name], found[f"_{name}"] = np.zeros((n, *x.shape[1:]), x.dtype), np.zeros(n, bool)
-        found[name][ids], found[f"_{name}"][ids] = x, True
-    return found
+        arrays[name], arrays[f"_{name}"] = np.zeros((n, *x.shape[1:]), x.dtype), np.zeros(n, bool)
+        arrays[name][ids], arrays[f"_{name}"][ids] = x, True
+    return arrays
 
 
 class VectorEnv(gym.vector.VectorEnv):
@@ -96,7 +96,7 @@ class VectorEnv(gym.vector.VectorEnv):
         except ValueError:
             modes = ", ".join(repr(mode.value) for mode in AutoresetMode)
             raise ArgumentError(f"VectorEnv: autoreset_mode={autoreset_mode!r}: expected one of {modes}") from None
-        self._display = EpisodeDisplay(_checked(task), render_mode, size, "VectorEnv")
+        self._display = EpisodeDisplay(_check_task(task), render_mode, size, "VectorEnv")
         self.render_mode = render_mode
         self.metadata = {**self._display.metadata, "autoreset_mode": self._mode}
         self.task, self._episodes = task, Episodes(task, num_envs)
@@ -135,7 +135,7 @@ class VectorEnv(gym.vector.VectorEnv):
             if fresh or (own is not None and i in chosen):
                 self._episodes.generators[i], known[i] = gym.utils.seeding.np_random(own)
 
-    def _masked(self, options: dict[str, Any] | None) -> np.ndarray:
+    def _selected_worlds(self, options: dict[str, Any] | None) -> np.ndarray:
         """The numbers of the worlds to reset."""
         mask = None if options is None else options.get(_MASK)
         if mask is None:
@@ -166,10 +166,10 @@ class VectorEnv(gym.vector.VectorEnv):
         tuple of ndarray and dict
             Observations of all worlds, and an empty dictionary.
         """
-        ids = self._masked(options)
+        ids = self._selected_worlds(options)
         self._sow(seed, ids)
         rest = {name: x for name, x in (options or {}).items() if name != _MASK}
-        observations = self._begun(ids, rest)
+        observations = self._begin(ids, rest)
         if self._observations is None or len(ids) == self.num_envs:
             self._observations = observations
         else:
@@ -178,11 +178,11 @@ class VectorEnv(gym.vector.VectorEnv):
         self._display.show(self._episodes.batch.q)
         return self._observations.copy(), {}
 
-    def _begun(self, ids: np.ndarray, options: Mapping[str, Any] | None = None) -> np.ndarray:
+    def _begin(self, ids: np.ndarray, options: Mapping[str, Any] | None = None) -> np.ndarray:
         """New episodes of some worlds, and what is observed of them."""
         which = None if len(ids) == self.num_envs else ids
         self._episodes.start(which, options)
-        return self._episodes.observed(which)
+        return self._episodes.observe(which)
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Hold actions for a period.
@@ -212,9 +212,9 @@ class VectorEnv(gym.vector.VectorEnv):
     def _whole_step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """A step in which all worlds move."""
         self._episodes.advance(actions)
-        judged = self._episodes.judged()
+        judged = self._episodes.judge()
         self._observations, info = (
-            self._episodes.observed(),
+            self._episodes.observe(),
             _spread(judged.info, np.arange(self.num_envs), self.num_envs),
         )
         self._ended = judged.terminated | judged.truncated
@@ -229,13 +229,13 @@ class VectorEnv(gym.vector.VectorEnv):
         self._episodes.start(np.flatnonzero(self._ended))
         if len(moving):
             self._episodes.advance(actions[moving], moving)
-            judged = self._episodes.judged(moving)
+            judged = self._episodes.judge(moving)
             reward[moving], terminated[moving], truncated[moving] = judged[:3]
             info = _spread(judged.info, moving, n)
-        self._observations, self._ended = self._episodes.observed(), terminated | truncated
+        self._observations, self._ended = self._episodes.observe(), terminated | truncated
         return self._observations.copy(), reward, terminated, truncated, info
 
-    def _same_step(self, judged: Judged) -> dict[str, Any]:
+    def _same_step(self, judged: Outcome) -> dict[str, Any]:
         """Begin anew where episodes have ended; the info of the step, with the last observations."""
         n, ended, on = self.num_envs, np.flatnonzero(self._ended), np.flatnonzero(~self._ended)
         assert self._observations is not None
@@ -245,7 +245,7 @@ class VectorEnv(gym.vector.VectorEnv):
         info = {"final_obs": last, "_final_obs": self._ended.copy()}
         info["final_info"] = _spread({name: x[ended] for name, x in judged.info.items()}, ended, n)
         info["_final_info"] = self._ended.copy()
-        self._observations[ended] = self._begun(ended)
+        self._observations[ended] = self._begin(ended)
         self._ended = np.zeros(n, bool)
         return info | (_spread({name: x[on] for name, x in judged.info.items()}, on, n) if len(on) else {})
 
@@ -311,7 +311,7 @@ class Env(gym.Env):
     """
 
     def __init__(self, task: Task, *, render_mode: str | None = None, size: tuple[int, int] = (480, 320)) -> None:
-        self._display = EpisodeDisplay(_checked(task), render_mode, size, "Env")
+        self._display = EpisodeDisplay(_check_task(task), render_mode, size, "Env")
         self.metadata, self.render_mode = self._display.metadata, render_mode
         self.task, self._episodes = task, Episodes(task, 1)
         self.observation_space = _box(-np.inf, np.inf, self._episodes.width)
@@ -340,7 +340,7 @@ class Env(gym.Env):
         self._episodes.start(None, options)
         self._begun = True
         self._display.show(self._episodes.batch.q)
-        return self._episodes.observed()[0], {}
+        return self._episodes.observe()[0], {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Hold an action for a period.
@@ -360,9 +360,9 @@ class Env(gym.Env):
         action = read_actions(action, self.action_space.shape, self.task.drive.names)
         self._episodes.advance(action[None])
         self._display.show(self._episodes.batch.q, self.task.period)
-        reward, terminated, truncated, found = self._episodes.judged()
+        reward, terminated, truncated, found = self._episodes.judge()
         info = {name: x[0].item() if x.ndim == 1 else x[0] for name, x in found.items()}
-        return self._episodes.observed()[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), info
+        return self._episodes.observe()[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), info
 
     def render(self) -> np.ndarray | None:
         """Draw the world as it is now; the camera follows a floating base.

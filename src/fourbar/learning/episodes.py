@@ -13,7 +13,7 @@ from .task import Task
 from .worlds import Worlds
 
 
-class Judged(NamedTuple):
+class Outcome(NamedTuple):
     """Rewards of a step, and whether each world terminated or was truncated."""
 
     reward: np.ndarray
@@ -22,7 +22,7 @@ class Judged(NamedTuple):
     info: dict[str, np.ndarray]
 
 
-def _named(numbers: np.ndarray) -> str:
+def _world_names(numbers: np.ndarray) -> str:
     return ", ".join(map(str, numbers[:6])) + (f" and {len(numbers) - 6} more" if len(numbers) > 6 else "")
 
 
@@ -58,13 +58,13 @@ class Episodes:
     def _width(self) -> int:
         """Number of entries of an observation, found once, at the start."""
         self.start()
-        found = _numbers(self.task.observe(Worlds(self)))
-        if found.ndim != 2 or len(found) != self.n or not found.shape[1]:
+        observations = _numbers(self.task.observe(Worlds(self)))
+        if observations.ndim != 2 or len(observations) != self.n or not observations.shape[1]:
             raise ArgumentError(
                 f"observe(worlds) must return an array ({self.n}, numbers), a row for each world, got "
-                f"{type(found).__name__ if not found.ndim else f'shape {found.shape}'}"
+                f"{type(observations).__name__ if not observations.ndim else f'shape {observations.shape}'}"
             )
-        return found.shape[1]
+        return observations.shape[1]
 
     def start(self, ids: np.ndarray | None = None, options: Mapping[str, Any] | None = None) -> None:
         """Begin new episodes."""
@@ -96,38 +96,38 @@ class Episodes:
         self.steps[which] += 1
         self.diverged[which] = batch.diverged[which] | (np.abs(batch.v[which]).max(axis=1) > self.task.fastest)
 
-    def observed(self, ids: np.ndarray | None = None) -> np.ndarray:
+    def observe(self, ids: np.ndarray | None = None) -> np.ndarray:
         """Observations, an array of its own."""
         worlds = Worlds(self, ids)
-        return self._checked("observe", self.task.observe(worlds), (len(worlds), self.width), ids).copy()
+        return self._check_result("observe", self.task.observe(worlds), (len(worlds), self.width), ids).copy()
 
-    def judged(self, ids: np.ndarray | None = None) -> Judged:
+    def judge(self, ids: np.ndarray | None = None) -> Outcome:
         """The rewards and ends of the last step."""
         worlds = Worlds(self, ids)
         n = len(worlds)
-        reward = self._checked("reward", self.task.reward(worlds), (n,), ids).copy()
-        ended = self._checked("terminated", self.task.terminated(worlds), (n,), ids) != 0.0
+        reward = self._check_result("reward", self.task.reward(worlds), (n,), ids).copy()
+        ended = self._check_result("terminated", self.task.terminated(worlds), (n,), ids) != 0.0
         info = {
             "diverged": worlds.diverged.copy(),
             "residual": self.batch.residual[slice(None) if ids is None else ids],
         }
-        return Judged(reward, ended | worlds.diverged, worlds.steps >= self.task.steps, info | self._info(worlds))
+        return Outcome(reward, ended | worlds.diverged, worlds.steps >= self.task.steps, info | self._info(worlds))
 
     def _info(self, worlds: Worlds) -> dict[str, np.ndarray]:
         """The info of the task about a step."""
-        given = self.task.info(worlds)
-        if not isinstance(given, Mapping):
-            raise ArgumentError(f"info(worlds) must return a dictionary of arrays, got {type(given).__name__}")
-        found = {name: np.array(x) for name, x in given.items()}
-        for name, x in found.items():
-            if x.shape[:1] != (len(worlds),) or x.dtype.kind not in "fiub":
+        info = self.task.info(worlds)
+        if not isinstance(info, Mapping):
+            raise ArgumentError(f"info(worlds) must return a dictionary of arrays, got {type(info).__name__}")
+        arrays = {name: np.array(x) for name, x in info.items()}
+        for name, array in arrays.items():
+            if array.shape[:1] != (len(worlds),) or array.dtype.kind not in "fiub":
                 raise ArgumentError(
                     f"info(worlds)[{name!r}] must be an array of numbers with a row for each of the {len(worlds)} "
-                    f"worlds, got shape {x.shape} of {x.dtype}"
+                    f"worlds, got shape {array.shape} of {array.dtype}"
                 )
-        return found
+        return arrays
 
-    def _checked(self, name: str, found: Any, shape: tuple[int, ...], ids: np.ndarray | None) -> np.ndarray:
+    def _check_result(self, name: str, found: Any, shape: tuple[int, ...], ids: np.ndarray | None) -> np.ndarray:
         """The checked result of a function of the task: of the right shape, and finite."""
         array = _numbers(found)
         if array.shape != shape:
@@ -135,6 +135,6 @@ class Episodes:
             raise ArgumentError(f"{name}(worlds) must return an array of shape {shape}, got {got}")
         if not np.isfinite(array).all():
             rows = np.flatnonzero(~np.isfinite(array.reshape(len(array), -1)).all(axis=1))
-            where = _named(rows if ids is None else ids[rows])
+            where = _world_names(rows if ids is None else ids[rows])
             raise ArgumentError(f"{name}(worlds) returned NaN or infinity for worlds {where}, whose states are finite")
         return array

@@ -33,11 +33,11 @@ class FloatingBase:
 
     def place(self, q: np.ndarray) -> np.ndarray:
         """Where the base is (n, 3), in the world."""
-        own = q[:, self.position]
+        position = q[:, self.position]
         return (
-            own
+            position
             if self.placement == Placement()
-            else own @ np.array(self.placement.rotation).T + self.placement.position
+            else position @ np.array(self.placement.rotation).T + self.placement.position
         )
 
     def gravity(self, q: np.ndarray) -> np.ndarray:
@@ -48,12 +48,12 @@ class FloatingBase:
             (2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
             (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
         )
-        found = np.zeros((len(q), 3))
+        down_in_base = np.zeros((len(q), 3))
         for g, row in zip(self.down, rows, strict=True):
             if g:
                 for k, entry in enumerate(row):
-                    found[:, k] += g * entry
-        return found
+                    down_in_base[:, k] += g * entry
+        return down_in_base
 
 
 def _free(robot: System) -> PlacedJoint | None:
@@ -124,7 +124,7 @@ def _drivable(robot: System) -> dict[str, PlacedJoint]:
     return {j.name: j for j in joints if j.name in both and j.joint.nv == 1 and is_flat(j.joint)}
 
 
-def driven(owner: str, robot: System, names: Any) -> DrivenJoints:
+def driven_joints(owner: str, robot: System, names: Any) -> DrivenJoints:
     """The joints of some names, or all that have one coordinate."""
     known = _drivable(robot)
     if isinstance(names, str):

@@ -78,11 +78,11 @@ class RecordedEpisodes(Recorded):
         RecordedMotion
             The robot in all worlds, what it stands on, and the forces of contacts.
         """
-        scene, more = self.scene, {}
+        scene, contacts = self.scene, {}
         if self.force.shape[-2]:
-            more = {"points": scene.contact_points(self.q), "forces": self.force}
+            contacts = {"points": scene.contact_points(self.q), "forces": self.force}
         return RecordedMotion.of(
-            scene.robot, self.t, self.q, terrains=tuple(scene.terrains), touching=tuple(scene.added), **more
+            scene.robot, self.t, self.q, terrains=tuple(scene.terrains), touching=tuple(scene.added), **contacts
         )
 
 
@@ -154,10 +154,10 @@ def _record(episodes: Episodes, policy: Callable[[np.ndarray], Any], seed: int, 
     states = [tuple(x.copy() for x in (batch.q, batch.v, batch.force))]
     actions, rewards = [], []
     while running.any() and len(actions) < most:
-        action = read_actions(policy(episodes.observed()), shape, task.drive.names, "record")
+        action = read_actions(policy(episodes.observe()), shape, task.drive.names, "record")
         ids = np.flatnonzero(running)
         episodes.advance(action[ids], ids)
-        judged = episodes.judged(ids)
+        judged = episodes.judge(ids)
         reward = np.zeros(n)
         reward[ids], terminated[ids] = judged.reward, judged.terminated
         steps[ids] += 1

@@ -47,13 +47,13 @@ def _read_draw(name: str, how: Any) -> Function:
 
 
 def _read_memory(memory: Mapping[str, Any] | None) -> dict[str, tuple[int, ...]]:
-    found = {}
+    shapes = {}
     for name, shape in (memory or {}).items():
         try:
-            found[name] = np.empty(shape, bool).shape
+            shapes[name] = np.empty(shape, bool).shape
         except (TypeError, ValueError, OverflowError):
             raise ArgumentError(f"Task: memory[{name!r}]={shape!r}: expected a shape, such as () or (3,)") from None
-    return found
+    return shapes
 
 
 class Task:

@@ -49,12 +49,12 @@ class Worlds:
 
     def __getitem__(self, name: str) -> np.ndarray:
         """An array of the task's `memory`, by name."""
-        return self._rows(self._remembered(name))
+        return self._rows(self._memory_of(name))
 
     def __setitem__(self, name: str, value: Any) -> None:
-        self._remembered(name)[slice(None) if self._ids is None else self._ids] = value
+        self._memory_of(name)[slice(None) if self._ids is None else self._ids] = value
 
-    def _remembered(self, name: str) -> np.ndarray:
+    def _memory_of(self, name: str) -> np.ndarray:
         if name not in self._all.memory:
             raise unknown("memory of this task", name, self._all.memory)
         return self._all.memory[name]

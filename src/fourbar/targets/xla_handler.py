@@ -18,7 +18,7 @@ import numpy as np
 
 from ..compile import batch_loop as words
 from ..compile import workers
-from ..compile.cache import loaded
+from ..compile.cache import load_module
 from ..compile.ir import Code, word
 from ..compile.kernel import Kernel
 from ..compile.llvm import Loaded, to_object
@@ -239,7 +239,7 @@ def _assembly(minor: int) -> str:
 
 @once
 def _shared_code(minor: int) -> Loaded:
-    return loaded(f"xla {MAJOR}.{minor}", partial(_assembly, minor))
+    return load_module(f"xla {MAJOR}.{minor}", partial(_assembly, minor))
 
 
 class Handler:

@@ -45,7 +45,7 @@ class Reuse:
         for value in kept:
             self._alike[value] = alike[_node(value).id]
         found = {node.id for node in nodes if node.op != "load" and alike[node.id].graph is not graph}
-        uses, chosen = _chosen(nodes, kept, found) if found else (dict.fromkeys(alike, 1), ())
+        uses, chosen = _choose_nodes(nodes, kept, found) if found else (dict.fromkeys(alike, 1), ())
         taken = {i: self._value(alike[i]) for i in chosen}
         written = {node.id: node for node in nodes}
         if taken or any(node.op == "load" and node.args[0] in self._same for node in nodes):
@@ -111,7 +111,7 @@ def _node(value: Value) -> Expr:
     return value.expr
 
 
-def _chosen(nodes: Sequence[Expr], kept: Iterable[Value], found: set[int]) -> tuple[dict[int, int], list[int]]:
+def _choose_nodes(nodes: Sequence[Expr], kept: Iterable[Value], found: set[int]) -> tuple[dict[int, int], list[int]]:
     """The number of uses of each node if some nodes are taken from other blocks; and the nodes that are.
 
     From the results on, a node is taken if that leaves more nodes unused than it takes loads.

@@ -53,14 +53,14 @@ def separate(program: Program, names: Collection[str], least_values: bool = Fals
     other argument, and no sum or difference of what is known too. Fewer values are then known, which pays where they
     are brought anew in every call.
     """
-    given = [x for x in program.inputs if x.name in names]
-    end = _first_call_of_others(program, given) if least_values else len(program.calls)
-    made = _Separation(program, given, end, {})
-    made.go()
+    inputs = [x for x in program.inputs if x.name in names]
+    end = _first_call_of_others(program, inputs) if least_values else len(program.calls)
+    separation = _Separation(program, inputs, end, {})
+    separation.go()
     if least_values:
-        made = _Separation(program, given, end, made.sums())
-        made.go()
-    return made.result()
+        separation = _Separation(program, inputs, end, separation.sums())
+        separation.go()
+    return separation.result()
 
 
 class _Separation:
@@ -74,9 +74,9 @@ class _Separation:
         self._holds.update((slot, _CONSTANT) for slot, _ in program.preset)
         inside = {k for r in program.repeats for k in range(r.first, r.end)}
         self._repeated = inside
-        self._looped = {slot for k in inside for slot in _written(program, k)}
+        self._looped = {slot for k in inside for slot in _written_slots(program, k)}
         self._read_in_place = {slot for k, call in enumerate(program.calls) if call.bases != (0,)
-                               for slot in _read(program, k)}  # fmt: skip
+                               for slot in _read_slots(program, k)}  # fmt: skip
         self.crossing: dict[_Made, int] = {}  # what the rest needs, and its place in the array
         self._first: list[tuple[int, Block, Call, dict[int, int]]] = []  # calls before: number, block, call, places
         self._rest: list[tuple[int, Block, Call]] = []
@@ -107,8 +107,8 @@ class _Separation:
     def _keep_or_move(self, number: int, call: Call) -> None:
         """A call of a block with ports."""
         program = self._program
-        block, written = program.blocks[call.block], list(_written(program, number))
-        known = number < self._stays_from and all(slot in self._holds for slot in _read(program, number))
+        block, written = program.blocks[call.block], list(_written_slots(program, number))
+        known = number < self._stays_from and all(slot in self._holds for slot in _read_slots(program, number))
         if known and number not in self._repeated:
             self._first.append((number, block, call, {}))
             self._moved += sum(op not in MEMORY for op, *_ in block.code)
@@ -125,7 +125,7 @@ class _Separation:
 
     def _divide(self, number: int, block: Block) -> None:
         """A block on absolute slots."""
-        known = self._known(number, block)
+        known = self._early_values(number, block)
         first, rest = _SeparatedPart(block), _SeparatedPart(block)
         for i, (op, *operands) in enumerate(block.code):
             if op in MEMORY:
@@ -139,29 +139,34 @@ class _Separation:
                     self._find(rest, a, known[a])
             rest.compute(i)
         for store in block.stores:
-            made = known[store.value] if isinstance(store.value, int) else _CONSTANT
-            if made is not None:
+            origin = known[store.value] if isinstance(store.value, int) else _CONSTANT
+            if origin is not None:
                 first.store(store)
-            if made is None or made is _CONSTANT or store.offset in self._looped or store.offset in self._read_in_place:
+            if (
+                origin is None
+                or origin is _CONSTANT
+                or store.offset in self._looped
+                or store.offset in self._read_in_place
+            ):
                 if isinstance(store.value, int):
-                    self._find(rest, store.value, made)
+                    self._find(rest, store.value, origin)
                 rest.store(store)
-            if made is None or store.offset in self._looped:
+            if origin is None or store.offset in self._looped:
                 self._forget([store.offset])
             else:
-                self._holds[store.offset] = made
+                self._holds[store.offset] = origin
         if first.made or first.stores:
             self._first.append((number, first.block(1, 0), Call(0, (0,)), dict(first.numbers)))
         if rest.stores:
             self._rest.append((number, rest.block(1, 0), Call(0, (0,))))
 
-    def _known(self, number: int, block: Block) -> list[_Made | None]:
+    def _early_values(self, number: int, block: Block) -> list[_Made | None]:
         """For each instruction what it is if it depends on the named arguments alone.
 
         A product that only a sum of the rest needs stays with it: both are one operation there, rounded once, and
         results keep their bits.
         """
-        known = self._decided(number, block)
+        known = self._dependent_values(number, block)
         users: dict[int, list[int]] = {}
         for i, (op, *operands) in enumerate(block.code):
             if op not in MEMORY:
@@ -175,8 +180,8 @@ class _Separation:
                 known[a] = None
         return known
 
-    def _decided(self, number: int, block: Block) -> list[_Made | None]:
-        """`_known` without its exceptions."""
+    def _dependent_values(self, number: int, block: Block) -> list[_Made | None]:
+        """`_early_values` without its exceptions."""
         known: list[_Made | None] = []
         for i, (op, *operands) in enumerate(block.code):
             if op == "load":
@@ -205,14 +210,14 @@ class _Separation:
         if made is None or made is _CONSTANT:
             rest.place(i)
         else:
-            rest.numbers.setdefault(i, self._known_in(rest, made))
+            rest.numbers.setdefault(i, self._load_value(rest, made))
 
-    def _known_in(self, rest: _SeparatedPart, made: _Made) -> int:
+    def _load_value(self, rest: _SeparatedPart, made: _Made) -> int:
         """The number, in a part of the rest, of a value that is known, or the sum of such values."""
         if made not in rest.known:
             if made in self._sums:
                 op, sources = self._sums[made]
-                operands = [self._known_in(rest, x) if x.__class__ is _Made else x for x in sources]
+                operands = [self._load_value(rest, x) if x.__class__ is _Made else x for x in sources]
                 rest.known[made] = rest.add((op, *operands))
             else:
                 rest.known[made] = rest.add(("load", 0, self._place(made)))
@@ -252,15 +257,15 @@ class _Separation:
         for made in self.crossing:
             crossing.setdefault(made.call, []).append(made)
         for number, block, call, places in self._first:
-            own = crossing.get(number, [])
-            if own and own[0].ported:
+            values = crossing.get(number, [])
+            if values and values[0].ported:
                 yield number, block, call
-                code = tuple(("load", 0, made.number) for made in own)
-                stores = tuple(Store(0, self._end(made), i) for i, made in enumerate(own))
+                code = tuple(("load", 0, made.number) for made in values)
+                stores = tuple(Store(0, self._end(made), i) for i, made in enumerate(values))
                 yield number, Block(1, 0, code, stores), Call(0, (0,))
                 continue
-            more = tuple(Store(0, self._end(made), places[made.number]) for made in own)
-            yield number, replace(block, stores=(*block.stores, *more)), call
+            crossing_stores = tuple(Store(0, self._end(made), places[made.number]) for made in values)
+            yield number, replace(block, stores=(*block.stores, *crossing_stores)), call
 
 
 def _first_call_of_others(program: Program, given: list[Input]) -> int:
@@ -268,7 +273,7 @@ def _first_call_of_others(program: Program, given: list[Input]) -> int:
     own = {x.name for x in given}
     others = {x.first + k for x in program.inputs if x.name not in own for k in range(x.size)}
     numbers = range(len(program.calls))
-    return next((number for number in numbers if not others.isdisjoint(_read(program, number))), len(numbers))
+    return next((number for number in numbers if not others.isdisjoint(_read_slots(program, number))), len(numbers))
 
 
 class _SeparatedPart(BlockPart):
@@ -279,13 +284,13 @@ class _SeparatedPart(BlockPart):
         self.known: dict[_Made, int] = {}  # numbers of values that were computed elsewhere
 
 
-def _read(program: Program, number: int) -> set[int]:
+def _read_slots(program: Program, number: int) -> set[int]:
     """The slots that a call reads."""
     call = program.calls[number]
     return {call.bases[x[1]] + x[2] for x in program.blocks[call.block].code if x[0] == "load"}
 
 
-def _written(program: Program, number: int) -> set[int]:
+def _written_slots(program: Program, number: int) -> set[int]:
     """The slots that a call writes."""
     call = program.calls[number]
     return {call.bases[x.port] + x.offset for x in program.blocks[call.block].stores}

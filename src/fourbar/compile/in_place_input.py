@@ -24,17 +24,19 @@ def with_far_input(program: Program, name: str) -> Program:
 
     Only calls on absolute slots may read the input, none may write its slots.
     """
-    given = next(x for x in program.inputs if x.name == name)
-    blocks, calls = [_reading(block, given) for block in program.blocks], [*program.calls]
-    found = {slot for y in program.outputs for slot in y.slots if _holds(given, slot)}
-    copied = {slot: given.first + 1 + i for i, slot in enumerate(sorted(found))}  # results are taken from the workspace
+    far_input = next(x for x in program.inputs if x.name == name)
+    blocks, calls = [_reading(block, far_input) for block in program.blocks], [*program.calls]
+    result_slots = {slot for y in program.outputs for slot in y.slots if _holds(far_input, slot)}
+    copied = {
+        slot: far_input.first + 1 + i for i, slot in enumerate(sorted(result_slots))
+    }  # results are taken from the workspace
     if copied:
-        blocks.append(_copying(given, copied))
+        blocks.append(_copying(far_input, copied))
         calls.append(Call(len(blocks) - 1, (0,)))
     return replace(
         program,
-        slots=given.first + 1 + len(copied),
-        inputs=tuple(replace(x, shape=()) if x is given else x for x in program.inputs),
+        slots=far_input.first + 1 + len(copied),
+        inputs=tuple(replace(x, shape=()) if x is far_input else x for x in program.inputs),
         outputs=tuple(Output(y.name, y.shape, [copied.get(k, k) for k in y.slots]) for y in program.outputs),
         blocks=tuple(blocks),
         calls=tuple(calls),
@@ -61,7 +63,7 @@ def _copying(given: Input, copied: Mapping[int, int]) -> Block:
     return Block(1, 0, code, tuple(Store(0, slot, i) for i, slot in enumerate(copied.values())))
 
 
-def interleaved(values: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+def interleave(values: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
     """Values (n, k) as vectors of `width` samples, and the addresses (n) that a kernel takes instead of them.
 
     The addresses hold as long as the vectors (groups, k, width) live. The last sample fills up the last group.

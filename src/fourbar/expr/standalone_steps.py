@@ -16,13 +16,13 @@ _CONSTANT = "constant of the program"  # no argument has such a name
 _APART: set[Callable[..., Any]] = set()
 
 
-def apart(step: Step) -> Step:
+def standalone(step: Step) -> Step:
     """Mark a step as standalone."""
     _APART.add(step)
     return step
 
 
-def is_apart(step: Callable[..., Any]) -> bool:
+def is_standalone(step: Callable[..., Any]) -> bool:
     """Whether a step was marked."""
     return step in _APART
 
@@ -33,7 +33,7 @@ class Constants:
     def __init__(self) -> None:
         self._values: dict[float, Value] = {}
 
-    def placed(self, leaves: Sequence[Any]) -> list[Any]:
+    def place_constants(self, leaves: Sequence[Any]) -> list[Any]:
         """Leaves with values instead of constants."""
         return [leaf if leaf.__class__ is Value else self._value(float(leaf)) for leaf in leaves]
 

@@ -227,6 +227,46 @@ def test_lengths_that_nearly_have_a_fold_keep_energy_or_are_marked(case: Any, dt
         assert not is_marked
 
 
+def two_freedoms(off: float, which: int) -> fb.System:
+    """A parallelogram, one length of which is off by a factor, whose coupler and rocker carry a second loop."""
+    ground, crank, coupler, rocker = (x * (1.0 + off * (k == which)) for k, x in enumerate(PARALLELOGRAM))
+    b = fb.Builder("two_freedoms", gravity=(0, 0, 0))
+    b.body("crank", joint=Revolute("z"), **rod(0.4, (crank, 0, 0)))
+    b.body("coupler", parent="crank", joint=Revolute("z"), position=(crank, 0, 0), **rod(0.9, (coupler, 0, 0)))
+    b.body("rocker", joint=Revolute("z"), position=(ground, 0, 0), **rod(0.7, (rocker, 0, 0)))
+    pin = Closure(Revolute("z"), "coupler", "rocker", at_predecessor=(coupler, 0, 0), at_successor=(rocker, 0, 0))
+    b.loop(pin, name="pin")
+    b.body("arm", parent="coupler", joint=Revolute("z"), position=(0.5, 0, 0), **rod(0.3, (0.4, 0, 0)))
+    b.body("link", parent="arm", joint=Revolute("z"), position=(0.4, 0, 0), **rod(0.3, (0.6, 0, 0)))
+    b.body("hand", parent="rocker", joint=Revolute("z"), position=(0.25, 0, 0), **rod(0.3, (0.5, 0, 0)))
+    tip = Closure(Revolute("z"), "link", "hand", at_predecessor=(0.6, 0, 0), at_successor=(0.5, 0, 0))
+    return b.loop(tip, name="tip").build()
+
+
+OFF = [(off, which) for off in (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4) for which in (0, 2)]
+SOME = [(0.0, 0), (1e-6, 2)]
+
+
+@pytest.mark.parametrize("case", [pytest.param(x, marks=() if x in SOME else pytest.mark.slow) for x in OFF])
+def test_loops_with_two_freedoms_keep_energy_at_folds_or_are_marked(case: tuple[float, int]) -> None:
+    """Whole steps leap over a fold only if their halves come to the same; steps in parts resolve what is nearly one."""
+    robot = two_freedoms(*case)
+    q = np.array([robot.assemble([x, -x, x, 1.2, -1.0, 1.5]) for x in (0.8, 0.84, 0.88)])
+    v = np.array([[3.0, 1.0], [3.1, 0.8], [2.8, 1.2]])
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        run = fb.rollout(robot, q, v, dt=1e-3, steps=900, every=20)
+    is_marked = run.diverged.any() or any("singular position of loops" in str(x.message) for x in said)
+    energy = robot.kinetic_energy(run.q, run.v)
+    assert is_marked or np.abs(energy / energy[0] - 1.0).max() < 1e-3
+    assert (np.abs(run.q[-1, :, 2] - q[:, 2]) > 2.3).all() or is_marked  # they have come past the fold
+    if case[0] == 0.0 or case[0] > 1e-10:
+        assert not is_marked
+    if case[0] == 0.0:
+        asked = fb.simulate(robot, q[0], v[0], duration=0.9, period=0, tau=lambda t, q, v: 0.0 * v)
+        assert abs(robot.kinetic_energy(asked.q[-1], asked.v[-1]) / energy[0, 0] - 1.0) < 1e-3
+
+
 def test_scenes_follow_branches_too() -> None:
     """A parallelogram turns at a constant speed in a scene, through its folds."""
     robot = linkage(PARALLELOGRAM)

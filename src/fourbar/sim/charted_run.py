@@ -8,6 +8,7 @@ tried in other velocities first, and then in shorter steps.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,10 @@ from ..system.system import System
 from . import step_parts
 from .chart_table import Chart, ChartedSamples, ChartTable
 from .charts import ANY, FAIR
+from .folds import leapt_well
 from .varied_loops import Which
+
+_LEAP = 0  # in place of the number of parts: a step that leaps over a fold
 
 
 class AskedSteps(NamedTuple):
@@ -279,12 +283,15 @@ class ChartedRun:
         made it, and their records (m, *shape) by name. Some may try the whole step again.
         """
         counts = self.table.parts(s, ids, self._numbers["dt"][ids])
-        s.status[ids[abs(counts) == 1]] = RUNNING
+        s.status[ids[counts == 1]] = RUNNING
         valid = np.zeros(len(ids), bool)
         reports = {name: np.empty((len(ids), *shape)) for name, shape in shapes.items()}
-        for count in np.unique(counts[counts > 1]).tolist():
-            own = np.flatnonzero(counts == count)
-            part, found = self._parts_of(s, ids[own], count, [x[own] for x in controls], shapes, threads)
+        for count in [_LEAP, *np.unique(np.abs(counts[np.abs(counts) > 1])).tolist()]:
+            own = np.flatnonzero(counts < 0 if count == _LEAP else (np.abs(counts) == count) & ~valid)
+            if not len(own):
+                continue
+            make = self._leap if count == _LEAP else partial(self._parts_of, count=count)
+            part, found = make(s, ids[own], [x[own] for x in controls], shapes, threads)
             made = np.flatnonzero(part.status == RUNNING)
             valid[own[made]] = True
             s.take(ids[own[made]], part, made)
@@ -293,9 +300,31 @@ class ChartedRun:
         self.table.end_parts(s, ids[valid])
         return valid, reports
 
+    def _leap(
+        self, s: ChartedSamples, ids: np.ndarray, controls: list[np.ndarray], shapes: Mapping[str, tuple[int, ...]],
+        threads: int | None,
+    ) -> tuple[ChartedSamples, dict[str, np.ndarray]]:  # fmt: skip
+        """Some samples (m) after a step that leaps over a fold in two halves, and what was recorded (m, 2, *shape) of
+        these. They have diverged unless a whole step leads to the same.
+        """
+        before = s.usual[ids]
+        for k in np.unique(s.chart[ids]):
+            own, first = ids[s.chart[ids] == k], len(self.table.charts[k].loops)
+            s.usual[own, first:] = self.table.charts[k].folds.leap(s.usual[own, first:])
+        whole, _ = self._parts_of(s, ids, controls, shapes, threads, 1)
+        halves, found = self._parts_of(s, ids, controls, shapes, threads, 2)
+        s.usual[ids] = before
+        good = (whole.status == RUNNING) & (halves.status == RUNNING) & (whole.chart == halves.chart)
+        good &= np.isinf(whole.stuck) & np.isinf(halves.stuck)
+        for k in np.unique(halves.chart[good]):
+            own = np.flatnonzero(good & (halves.chart == k))
+            ends = [(x.state["q"][own], x.state["v"][own]) for x in (whole, halves)]
+            good[own] = leapt_well(self.table.charts[k].now, s.state["q"][ids[own]], *ends)
+        return halves._replace(status=np.where(good, float(RUNNING), float(DIVERGED))), found
+
     def _parts_of(
-        self, s: ChartedSamples, ids: np.ndarray, count: int, controls: list[np.ndarray],
-        shapes: Mapping[str, tuple[int, ...]], threads: int | None,
+        self, s: ChartedSamples, ids: np.ndarray, controls: list[np.ndarray],
+        shapes: Mapping[str, tuple[int, ...]], threads: int | None, count: int,
     ) -> tuple[ChartedSamples, dict[str, np.ndarray]]:  # fmt: skip
         """Some samples (m) after a step in so many parts, and what was recorded (m, count, *shape) of the parts."""
         before = {name: x[ids] for name, x in s.state.items()}

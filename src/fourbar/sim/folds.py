@@ -39,7 +39,7 @@ _NEAR = 0.02  # the smallest pivot of K_d, in its units, below which a branch is
 _LOST = FOLD_STEP  # and below which a motion is marked where no branch was found
 _SEARCHED = 0.2  # the smallest pivot of K_d below which branches are looked for
 _FASTEST = 8.0  # how fast pivots change with coordinates, in their units, at most
-_LEAP = -1  # for parts: loops with more degrees of freedom, of which no branch is known, leap over a fold as it goes
+_LEAPT = 3e-5, 1e-2  # what a leap and its halves may differ by: kinetic energy, and the relative length of the way
 _PARTS = (8, 64)  # how many parts a step is made in, at least and at most; parts may have parts again
 # Lengths along the independent coordinate, in its unit (rad):
 _RADII = (0.03, 0.015, 0.0075)  # of branches: the first that fits is taken
@@ -51,6 +51,9 @@ _GRID, _FINE = 2.0**-10, 2.0**-24  # to which centres, and the start of a fit, a
 _NODES, _HOLE = 28, 0.3  # points of a fit, of which those within this fraction of the radius are left out
 _BENT = 0.25  # the correction, relative to the step, above which the search has left its branch
 _WINDOW = -0.8371  # where a turn of angles begins: no place where linkages are drawn
+
+
+Ends = tuple[np.ndarray, np.ndarray]  # q and v at the end of a step
 
 
 class FoldBranch(NamedTuple):
@@ -140,15 +143,14 @@ class LoopFolds:
     def parts(self, numbers: np.ndarray, q: np.ndarray, way: np.ndarray) -> int:
         """In how many parts a step from q that gave no state should be made, with displacements `way` (nv) of the
         independent coordinates: one where the loops are so singular that shorter steps are no better, and none if the
-        loops are not the reason.
+        loops are not the reason. Negative for loops with more degrees of freedom, of whose folds no branch is known: a
+        whole step may leap over one (`Folds.leap`).
         """
         if not numbers[STRIDE]:
             return 0
         pivot, steps = self.pivot(q) ** 0.5, self.tie.units.steps
         if pivot < _LOST:
             return 1
-        if not self.folds and pivot < _NEAR:
-            return _LEAP
         independent, moved = [j for j, _ in self.tie.independent], self.expand_velocity(q, way)
         length, change = (float(np.linalg.norm((moved / steps)[own])) for own in (independent, slice(None)))
         needed = min(length * numbers[STRIDE] ** 0.5, watched_pivot(self.tie) ** 0.5)
@@ -157,7 +159,8 @@ class LoopFolds:
             return 0
         if needed < 0.5 * pivot < least:
             return 1
-        return _PARTS[0] if needed <= _PARTS[0] * pivot else _PARTS[1]
+        count = _PARTS[0] if needed <= _PARTS[0] * pivot else _PARTS[1]
+        return count if self.folds or pivot >= _NEAR else -count
 
     def _turns(self, q: np.ndarray) -> np.ndarray:
         """Whole turns of each joint at q, as angles."""
@@ -398,14 +401,22 @@ class Folds:
 
     def parts(self, numbers: np.ndarray, q: np.ndarray, way: np.ndarray) -> tuple[int, np.ndarray]:
         """In how many parts a step from q (nq) that gave no state should be made, with displacements `way` (nv), and
-        with which numbers: one part where no step is short enough, and none if loops are not the reason.
+        with which numbers: one part where no step is short enough, none if loops are not the reason, and a negative
+        number if a whole step may `leap` first.
         """
         counts = [x[0].parts(numbers[x[3]], q[x[1]], way[x[2] : x[2] + x[0].tie.nv]) for x in self.loops]
         changed = numbers.copy()
         for (*_, place), count in zip(self.loops, counts, strict=True):
-            if count in (1, _LEAP):
+            if count == 1:
                 changed[place] = _anywhere(numbers[place])
         return (1 if 1 in counts else max(counts, key=abs, default=0)), changed
+
+    def leap(self, numbers: np.ndarray) -> np.ndarray:
+        """The numbers (..., size) with which a step leaps over a fold, wherever it comes down but next to it."""
+        found = numbers.copy()
+        for *_, place in self.loops:
+            found[..., place.start + STRIDE], found[..., place.start + LEAST] = 0.0, _LOST**2
+        return found
 
     def after_parts(self, numbers: np.ndarray, stride: float) -> np.ndarray:
         """The numbers after a step in parts."""
@@ -414,6 +425,17 @@ class Folds:
             first = place.start
             found[first + STRIDE], found[first + LEAST] = stride**-2.0, max(_LOST**2, found[first + LEAST])
         return found
+
+
+def leapt_well(now: System, q: np.ndarray, whole: Ends, halves: Ends) -> np.ndarray:
+    """Whether (...) steps from q (..., nq) have leapt over a fold along a smooth branch, so that a whole step comes to
+    the same as its halves: energy and configuration.
+    """
+    energy: Any = now.kinetic_energy
+    one, other = (np.asarray(energy.state[0].evaluate(*x)) for x in (whole, halves))
+    with np.errstate(invalid="ignore"):
+        way, off = (np.abs(x).max(axis=-1) for x in (halves[0] - q, halves[0] - whole[0]))
+        return (np.abs(one - other) <= _LEAPT[0] * np.maximum(one, other)) & (off <= _LEAPT[1] * way)
 
 
 def _anywhere(numbers: np.ndarray) -> np.ndarray:

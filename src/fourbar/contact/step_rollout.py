@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..compile.program_cache import cached_program
-from ..expr import Program, select
+from ..expr import Program
 from ..functions.arguments import F_EXT, TAU, Q, U, V
 from ..functions.charted_tree import ChartedTree
 from ..functions.context import Context, record_program
 from ..functions.fingerprint import fingerprint
 from ..functions.registry import flat
-from ..functions.rollout import GIVEN, NONE, Rollout, Step
+from ..functions.rollout import GIVEN, NONE, Rollout, Step, held_control, steps_since
 from ..functions.step_end import OBSERVED, Observation, StepEnd
 from ..functions.varied_context import VariedContext, argument_names
 from ..mechanism.mechanism import Mechanism
@@ -66,16 +66,6 @@ class Taken(NamedTuple):
 
 def _asked(function: Any, count: Any, dt: Any, q: Vec, v: Vec) -> Vec:
     return function(count * dt, q, v)
-
-
-def _held(phase: Any, new: Vec, old: Vec) -> Vec:
-    fresh = phase < 0.5
-    return Vec([select(fresh, x, y) for x, y in zip(new, old, strict=True)])
-
-
-def _later(phase: Any, period: float) -> Any:
-    """The steps since controls were asked for, after one more."""
-    return select(phase + 1.0 > period - 0.5, 0.0, phase + 1.0)
 
 
 def _time(count: Any, dt: Any) -> Any:
@@ -184,7 +174,7 @@ class ContactRollout:
         self.period = max((x.period for x in self.forces.values()), default=1)
         self.state = {x.name: x.shape(self.model) for x in (Q, V, IMPULSE)} | {"worst": (), "late": (), "count": ()}
         if self.period > 1:
-            self.state |= {f"held_{name}": self._sizes[name] for name in self.forces} | {"phase": ()}
+            self.state |= {f"held_{name}": self._sizes[name] for name in self.forces} | {"since": ()}
         self.controls = {name: size for name, size in self._sizes.items() if getattr(taken, name) == GIVEN}
         self.numbers: dict[str, tuple[int, ...]] = {"dt": (), "friction": (n,)}
         for some in (taken.which, taken.terrain):
@@ -234,11 +224,11 @@ class ContactRollout:
             (count,), (dt,) = given["count"], given["dt"]
             new = call(_asked, force.function, count, dt, Vec(given["q"]), v)
             if self.period > 1:
-                new = call(_held, given["phase"][0], new, Vec(given[f"held_{name}"]))
+                new = call(held_control, given["since"][0], new, Vec(given[f"held_{name}"]))
                 kept[f"held_{name}"] = new
             acting[name] = tuple(new)
         if self.period > 1:
-            kept["phase"] = (call(_later, given["phase"][0], float(self.period)),)
+            kept["since"] = (call(steps_since, given["since"][0], float(self.period)),)
         return acting, kept
 
 

@@ -48,9 +48,10 @@ from ..compile.rollout_kernel import Request, Roles, RolloutKernel
 from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
 from ..compile.workers import default_threads
 from ..errors import ArgumentError
-from ..expr import Program, interpret
+from ..expr import Program, interpret, select
 from ..expr.partial_evaluation import KNOWN, Separated, separate
 from ..once import cached_property, make_once, once_property
+from ..spatial.linear import Vec
 from .context import record_program
 from .fingerprint import fingerprint
 from .function import Variant, at_least_one, backend
@@ -492,3 +493,16 @@ def _leading(owner: str, shapes: Mapping[str, Shape], arrays: Mapping[str, np.nd
             raise ArgumentError(f"{owner}: {name} must have shape ({expected}), got {shape}")
         leading_shapes.append(shape[: leading_axes - rows])
     return _broadcast(owner, *leading_shapes)
+
+
+def held_control(since: Any, new: Vec, old: Vec) -> Vec:
+    """Controls of a zero-order hold within a step: new ones where a period begins, `since` being the number of steps
+    since its start.
+    """
+    is_new = since < 0.5
+    return Vec([select(is_new, x, y) for x, y in zip(new, old, strict=True)])
+
+
+def steps_since(since: Any, period: float) -> Any:
+    """The number of steps since the start of a period (steps), after one more."""
+    return select(since + 1.0 < period - 0.5, since + 1.0, 0.0)

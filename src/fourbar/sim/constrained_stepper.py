@@ -89,7 +89,7 @@ class ConstrainedStepper(CompiledStepper):
             if (made + 1) % self.every == 0:
                 self._rows[name][(made + 1) // self.every, done] = fresh
         s.made[done], s.status[done] = made + 1, RUNNING
-        counts = {"n": made + 1, "since": (made + 1) % self.law.period}
+        counts = {"count": made + 1, "since": (made + 1) % self.law.period}
         for name in counts.keys() & s.state.keys():
             s.state[name][done] = counts[name]
 

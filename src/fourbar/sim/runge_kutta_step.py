@@ -23,7 +23,7 @@ from ..functions.context import Context
 from ..functions.methods.dynamics import accelerations
 from ..functions.methods.passive import dissipated_power, passive_parts
 from ..functions.registry import flat
-from ..functions.rollout import GIVEN, NONE, Rollout, Step
+from ..functions.rollout import GIVEN, NONE, Rollout, Step, held_control, steps_since
 from ..functions.varied_context import VariedContext, argument_names
 from ..joints.euclidean import FlatJoint
 from ..spatial.linear import Vec
@@ -266,7 +266,7 @@ class RungeKuttaStage:
         """The forces on the velocities that are followed, by cluster."""
         tau: Any = given.get("tau")
         if self.law.torque is not None:
-            t = c.recorder.call(_time, given["n"], now.number, given["dt"])
+            t = c.recorder.call(_time, given["count"], now.number, given["dt"])
             own = Commands(self.law.torque, "tau", self.followed.robot.nv)
             tau = c.recorder.call(own, t, now.q, Vec(self.robot_velocities(c)))
         total = self.followed.trees.forces(c, (0.0,) * self.followed.robot.nv if tau is None else tau)
@@ -295,16 +295,16 @@ class RungeKutta:
         known: dict[str, Any] = {"q0": Vec(given["q"]), "v0": Vec(given["v"]), "dt": given["dt"][0]}
         known |= {name: Vec(given[name]) for name in self._law.given}
         found: dict[str, Sequence[Any]] = {}
-        if "n" in given:
-            known["n"] = given["n"][0]
-            found["n"] = (recorder.call(add, given["n"][0], 1.0),)
+        if "count" in given:
+            known["count"] = given["count"][0]
+            found["count"] = (recorder.call(add, given["count"][0], 1.0),)
         if "usual" in given:
             known["usual"] = Vec(given["usual"])
         base = self._stage.base(recorder, given)
         if self._law.asked:
             found |= self._asked(base, known, given)
             known |= {name: found[f"held_{name}"] for name in self._law.asked}
-            found["since"] = (recorder.call(_passed, given["since"][0], float(self._law.period)),)
+            found["since"] = (recorder.call(steps_since, given["since"][0], float(self._law.period)),)
 
         def body(now: Pass) -> tuple[Pass, None]:
             return self._stage.write(base, now, known), None
@@ -317,24 +317,14 @@ class RungeKutta:
         """The controls that are held during this step: new ones at the start of every period."""
         sizes, call = control_sizes(self._stage.followed.robot), base.recorder.call
         c = base.with_values({"q": known["q0"], "v": known["v0"]})
-        t = call(_time, known["n"], 0.0, known["dt"])
+        t = call(_time, known["count"], 0.0, known["dt"])
         found: dict[str, Any] = {}
         for name, function in self._law.asked.items():
             own = Commands(function, name, sizes[name])
             new = call(own, t, known["q0"], Vec(self._stage.robot_velocities(c)))
             old = Vec(given[f"held_{name}"])
-            found[f"held_{name}"] = new if self._law.period == 1 else call(_held, given["since"][0], new, old)
+            found[f"held_{name}"] = new if self._law.period == 1 else call(held_control, given["since"][0], new, old)
         return found
-
-
-def _held(since: Any, fresh: Any, before: Any) -> Any:
-    """Forces that are new at the start of a period, `since` when so many steps have passed."""
-    return Vec([select(since < 0.5, new, old) for new, old in zip(fresh, before, strict=True)])
-
-
-def _passed(since: Any, period: Any) -> Any:
-    """The steps since the start of a period, after one more."""
-    return select(since + 1.0 < period - 0.5, since + 1.0, 0.0)
 
 
 def rollout_of(followed: Followed, law: ForceLaw) -> Rollout:
@@ -344,13 +334,13 @@ def rollout_of(followed: Followed, law: ForceLaw) -> Rollout:
 
 
 def assembled(followed: Followed, law: ForceLaw, step: RungeKutta, watched: int, key: Any) -> Rollout:
-    """Steps as a rollout: state q, v, lost (and n, held controls where functions are traced), controls tau, u and f_ext
-    where they are given, numbers dt and what is `usual` of loops, so many as are watched.
+    """Steps as a rollout. State: q, v, lost, and where functions are traced count, held controls and since. Controls:
+    tau, u and f_ext where they are given. Numbers: dt, and the `watched` numbers that are usual of loops.
     """
     now, sizes = followed.now, {name: (size,) for name, size in control_sizes(followed.robot).items()}
     state: dict[str, tuple[int, ...]] = {"q": (now.nq,), "v": (now.nv,), "lost": ()}
     if law.is_traced:
-        state["n"] = ()
+        state["count"] = ()
     if law.asked:
         state |= {f"held_{name}": sizes[name] for name in law.asked} | {"since": ()}
     numbers: dict[str, tuple[int, ...]] = {"dt": ()} | ({"usual": (watched,)} if watched else {})

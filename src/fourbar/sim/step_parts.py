@@ -12,8 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 
 State = dict[str, np.ndarray]
-_COUNTS = ("n", "count")  # of the steps since the start
-_PHASES = ("since", "phase")  # of the steps since controls were asked for
+_COUNTS = ("count",)  # of the steps since the start
+_PHASES = ("since",)  # of the steps since controls were asked for
 _FIRST, _LARGEST, _MEAN = ("gap",), ("residual", "residuals"), ("force", "kept")
 
 

@@ -41,6 +41,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "unknown name": ({"results": ["a - c"]}, "unknown name 'c'"),
     "division by zero": ({"results": ["a - 1/0"]}, "divides by zero"),
     "root": ({"results": ["sqrt(-1) - a"]}, "root of a negative number"),
+    "overflow": ({"results": ["(10.0 ** 64) ** 64 * a"]}, "too large"),
     "index": ({"results": ["a[0] - b"]}, r"a is one number; .*name\[0\]"),
     "constant": ({"results": ["1.0"]}, "depends on none of the joints"),
     "not finite": ({"results": ["a - 1e400 * b"]}, "not finite"),

@@ -309,3 +309,27 @@ def test_signs_and_symmetry_in_any_units(unit: float) -> None:
     wrong[0, 1] = 1e-8
     with pytest.raises(fb.ModelError, match="symmetric"):
         fb.Fluid(added_mass=units * wrong)
+
+
+def test_wrong_matrices_among_numbers_are_refused() -> None:
+    """In rollouts, in one sample of a batch."""
+    b = fb.Builder("hull")
+    b.body("hull", joint=Free(), mass=1.0, inertia=(0.1, 0.1, 0.1), fluid=fb.Fluid(added_mass=np.ones(6)))
+    robot, lopsided, turned = b.build(), np.eye(6), np.eye(6)
+    lopsided[0, 1], turned[2, 2] = 0.1, -1.0
+    for name, wrong, words in (
+        ("hull.added_mass", lopsided, "not symmetric"),
+        ("hull.inertia", lopsided[:3, :3], "not symmetric"),
+        ("hull.added_mass", turned, "negative diagonal"),
+        ("hull.linear_drag", turned, "negative diagonal"),
+        ("hull.quadratic_drag", turned, "negative diagonal"),
+    ):
+        values = np.stack([np.eye(len(wrong)), wrong])
+        with pytest.raises(fb.ArgumentError, match=rf"numbers: '{name}' .*{words} in some samples"):
+            fb.rollout(robot, robot.neutral(), dt=0.01, steps=2, numbers={name: values})
+        assert fb.rollout(robot, robot.neutral(), dt=0.01, steps=2, numbers={name: values[0]}).q.shape == (3, 7)
+
+
+def test_a_wrong_keyword_is_answered_with_the_right_one() -> None:
+    with pytest.raises(TypeError, match="Fluid has no argument 'volum'; did you mean 'volume'"):
+        fb.Fluid(volum=1.0)  # type: ignore[call-arg]

@@ -119,6 +119,8 @@ class Formula:
             for name, part in parts:
                 values[name] = part(values)
             return tuple(result(values) for result in results)
+        except OverflowError:
+            raise ModelError(f"{self._title}: a number in it is too large") from None
         except ValueError:
             what = "a root of a negative number, or an inverse function of one that is too large"
             raise ModelError(f"{self._title}: it has {what}, whatever the coordinates are") from None

@@ -26,6 +26,8 @@ from ..tree.parameters import Parameter
 from ..tree.parameters import parameters as every_parameter
 
 CONTACTS = "contacts"  # the owners of the friction of all contacts
+_OF_FLUIDS = ("added_mass", "linear_drag", "quadratic_drag")
+_ROUNDING = 1e-9  # of matrices that are symmetric
 _NOT_NEGATIVE = ("mass", "armature", "damping", "friction", "kp", "kd", "kv", "volume", "density")
 
 
@@ -220,9 +222,25 @@ def read_values(x: Parameter, given: Any) -> np.ndarray:
     fields = (FRICTION,) if x.owners in (TERRAINS, CONTACTS) else _NOT_NEGATIVE
     if x.field in fields and (array < 0.0).any():
         raise ArgumentError(f"numbers: {x.name!r} is negative in some samples, the least is {array.min():g}")
+    if x.shape[1:]:
+        _check_matrices(x, array)
     if x.owners == TERRAINS and x.field == "normal" and not array.any(axis=-1).all():
         raise ArgumentError(f"numbers: {x.name!r} is zero in some samples: expected directions, of any length")
     return array
+
+
+def _check_matrices(x: Parameter, matrices: np.ndarray) -> None:
+    """Refuse inertias (..., n, n) that are not symmetric, and negative diagonals of those of fluids and armature."""
+    diagonal = np.diagonal(matrices, axis1=-2, axis2=-1)
+    if x.is_symmetric:
+        unit = np.sqrt(np.abs(diagonal))
+        size = np.maximum(np.abs(matrices), unit[..., :, None] * unit[..., None, :])
+        if (np.abs(matrices - np.swapaxes(matrices, -1, -2)) > _ROUNDING * size).any():
+            raise ArgumentError(f"numbers: {x.name!r} is not symmetric in some samples")
+    if (x.field in _OF_FLUIDS or x.owners == "armatures") and (diagonal < 0.0).any():
+        raise ArgumentError(
+            f"numbers: {x.name!r} has a negative diagonal in some samples, the least entry is {diagonal.min():g}"
+        )
 
 
 def nominal(mechanism: Mechanism, x: Parameter, grounds: Grounds = NOWHERE) -> np.ndarray:

@@ -24,10 +24,14 @@ from ..spatial.transform import Transform
 
 Pattern = tuple[tuple[int, int], ...]  # places of the entries of a symmetric matrix, row >= column
 
-_FURTHER, _NEARER = 4.0, 0.25  # how μ changes after a step that was refused, and one that was taken
-_GREAT, _LEAST = 1e12, 1e-9  # the largest μ, with which a step leads nowhere, and the least
-_TINY = 1e-13  # of the largest entry of Jᵀ J: what λ is at least
-_NEAR = 1e-12  # from a bound (rad, m): then a velocity is at it
+
+class SearchSettings:
+    """Settings of the damped steps of inverse kinematics, with damping λ = μ |e|²."""
+
+    FURTHER, NEARER = 4.0, 0.25  # how μ changes after a step that was refused, and one that was taken
+    GREAT, LEAST = 1e12, 1e-9  # the largest μ, with which a step leads nowhere, and the least
+    TINY = 1e-13  # of the largest entry of Jᵀ J: what λ is at least
+    NEAR = 1e-12  # from a bound (rad, m): then a velocity is at it
 
 
 class Missed(NamedTuple):
@@ -171,7 +175,7 @@ def damping(problem: NormalEquations, mu: Scalar, pattern: Pattern) -> Scalar:
     largest: Scalar = 0.0
     for (i, j), a in zip(pattern, problem.A, strict=True):
         largest = maximum(largest, a) if i == j else largest
-    return mu * problem.cost + _TINY * largest + 1e-300
+    return mu * problem.cost + SearchSettings.TINY * largest + 1e-300
 
 
 def stopped(g: Vec, box: StepBounds, bounded: tuple[int, ...]) -> Hold:
@@ -179,7 +183,9 @@ def stopped(g: Vec, box: StepBounds, bounded: tuple[int, ...]) -> Hold:
     free: list[Scalar] = [1.0] * len(g)
     at: list[Scalar] = [0.0] * len(g)
     for i, low, high in zip(bounded, box.lower, box.upper, strict=True):
-        free[i] = select(g[i] > 0.0, select(low > -_NEAR, 0.0, 1.0), select(high < _NEAR, 0.0, 1.0))
+        free[i] = select(
+            g[i] > 0.0, select(low > -SearchSettings.NEAR, 0.0, 1.0), select(high < SearchSettings.NEAR, 0.0, 1.0)
+        )
         at[i] = select(g[i] > 0.0, low, high)
     return Hold(Vec(free), Vec(at))
 
@@ -250,9 +256,9 @@ def judged(search: Search, q: Vec, problem: NormalEquations, report: Vec, gain: 
     taken = after < before
     kept = _either(taken, Search(q, problem, report, 0.0, 0.0, 0.0, 0.0), search)
     good = before - after > 0.25 * search.promised
-    mu = select(taken, select(good, search.mu * _NEARER, search.mu), search.mu * _FURTHER)
+    mu = select(taken, select(good, search.mu * SearchSettings.NEARER, search.mu), search.mu * SearchSettings.FURTHER)
     idle = select(before - after > gain * before, 0.0, search.idle + 1.0)
-    return kept._replace(mu=maximum(mu, _LEAST), passes=search.passes + 1.0, idle=idle)
+    return kept._replace(mu=maximum(mu, SearchSettings.LEAST), passes=search.passes + 1.0, idle=idle)
 
 
 def _either(first: Scalar, a: Search, b: Search) -> Search:
@@ -277,5 +283,5 @@ def goes_on(search: Search, tolerance: Scalar, beyond: Scalar, passes: Scalar, p
     for x in search.report:
         worst = maximum(worst, x)
     there = select(worst > tolerance, 0.0, select(search.problem.outside > beyond, 0.0, 1.0))
-    hope = minimum(minimum(passes - search.passes, patience - search.idle), _GREAT - search.mu)
+    hope = minimum(minimum(passes - search.passes, patience - search.idle), SearchSettings.GREAT - search.mu)
     return select(there > 0.5, -1.0, select(search.problem.cost < 1e300, hope, -1.0))

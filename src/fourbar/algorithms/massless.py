@@ -11,6 +11,7 @@ from ..errors import MasslessError
 from ..expr import Direct
 from ..spatial.fluid_inertia import AnyInertia
 from ..spatial.linear import Vec
+from ..tolerances import NO_INERTIA
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import Cluster, split
 from ..tree.links import Kinematics
@@ -18,8 +19,6 @@ from ..tree.sampling import cluster_anywhere
 from ..tree.states import ClusterState
 from .articulated import over_clusters
 from .sweep import Outcome, Sweeps
-
-_SINGULAR = 1e-13  # a pivot this small, relative to the inertia that could resist at most, is rounding
 
 
 def carried_inward(k: Kinematics, children: tuple[AnyInertia, ...]) -> Outcome:
@@ -58,7 +57,7 @@ def check_joints(cluster_tree: ClusterTree, q: Sequence[float] | None = None) ->
     def release_inward(node: Any, children: tuple[Any, ...], cluster: Cluster, sizes: Sequence[float]) -> Outcome:
         outcome = node.release(children)
         pivots = zip(outcome.result.D.inverse_pivots, sizes, strict=True)
-        if any(not 0.0 <= _SINGULAR * size * d < 1.0 for d, size in pivots):
+        if any(not 0.0 <= NO_INERTIA * size * d < 1.0 for d, size in pivots):
             raise _moves_nothing(cluster_tree, cluster)
         return outcome
 

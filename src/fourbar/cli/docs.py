@@ -110,7 +110,7 @@ def _names() -> Iterator[Section]:
         for name in getattr(owner, "__all__", None) or [x for x in vars(owner) if not x.startswith("_")]:
             thing = getattr(owner, name)
             if callable(thing) and getattr(thing, "__doc__", None):
-                yield Section(f"{called}.{name}", "API", f"{called}.{name}", inspect.cleandoc(thing.__doc__))
+                yield Section(f"{called}.{name}", "API", f"{called}.{name}", inspect.cleandoc(str(thing.__doc__)))
 
 
 def _pattern(words: Sequence[str]) -> re.Pattern[str]:

@@ -15,6 +15,7 @@ from ..joints.base import Joint
 from ..joints.rotation_rows import RotationRows
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import Transform
+from ..tolerances import HALF_A_TURN
 from .loop import Loop, MechanismView, read_number
 
 if TYPE_CHECKING:
@@ -34,16 +35,14 @@ _PLAIN = RotationRows(
     angle=lambda s, c: [s, 1.0 - c],
 )
 
-_HALF_A_TURN = 1e-12  # of 1 + cos θ: nearer to half a turn there is no direction back
-
 
 def _halved(rows: Sequence[Scalar], cosine: Scalar, at_half_a_turn: Sequence[Scalar]) -> list[Scalar]:
     """Rows of size sin θ as rows of size 2 sin(θ/2), the same to second order, but zero for θ = 0 only. Half a turn may
     be undone in two ways or more: the rows there are an argument."""
     whole = 1.0 + cosine
-    factor = sqrt(2.0 / maximum(whole, _HALF_A_TURN))
+    factor = sqrt(2.0 / maximum(whole, HALF_A_TURN))
     pairs = zip(rows, at_half_a_turn, strict=True)
-    return [select(whole > _HALF_A_TURN, factor * x, there) for x, there in pairs]
+    return [select(whole > HALF_A_TURN, factor * x, there) for x, there in pairs]
 
 
 def _turn(R: Mat) -> list[Scalar]:

@@ -10,12 +10,11 @@ import numpy as np
 from ..constraints.trace import cut
 from ..errors import ArgumentError, AssemblyError
 from ..once import once_per_object
+from ..tolerances import WRITTEN
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import Cluster, split
 from ..tree.embedding import LoopEmbedding
 from ..tree.loop_closing import close_from
-
-_CLOSED = 1e-9
 
 
 def read_configuration(cluster_tree: ClusterTree, q: Any) -> np.ndarray:
@@ -44,7 +43,7 @@ def coordinates(cluster_tree: ClusterTree, q: np.ndarray) -> dict[str, tuple[flo
 
 def _check_gap(cluster: Cluster, gap: float, where: str) -> None:
     """Refuse a gap, given in units of the rows."""
-    if not gap < _CLOSED:
+    if not gap < WRITTEN:
         names = ", ".join(map(repr, cluster.loops))
         raise AssemblyError(f"loops {names} are open by {gap:.3g} {where}")
 

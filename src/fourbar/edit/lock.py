@@ -20,6 +20,7 @@ from ..linalg import null_space, rank
 from ..mechanism import actuators, armature_blocks
 from ..mechanism.mechanism import WORLD, Configuration, Mechanism, NamedLoop, PlacedJoint, velocity_names
 from ..spatial.linear import Vec
+from ..tolerances import STILL
 from ..tree.cluster_tree import ClusterTree, lower
 from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
@@ -27,7 +28,6 @@ from .placements import placement, transform
 from .rename import checked, kept_coordinates
 
 Coordinates = Mapping[str, tuple[float, ...]]
-_STILL = 1e-9  # velocities below this, per unit of freedom, count as zero
 
 
 def lock(mechanism: Mechanism, joints: Iterable[str], at: Coordinates) -> Mechanism:
@@ -58,7 +58,7 @@ def _immobile(cluster_tree: ClusterTree, cluster: Cluster, stuck: set[str], at: 
     q = np.array([x for i in cluster.links for x in at[cluster_tree.moving[i].name]])
     free = [j for j, name in enumerate(names) if name not in stuck]
     freedoms = null_space(cluster.embedding.units.of(cluster.embedding.numbers(q)[1])[:, free])
-    moving = {names[j] for j, row in zip(free, freedoms, strict=True) if np.abs(row).max(initial=0.0) > _STILL}
+    moving = {names[j] for j, row in zip(free, freedoms, strict=True) if np.abs(row).max(initial=0.0) > STILL}
     return set(names) - moving
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..linalg import lengths, null_space, transposed
+from ..tolerances import OPENING
 from ..tree.embedding import LoopEmbedding
 from ..tree.parameter_changes import opening_rates
 from ..tree.parameters import Parameter
@@ -18,7 +19,6 @@ from ..tree.sampling import cluster_random
 from .context import Model
 
 _SAMPLES = 4
-_OPENING = 1e-9  # of a unit change; what is less is rounding
 _ROUNDING = 1e-14  # of entries of a projection
 _SYMMETRIC = 1e-9  # how far entries may be from those across, beside the largest
 
@@ -65,7 +65,7 @@ class IncompatibleChange:
             flat = rate.reshape(*rate.shape[: rate.ndim - len(number.shape)], number.size)
             largest = np.abs(flat).max(axis=-1, keepdims=True)
             total, size = total + flat @ opening, size + largest * np.abs(opening).sum(axis=0)
-        opened = np.abs(total) > _OPENING * size
+        opened = np.abs(total) > OPENING * size
         if np.any(opened):
             gap = np.abs(total)[opened].max()
             names = ", ".join(repr(x.name) for x in self.which)

@@ -21,10 +21,10 @@ from ..mechanism.validate import read_rng
 from ..once import cached_property
 from ..representation import counted, html_table
 from ..system.system import System
+from ..tolerances import REMAINDER
 from .random_states import check_robot, random_configurations
 from .triangular import Triangle
 
-_DEPENDENT = 1e-9  # norm that is left of a column of unit length when it depends on others
 _NEGLIGIBLE = 1e-9  # relative to the largest coefficient of its row
 _STATES = 4  # rows of the regressor per column
 States = Callable[["np.random.Generator", int], tuple[np.ndarray, np.ndarray, np.ndarray]]
@@ -168,7 +168,7 @@ def _above_rounding(norms: np.ndarray, names: tuple[str, ...], length: float) ->
     of_bodies = np.array([x in sizes for x in suffixes], bool)
     scaled = norms * np.array([length ** sizes.get(x, 0) for x in suffixes])
     largest = np.where(of_bodies, scaled[of_bodies].max(initial=0.0), scaled[~of_bodies].max(initial=0.0))
-    return scaled > _DEPENDENT * largest
+    return scaled > REMAINDER * largest
 
 
 def regroup(R: np.ndarray, names: tuple[str, ...], length: float) -> BaseParameters:
@@ -182,7 +182,7 @@ def regroup(R: np.ndarray, names: tuple[str, ...], length: float) -> BaseParamet
         left = unit[:, j] - Q @ (Q.T @ unit[:, j])
         left -= Q @ (Q.T @ left)
         size = np.linalg.norm(left)
-        if size > _DEPENDENT:
+        if size > REMAINDER:
             independent.append(int(j))
             Q = np.column_stack([Q, left / size])
     combine = np.zeros((len(independent), len(names)))

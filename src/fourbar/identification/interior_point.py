@@ -18,11 +18,15 @@ from .least_squares import LeastSquares
 from .parameter_coordinates import EstimatedCoordinates
 from .pseudo_inertia import coordinates, symmetric
 
-_STEPS = 400
-_GAP = 1e-10  # between the cost that is found and the least, beside the cost
-_FINEST = 1e-26  # the same beside the cost of fitting nothing: where data fit to the last digit
-_FIRST, _SHRINK = 0.01, 0.05  # t at the start, beside the cost, and its next value, beside the last
-_TO_BOUNDARY = 0.9
+
+class InteriorPointSettings:
+    """Settings of the interior-point method."""
+
+    STEPS = 400
+    GAP = 1e-10  # between the cost that is found and the least, beside the cost
+    FINEST = 1e-26  # the same beside the cost of fitting nothing: where data fit to the last digit
+    FIRST, SHRINK = 0.01, 0.05  # t at the start, beside the cost, and its next value, beside the last
+    TO_BOUNDARY = 0.9
 
 
 def start(problem: LeastSquares, c: EstimatedCoordinates) -> np.ndarray:
@@ -78,17 +82,18 @@ def solve_interior(problem: LeastSquares, c: EstimatedCoordinates) -> np.ndarray
     B, y = R[:, :-1], R[:, -1]
     x = start(problem, c)
     count = 4 * len(c.bodies) + len(c.positive)
-    least = _FINEST * (y @ y)
-    t = _FIRST * max(np.sum((B @ x - y) ** 2), least) / count
-    for _ in range(_STEPS):
+    least = InteriorPointSettings.FINEST * (y @ y)
+    t = InteriorPointSettings.FIRST * max(np.sum((B @ x - y) ** 2), least) / count
+    for _ in range(InteriorPointSettings.STEPS):
         barrier, r, root = _Barrier(c, x), B @ x - y, np.sqrt(t)
         dx = _least_squares(np.vstack([B, root * barrier.W]), np.concatenate([-r, root * barrier.target]))
         decrement = np.sqrt(np.sum((B @ dx) ** 2) / t + np.sum((barrier.W @ dx) ** 2))
-        x = x + min(1.0, _TO_BOUNDARY * barrier.longest(dx)) * dx
+        x = x + min(1.0, InteriorPointSettings.TO_BOUNDARY * barrier.longest(dx)) * dx
         if decrement < 1.0:
-            if t * count <= max(_GAP * np.sum((B @ x - y) ** 2), least):
+            if t * count <= max(InteriorPointSettings.GAP * np.sum((B @ x - y) ** 2), least):
                 return x
-            t *= _SHRINK
+            t *= InteriorPointSettings.SHRINK
     raise FourbarError(
-        f"the search for consistent parameters did not settle in {_STEPS} steps; try consistent='sdp', or give a prior="
+        f"the search for consistent parameters did not settle in {InteriorPointSettings.STEPS} steps; "
+        "try consistent='sdp', or give a prior="
     )

@@ -8,12 +8,10 @@ import numpy as np
 
 from ..linalg import factors
 from ..once import cached_property
+from ..tolerances import UNSEEN
 from .evidence import Evidence
 from .parameter_coordinates import EstimatedCoordinates
 
-_UNSEEN = (
-    1e-11  # singular values below this fraction of the largest are rounding: the data do not determine these directions
-)
 _ROUNDS = 10
 _FAR = (
     30.0  # relative change of a body that counts as one deviation, where consistency is enforced and no prior was given
@@ -34,7 +32,7 @@ class LeastSquares:
     def svd(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """U, s, Vᵀ of A, with singular values that are mere rounding set to zero."""
         U, s, Vt = factors(self.A)
-        return U, np.where(s > _UNSEEN * s.max(initial=0.0), s, 0.0), Vt
+        return U, np.where(s > UNSEEN * s.max(initial=0.0), s, 0.0), Vt
 
     @property
     def rank(self) -> int:

@@ -18,8 +18,13 @@ from .numbered_robot import inverse_pose, joint_pose, joint_subspace
 
 _SE3 = SE3()
 _TURN = 2.0 * np.pi
-_STARTS, _STEPS, _PATIENCE = 20, 60, 6  # of Newton's method: starts, steps, steps without progress
-_MET, _LONGEST = 1e-14, 0.5  # a gap small enough to stop; the longest step
+
+
+class InversionSettings:
+    """Settings of Newton's method from a pose to the coordinates of a joint."""
+
+    STARTS, STEPS, PATIENCE = 20, 60, 6  # of Newton's method: starts, steps, steps without progress
+    MET, LONGEST = 1e-14, 0.5  # a gap small enough to stop; the longest step
 
 
 class JointCoordinates(NamedTuple):
@@ -105,7 +110,7 @@ def _starts(joint: Joint, n: int, near: np.ndarray | None) -> Iterator[np.ndarra
     if near is not None:
         yield near
     yield np.tile(joint.neutral(), (n, 1))
-    for _ in range(_STARTS):
+    for _ in range(InversionSettings.STARTS):
         yield _anywhere(joint, rng, (n,))
 
 
@@ -115,7 +120,7 @@ def _searched(joint: Joint, T: np.ndarray, near: np.ndarray | None) -> np.ndarra
     guess = None if near is None else near.reshape(-1, joint.nq)
     best, size = np.tile(joint.neutral(), (len(flat), 1)).astype(float), np.full(len(flat), np.inf)
     for start in _starts(joint, len(flat), guess):
-        left = np.flatnonzero(size > 1e3 * _MET)
+        left = np.flatnonzero(size > 1e3 * InversionSettings.MET)
         if not left.size:
             break
         with np.errstate(all="ignore"):
@@ -128,17 +133,17 @@ def _searched(joint: Joint, T: np.ndarray, near: np.ndarray | None) -> np.ndarra
 def _newton(joint: Joint, q: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Gauss-Newton steps q ⊕ S⁺ gap; the best q (n, nq) so far, and the length (n) of its gap."""
     best, least, idle = q, np.full(len(q), np.inf), 0
-    for _ in range(_STEPS):
+    for _ in range(InversionSettings.STEPS):
         gap = _gap(joint, q, T)
         size = np.nan_to_num(np.linalg.norm(gap, axis=-1), nan=np.inf)
         better = size < least
         idle = 0 if np.any(size < 0.9 * least) else idle + 1
         best, least = np.where(better[:, None], q, best), np.where(better, size, least)
-        if np.all(least < _MET) or idle > _PATIENCE:
+        if np.all(least < InversionSettings.MET) or idle > InversionSettings.PATIENCE:
             break
         S = np.nan_to_num(joint_subspace(joint, q))
         step = np.einsum("bij,bj->bi", inverse_in_units(S), np.nan_to_num(gap))
         length = np.linalg.norm(step, axis=-1, keepdims=True)
-        step *= np.minimum(1.0, _LONGEST / np.maximum(length, 1e-300))
+        step *= np.minimum(1.0, InversionSettings.LONGEST / np.maximum(length, 1e-300))
         q = stacked(joint.integrate(entries(q), entries(step)))
     return best, least

@@ -14,13 +14,13 @@ from ..joints.euler import SphericalEuler
 from ..spatial.groups import SO3
 from ..spatial.groups.so3 import conjugate, multiply
 from ..spatial.linear import Mat, Vec, dot
+from ..tolerances import GIMBAL_RATES
 from .batched_vectors import entries, read, stacked, stacked_rows
 from .euler_angles import intrinsic_order, matrix_from_euler
 from .rotations import read_quaternion, read_rotation
 
 _SO3 = SO3()
 _SKEW = 1e-9  # how far RᵀṘ may be off a skew matrix, relative to its size
-_SINGULAR = 1e-12  # pivot below which rates are not determined
 
 
 def _in_body(axes: str) -> bool:
@@ -224,7 +224,7 @@ def vector_rate_from_omega(phi: Any, omega: Any, axes: str = "body") -> np.ndarr
     """
     phi = read("a rotation vector", phi, 3)
     angle = np.linalg.norm(phi, axis=-1)
-    lost = (angle > 1.0) & (np.abs(np.sin(angle / 2.0)) < _SINGULAR)
+    lost = (angle > 1.0) & (np.abs(np.sin(angle / 2.0)) < GIMBAL_RATES)
     own, w = entries(phi), entries(read("omega", omega, 3))
     with np.errstate(all="ignore"):
         rate = stacked((_SO3.right_dexp_inv(own) if _in_body(axes) else _SO3.dexp_inv(own)) @ w)
@@ -319,7 +319,7 @@ def euler_rate_from_omega(
     first, second, third = _euler_axes(own, order)
     turning, across = Vec(entries(w)), second.cross(third)
     pivot = across.dot(first)
-    lost = np.abs(pivot) < _SINGULAR
+    lost = np.abs(pivot) < GIMBAL_RATES
     r1 = across.dot(turning) / np.where(lost, 1.0, pivot)
     rates = stacked((r1, second.dot(turning), third.dot(turning - first * r1)))
     found = _without(rates, lost, f"gimbal lock of the Euler sequence {sequence!r}: its rates are not determined")

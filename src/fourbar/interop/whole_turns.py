@@ -11,11 +11,11 @@ from itertools import product
 import numpy as np
 
 from ..linalg import pseudo_inverse
+from ..tolerances import OPEN
 from ..tree.embedding import LoopEmbedding
 from .joint_coordinates import turning
 
 _TURN = 2.0 * np.pi
-_CLOSED = 1e-6  # a gap below this is one of rounding or of measurement, not of turns
 _REACH = (60, 6, 1)  # turns to try for one, two, or more independent joints
 _MOST = 5  # independent joints, beyond which turns are not searched
 _ROUNDS = 3  # dependent joints may follow from dependent ones
@@ -54,7 +54,7 @@ def _candidates(count: int) -> list[tuple[int, ...]]:
 
 def with_turns(tie: LoopEmbedding, q: np.ndarray) -> np.ndarray:
     """Coordinates of all joints (n, nq) of a cluster with the turns that close its loops; unchanged where none do."""
-    found, left = q.copy(), np.flatnonzero(np.abs(tie.residual(q)).max(axis=-1, initial=0.0) > _CLOSED)
+    found, left = q.copy(), np.flatnonzero(np.abs(tie.residual(q)).max(axis=-1, initial=0.0) > OPEN)
     if not left.size:
         return found
     searched, solved = _columns(tie)
@@ -66,7 +66,7 @@ def with_turns(tie: LoopEmbedding, q: np.ndarray) -> np.ndarray:
         for _ in range(_ROUNDS):
             step = pseudo_inverse(_effects(tie, trial, solved)) @ tie.residual(trial)[..., None]
             trial[:, solved] -= _TURN * np.round(step[..., 0])
-        closed = np.abs(tie.residual(trial)).max(axis=-1, initial=0.0) <= _CLOSED
+        closed = np.abs(tie.residual(trial)).max(axis=-1, initial=0.0) <= OPEN
         found[left[closed]] = trial[closed]
         left = left[~closed]
         if not left.size:

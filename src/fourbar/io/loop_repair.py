@@ -15,6 +15,7 @@ from ..joints import Cylindrical, Fixed, Helical, Prismatic, Revolute
 from ..joints.base import Joint
 from ..linalg import singular_values
 from ..mechanism.mechanism import WORLD, Configuration, Mechanism, NamedLoop, PlacedJoint
+from ..tolerances import DIGITS_OF_AXES
 from ..tree.cluster_tree import ClusterTree, lower
 from ..tree.embedding import LoopEmbedding
 from .report import Place, Reading
@@ -22,7 +23,6 @@ from .source import Options
 
 TOLERANCE = 2e-3  # radians; files round angles to three digits
 LARGEST = 0.2  # largest angle that a user can ask for, in radians
-_DIGITS = 1e-6  # below this a file's digits are rounding: whether a loop is rigid must not depend on them
 _MARGIN = 30.0  # how much larger than an angle a singular value must be to remain nonzero without it
 _ROUNDING = 1e-9  # a change below this leaves the written numbers as they are
 
@@ -56,7 +56,7 @@ def _frees(before: Mechanism, after: Mechanism, change: Straightened) -> bool:
     """Whether loops gain mobility with straight axes, or need none of their rows left out, or the change is only in the
     last digits.
     """
-    if change.angle < _DIGITS:
+    if change.angle < DIGITS_OF_AXES:
         return True
     try:
         held = lower(before)

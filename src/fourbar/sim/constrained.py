@@ -22,12 +22,12 @@ from ..system.constrained.actuated import Actuated
 from ..system.constrained.dense_solvers import least_force
 from ..system.constrained.robot import Constrained
 from ..system.system import System
-from .constrained_step import CLOSED, NEWTON
+from ..tolerances import CONVERGED, OPEN
+from .constrained_step import NEWTON
 from .read_arguments import check_closed, on_copies
 from .runge_kutta import Follower, SimulatedState, Torque, step
 from .varied_loops import Which, loop_parameters
 
-_MET = 1e-6  # how far a start may be from the constraints
 _UNIT_TIME = np.array(1.0)
 
 
@@ -143,7 +143,7 @@ class ConstrainedFollower(Follower):
         held = self._held
         for _ in range(NEWTON):
             phi = held.residual(q)
-            if not (np.abs(phi).max(initial=0.0) > CLOSED):
+            if not (np.abs(phi).max(initial=0.0) > CONVERGED):
                 break
             L = np.linalg.cholesky(self._inverse_mass_matrix(q))  # M⁻¹ = L Lᵀ; along M⁻¹ Aᵀ
             back = -np.einsum("...ij,...j->...i", L @ inverse_in_units(held.jacobian(q) @ L), phi)
@@ -211,7 +211,7 @@ def check_met(held: Constrained, q: np.ndarray, v: np.ndarray) -> None:
         return
     gap, rate = np.abs(held.residual(q[finite])), np.abs(held.rate(q[finite], v[finite]))
     for what, x, unit in (("q", gap, "is open by"), ("v", rate, "moves by")):
-        if x.max(initial=0.0) > _MET:
+        if x.max(initial=0.0) > OPEN:
             row = int(np.argmax(x.reshape(-1, held.m).max(axis=0)))
             raise ArgumentError(
                 f"{what}: the constraint {held.rows[row]!r} {unit} {x.max():.3g} at the start; start from "

@@ -20,11 +20,10 @@ from ..functions.registry import flat
 from ..functions.rollout import Rollout
 from ..spatial.linear import Vec
 from ..system.constrained.method_recordings import given_state, nothing_prescribed, wanted
-from ..system.constrained.redundant_samples import LOOSE, WEAK
 from ..system.constrained.robot import Constrained
+from ..tolerances import CONVERGED, LOOSE, WEAK
 from .runge_kutta_step import Followed, ForceLaw, RungeKutta, RungeKuttaStage, assembled, integrated
 
-CLOSED = 1e-12  # how far open a loop may stay, in units of its rows
 NEWTON = 5  # steps at most that close it: two are usual
 _INFINITE = float("inf")
 
@@ -51,7 +50,7 @@ def _widest(*phi: Vec) -> Any:
     worst: Any = 0.0
     for x in (x for own in phi for x in own):
         worst = maximum(worst, maximum(x, -x))
-    return worst - CLOSED
+    return worst - CONVERGED
 
 
 def _where_open(gap: Any, old: Vec, new: Vec) -> Vec:

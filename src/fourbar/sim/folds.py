@@ -18,7 +18,7 @@ from ..functions.charted_tree import is_solved
 from ..joints import Revolute
 from ..linalg import least_squares
 from ..system.system import System
-from ..tolerances import CLOSED, FOLD_STEP
+from ..tolerances import CLOSED, FOLD_BRANCHES, FOLD_STEP
 from ..tree.elimination import TOGGLE, smallest_pivot
 from ..tree.embedding import LoopEmbedding
 from ..tree.fold_branch import (
@@ -46,7 +46,6 @@ _RADII = (0.03, 0.015, 0.0075)  # of branches: the first that fits is taken
 _STEP, _STEPS, _BEYOND = 0.04, 16, 4  # of the search: its steps, how many, and how many beyond a fold
 _SIGHT = 0.15  # how far from its centre a branch that is known is recognised
 _AGAIN = 0.3  # how far from where none was found a branch is looked for again
-_UNDECIDED = 1e-6  # how near to a fold its branches cannot be told apart
 _GRID, _FINE = 2.0**-10, 2.0**-24  # to which centres, and the start of a fit, are rounded
 _NODES, _HOLE = 28, 0.3  # points of a fit, of which those within this fraction of the radius are left out
 _BENT = 0.25  # the correction, relative to the step, above which the search has left its branch
@@ -261,7 +260,7 @@ class LoopFolds:
         """Closed configurations from q past a fold, where the determinant of K_d changes its sign; None without one."""
         step = way * _STEP * self.unit
         path, sizes, beyond = [q], [self._determinant(q)], 0
-        if self.pivot(q) < _UNDECIDED**2:
+        if self.pivot(q) < FOLD_BRANCHES**2:
             return None
         for _ in range(_STEPS):
             x = path[-1][self.i] + step

@@ -16,6 +16,7 @@ from ..functions.nan_reasons import without_wrong_coordinates
 from ..once import once_per_object
 from ..representation import counted
 from ..system.system import System
+from ..tolerances import OPEN
 from ..tree.closed_positions import are_closed
 from ..tree.cluster_tree import ClusterTree
 from .applied_forces import SimulationWarning
@@ -25,7 +26,6 @@ from .varied_loops import Which, loop_parameters, varied_clusters, varied_functi
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 _LONGEST = 1 << 62  # steps that machine code can count
 _NOT_UNIT = 1e-6  # a difference of a quaternion's length from 1 that is no rounding of written coordinates
-_OPEN = 1e-6  # a loop gap too large to be rounding of written coordinates, in units of its rows
 
 
 class MotionRequest(NamedTuple):
@@ -57,7 +57,7 @@ def check_closed(robot: System, q: np.ndarray, which: Which = ()) -> None:
     for each sample (`varied_loops.close`).
     """
     varied = [loop for loops in varied_clusters(robot, which) for loop in loops] if which else []
-    closed = are_closed(robot.model.cluster_tree, q, _OPEN, varied)
+    closed = are_closed(robot.model.cluster_tree, q, OPEN, varied)
     if not closed.all():
         gap = robot.loop_gap(q)[~closed].max()
         raise ArgumentError(

@@ -20,12 +20,12 @@ from ..joints import Free
 from ..spatial.linear import Vec
 from ..spatial.transform import IDENTITY, Transform
 from ..system.system import System
+from ..tolerances import WRITTEN
 from ..tree.cluster_tree import GROUND
 from .applied_forces import SimulationWarning
 
 _HOMES = ("home", "standing", "stand", "default")  # names of configurations in which robots start
 _SHOWN = 6  # names in a message
-_CLOSED = 1e-9  # a gap of loops
 _LIFTS = 4  # steps until a shape touches terrain that is curved
 _STEEPEST = 0.2  # of the normal against gravity
 
@@ -45,7 +45,7 @@ def home(robot: System) -> np.ndarray:
     name = next((x for x in _HOMES if x in known), next(iter(known), None))
     limits = robot.limits
     q = np.clip(robot.model.neutral(), limits.lower, limits.upper) if name is None else np.array(known[name])
-    if float(robot.loop_gap(q)) < _CLOSED:
+    if float(robot.loop_gap(q)) < WRITTEN:
         return q
     try:
         return np.asarray(robot.assemble(q))

@@ -11,11 +11,11 @@ from itertools import product
 from math import pi
 
 from ..expr import atan2, cos, maximum, minimum, select, sin, sqrt
+from ..tolerances import GIMBAL_LOCK
 from .groups.so3 import multiply
 from .linear import Scalar, Vec
 
 SEQUENCES = tuple(a + b + c for a, b, c in product("xyz", repeat=3) if a != b and b != c)
-_LOCKED = 1e-15  # sine of half the middle angle (or its complement) at which only rounding decides the outer angles
 
 
 def to_quaternion(angles: Sequence[Scalar], sequence: str) -> Vec:
@@ -67,7 +67,7 @@ def from_quaternion(q: Sequence[Scalar], sequence: str) -> Vec:
 
 def _outer(w: Scalar, a: Scalar, b: Scalar, c: Scalar, lower: Scalar, upper: Scalar) -> tuple[Scalar, Scalar]:
     """θ₁ and θ₃ of the sequence "iji", from half their sum (in w, a) and half their difference (in b, c)."""
-    size = _LOCKED * (lower + upper)
+    size = GIMBAL_LOCK * (lower + upper)
     half_sum, half_difference = atan2(a, w), atan2(c, b)
     half_sum, half_difference = (
         select(upper <= size, half_difference, half_sum),

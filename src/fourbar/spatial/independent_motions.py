@@ -7,13 +7,13 @@ from functools import reduce
 from typing import Any
 
 from ..expr import minimum, select
+from ..tolerances import DEPENDENT, VANISHED
 from .linear import Mat, Scalar, Vec, dot, is_zero
-from .solve import DEPENDENT, factor
+from .solve import factor
 
 # Sine of the angle from gimbal lock up to which the rates of Euler angles are dependent: there the crosses of three
 # unit axes add up to 2, their squares to 3, and the volume is this sine.
 LOCKED = (6.0 / DEPENDENT) ** 0.5
-_VANISHED = 1e-26  # square of a column, relative to those of all columns, that is rounding
 
 
 def independent_axes(axes: Sequence[Vec], size: Scalar) -> Any:
@@ -57,7 +57,7 @@ def independent_columns(groups: Sequence[Sequence[Sequence[Scalar]]]) -> Any:
     size = sum(gram[j][j] for j in range(n))
     shortest = reduce(minimum, [gram[j][j] for j in range(n)])
     # NaN or infinity where a pivot is zero: such comparisons are false.
-    return select(shortest > _VANISHED * size, lost, float("nan")) < LOCKED**-4
+    return select(shortest > VANISHED * size, lost, float("nan")) < LOCKED**-4
 
 
 def independent_motions(S: Sequence[Any], G: Sequence[Mat], armature: Sequence[Sequence[Scalar]]) -> Any:

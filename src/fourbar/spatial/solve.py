@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..expr import maximum, select, sqrt
+from ..tolerances import DEPENDENT
 from .linear import Mat, Scalar, Vec, is_zero, reciprocal
-
-DEPENDENT = 1e12  # how much smaller than a diagonal entry a pivot may be before it is rounding
 
 
 class Factored(NamedTuple):

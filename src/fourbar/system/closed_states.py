@@ -18,14 +18,11 @@ from ..functions.nan_reasons import (
 )
 from ..linalg import finite, rank, smallest
 from ..mechanism.mechanism import Mechanism
-from ..tolerances import CLOSED
+from ..tolerances import CLOSED, NEAR_TOGGLE, OPEN
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
 from ..tree.loop_closing import close_from
-
-OPEN = 1e-6  # a gap that counts as open, in units of its row
-_NEAR_TOGGLE = 1e-3  # least singular value of K_d, beside the entries of K, from which on a toggle is looked for
 
 
 def implicit(cluster_tree: ClusterTree) -> Iterator[tuple[Cluster, LoopEmbedding, slice]]:
@@ -141,7 +138,7 @@ def _check_toggles(cluster_tree: ClusterTree, q: np.ndarray) -> None:
     near = np.zeros(q.shape[:-1], bool)
     for _, tie, own in implicit(cluster_tree):
         K = finite(tie.units.of(tie.slopes(q[..., own])))[..., tie.rows, :]
-        near |= smallest(K[..., tie.dependent]) < _NEAR_TOGGLE * np.abs(K).max(axis=(-2, -1), initial=0.0)
+        near |= smallest(K[..., tie.dependent]) < NEAR_TOGGLE * np.abs(K).max(axis=(-2, -1), initial=0.0)
     for at in np.argwhere(near):
         why = describe_toggles(cluster_tree, q[tuple(at)][None])
         if why:

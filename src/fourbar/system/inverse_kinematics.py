@@ -14,21 +14,25 @@ from ..functions.inverse_kinematics_targets import Goals, leading, read_targets,
 from ..mechanism.validate import read_rng
 from ..once import imported
 from ..representation import html_table
-from ..tolerances import BEYOND
-from .closed_states import OPEN, implicit, loop_gap, stored
+from ..tolerances import BEYOND, OPEN
+from .closed_states import implicit, loop_gap, stored
 from .held_joints import HeldJoints, read_held
 
 if TYPE_CHECKING:
     from ..tree.cluster_tree import ClusterTree
     from .system import System
 
-_GAIN, _PATIENCE, _STIFFNESS = 1e-2, 5.0, 100.0  # of the first searches, which give up soon: there are others
-_FINE, _LONG, _STIFF = 1e-9, 20.0, (1e5, 1e10)  # the same for the best of searches that all failed
-_DAMPING = 1.0  # times the square of what is missed: how short the first step is
-_FEW, _MANY = 20, 100  # restarts, with and without loops that have to be closed
-_BLOCK = 20  # of these are prepared together
-_FIRST = 3  # of what a search reports: |e|², how far limits are passed, iterations; then what each target misses
-_AT_LIMIT = 1e-6  # of the range of a coordinate, at most 1 (rad, m): as near to a limit it is at it
+
+class ReachSettings:
+    """Settings of the searches of inverse kinematics: how patient they are, and how many there are."""
+
+    GAIN, PATIENCE, STIFFNESS = 1e-2, 5.0, 100.0  # of the first searches, which give up soon: there are others
+    FINE, LONG, STIFF = 1e-9, 20.0, (1e5, 1e10)  # the same for the best of searches that all failed
+    DAMPING = 1.0  # times the square of what is missed: how short the first step is
+    FEW, MANY = 20, 100  # restarts, with and without loops that have to be closed
+    BLOCK = 20  # of these are prepared together
+    FIRST = 3  # of what a search reports: |e|², how far limits are passed, iterations; then what each target misses
+    AT_LIMIT = 1e-6  # of the range of a coordinate, at most 1 (rad, m): as near to a limit it is at it
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +138,7 @@ def _solve_one(search: Search, goal: np.ndarray, attempts: Iterable[_Attempt], t
         q, report = search(found if start is None else start, goal, setting)
         new = report.tolist()
         iterations, restarts = iterations + new[2], restarts + anew
-        arrived = new[1] <= BEYOND and all(x <= tolerance for x in new[_FIRST:])
+        arrived = new[1] <= BEYOND and all(x <= tolerance for x in new[ReachSettings.FIRST :])
         if arrived or not anew or new[0] < best[0]:
             found, best = q, new
         if arrived:
@@ -153,7 +157,7 @@ def _solve_many(search: Search, goal: np.ndarray, attempts: Iterable[_Attempt], 
             found = found._replace(q=np.empty((n, q.shape[1])), report=np.full((n, report.shape[1]), np.inf))
         found.iterations[left] += report[:, 2]
         found.restarts[left] += anew
-        arrived = (report[:, _FIRST:] <= tolerance).all(axis=1) & (report[:, 1] <= BEYOND)
+        arrived = (report[:, ReachSettings.FIRST :] <= tolerance).all(axis=1) & (report[:, 1] <= BEYOND)
         taken = arrived | (not anew) | (report[:, 0] < found.report[left, 0])
         found.q[left[taken]], found.report[left[taken]] = q[taken], report[taken]
         left = left[~arrived]
@@ -165,7 +169,7 @@ def _solve_many(search: Search, goal: np.ndarray, attempts: Iterable[_Attempt], 
 def _at_limit(robot: System, q: np.ndarray) -> dict[str, np.ndarray]:
     """Where each coordinate (...) of q (..., nq) with limits is at one of them."""
     lower, upper = robot.limits.lower, robot.limits.upper
-    near = _AT_LIMIT * np.minimum(upper - lower, 1.0)
+    near = ReachSettings.AT_LIMIT * np.minimum(upper - lower, 1.0)
     at = (q <= lower + near) | (q >= upper - near)
     limited = np.isfinite(lower) | np.isfinite(upper)
     return {name: at[..., k] for k, name in enumerate(robot.names.coordinates) if limited[k]}
@@ -174,7 +178,7 @@ def _at_limit(robot: System, q: np.ndarray) -> dict[str, np.ndarray]:
 def _result(robot: System, goals: Goals, found: _Found, batch: tuple[int, ...], plan: _Checked) -> InverseKinematics:
     """The result for the user."""
     q, tolerance = found.q.reshape(*batch, robot.nq), plan.tolerance
-    missed = np.moveaxis(found.report[..., _FIRST:], -1, 0)
+    missed = np.moveaxis(found.report[..., ReachSettings.FIRST :], -1, 0)
     each = iter(missed)
     distance: dict[str, np.ndarray] = {}
     angle: dict[str, np.ndarray] = {}
@@ -243,7 +247,11 @@ def _checked(cluster_tree: ClusterTree, asked: Settings) -> _Checked:
     if not (np.ndim(tolerance) == 0 and 0.0 < tolerance < np.inf):
         raise ArgumentError(f"inverse_kinematics: tolerance must be a positive number, got {tolerance!r}")
     loops = any(True for _ in implicit(cluster_tree))
-    most = (_FEW if loops else _MANY) if asked.restarts is None else _count("restarts", asked.restarts, 0)
+    most = (
+        (ReachSettings.FEW if loops else ReachSettings.MANY)
+        if asked.restarts is None
+        else _count("restarts", asked.restarts, 0)
+    )
     iterations = _count("iterations", asked.iterations, 1)
     held = read_held(cluster_tree, asked.held)
     return _Checked(float(tolerance), iterations, most, asked.rng, held, bool(asked.limits))
@@ -286,7 +294,9 @@ def _solved(
         return _solve_one(search, goals.goal, _attempts(robot, start, plan), plan.tolerance)
     goal = spread(goals.goal, batch).reshape(-1, goals.goal.shape[-1])
     if not len(goal):
-        return _Found(np.empty((0, robot.nq)), np.empty((0, _FIRST + goals.error_count)), np.empty(0), np.empty(0))
+        return _Found(
+            np.empty((0, robot.nq)), np.empty((0, ReachSettings.FIRST + goals.error_count)), np.empty(0), np.empty(0)
+        )
     if start.ndim > 1:
         start = spread(start, batch).reshape(-1, robot.nq)
     return _solve_many(search, goal, _attempts(robot, start, plan), plan.tolerance)
@@ -295,22 +305,28 @@ def _solved(
 def _attempts(robot: System, start: np.ndarray, plan: _Checked) -> Iterator[_Attempt]:
     """From q0, then from other starts, then on from the best of those that failed."""
     tolerance, most = plan.tolerance, plan.iterations
-    coarse = np.array([tolerance, most, _GAIN, _PATIENCE, _STIFFNESS, _DAMPING])
+    coarse = np.array(
+        [tolerance, most, ReachSettings.GAIN, ReachSettings.PATIENCE, ReachSettings.STIFFNESS, ReachSettings.DAMPING]
+    )
     yield _Attempt(start, coarse, False)
     if plan.restarts:
-        patient = np.array([tolerance, most, _GAIN, _LONG, _STIFFNESS, _DAMPING])
+        patient = np.array(
+            [tolerance, most, ReachSettings.GAIN, ReachSettings.LONG, ReachSettings.STIFFNESS, ReachSettings.DAMPING]
+        )
         for k, other in enumerate(_starts(robot, plan.rng, plan.restarts)):
-            yield _Attempt(plan.held.kept(start, other), coarse if k < _FEW else patient, True)
-    for stiffness in _STIFF:
-        fine = np.array([tolerance, max(most, 100), _FINE, _LONG, stiffness, _DAMPING])
+            yield _Attempt(plan.held.kept(start, other), coarse if k < ReachSettings.FEW else patient, True)
+    for stiffness in ReachSettings.STIFF:
+        fine = np.array(
+            [tolerance, max(most, 100), ReachSettings.FINE, ReachSettings.LONG, stiffness, ReachSettings.DAMPING]
+        )
         yield _Attempt(None, fine, False)
 
 
 def _starts(robot: System, rng: Any, count: int) -> Iterator[np.ndarray]:
     """Random configurations, made when they are needed: those of loops take time."""
     given = None if isinstance(rng, int) else read_rng(rng)
-    for k in range(0, count, _BLOCK):
-        n = min(_BLOCK, count - k)
+    for k in range(0, count, ReachSettings.BLOCK):
+        n = min(ReachSettings.BLOCK, count - k)
         if given is not None:
             yield from robot.random(given, n=n)
             continue

@@ -17,9 +17,15 @@ from ..tolerances import CLOSED, NOTHING
 from .cluster_tree import ClusterTree
 from .embedding import LoopEmbedding
 
-_STEPS, _LONGEST = 60, 0.5  # number of steps, and the largest rotation of a joint in one
-_STALLED = 0.5  # a closed gap that a step reduces by less than this factor is rounding
-_ROUNDING = 1e-13  # rounding of lengths, relative to what rows measure
+
+class AssemblySettings:
+    """Settings of Newton's method to closed positions."""
+
+    STEPS, LONGEST = 60, 0.5  # number of steps, and the largest rotation of a joint in one
+    STALLED = 0.5  # a closed gap that a step reduces by less than this factor is rounding
+    ROUNDING = 1e-13  # rounding of lengths, relative to what rows measure
+
+
 RESTARTS, _NUDGE, _GROWS = 12, 0.02, 1.5  # starts beside one from which Newton's method fails, and how far beside
 
 Function = Callable[[np.ndarray], np.ndarray]
@@ -57,12 +63,12 @@ def _closed(q: np.ndarray, opened: Opened, turns: np.ndarray, length: float) -> 
     """`close` from one start."""
     q, gaps = q.copy(), np.full(len(q), np.inf)
     busy, steps = np.arange(len(q)), velocity_units(turns, length)
-    for _ in range(_STEPS + 1):
+    for _ in range(AssemblySettings.STEPS + 1):
         phi, A = opened.residual(q[busy]), opened.jacobian(q[busy])
         unit = _units(A * steps, length, CLOSED)
         gap, before = np.abs(phi / unit).max(axis=-1, initial=0.0), gaps[busy]
         gaps[busy] = gap
-        left = np.isfinite(gap) & (gap > 0.0) & ~((gap <= CLOSED) & (gap > _STALLED * before))
+        left = np.isfinite(gap) & (gap > 0.0) & ~((gap <= CLOSED) & (gap > AssemblySettings.STALLED * before))
         left &= np.isfinite(A).all(axis=(-2, -1))
         busy, phi, A, unit = busy[left], phi[left], A[left], unit[left]
         if not busy.size:
@@ -77,7 +83,7 @@ def _units(A: np.ndarray, length: float, tolerance: float) -> np.ndarray:
     """
     own = np.abs(A).sum(axis=-1)
     largest = own.max(axis=-1, keepdims=True, initial=0.0)
-    found = np.maximum(np.where(own > NOTHING * largest, own, largest), _ROUNDING / tolerance * length)
+    found = np.maximum(np.where(own > NOTHING * largest, own, largest), AssemblySettings.ROUNDING / tolerance * length)
     return np.where(found > 0.0, found, 1.0)
 
 
@@ -106,7 +112,7 @@ def _newton(A: np.ndarray, phi: np.ndarray, turns: np.ndarray, unit: np.ndarray)
     """-A⁺ φ with least norm in units (nv) of the velocities, shortened where joints would turn too far."""
     step = -unit * apply(pseudo_inverse(A * unit), phi)
     turned = np.abs(step[..., turns]).max(axis=-1, keepdims=True, initial=0.0)
-    return step * np.minimum(1.0, _LONGEST / np.maximum(turned, 1e-300))
+    return step * np.minimum(1.0, AssemblySettings.LONGEST / np.maximum(turned, 1e-300))
 
 
 def turning_velocities(cluster_tree: ClusterTree) -> np.ndarray:

@@ -23,7 +23,7 @@ from ..linalg import finite, smallest
 from ..once import cached_property
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.vectors import Wrench
-from ..tolerances import FOLD_ACCELERATION, FOLD_STEP, FOLD_VELOCITY, LOST, NO_PIVOT
+from ..tolerances import CONVERGED, FOLD_ACCELERATION, FOLD_STEP, FOLD_VELOCITY, LOST, NO_PIVOT
 from .elimination import (
     SparseRow,
     Step,
@@ -39,7 +39,6 @@ from .shared_joints import Bent, SharedJoint, find_shared
 from .states import Call, ClusterState, EmbeddedState
 from .units import Units
 
-_CLOSED = 1e-12  # the largest gap that may remain
 _NEWTON_STEPS = 4  # each squares the gap that a step along the tangent leaves
 
 
@@ -281,7 +280,7 @@ class LoopEmbedding:
         gap: Scalar = 0.0
         for x, unit in zip(evaluate([self.traced.phi[i] for i in self.rows], known), self._gap_units, strict=True):
             gap = maximum(gap, maximum(x, -x) * (1.0 / unit))
-        return Vec([select(gap < _CLOSED, x, float("nan")) for x in full])
+        return Vec([select(gap < CONVERGED, x, float("nan")) for x in full])
 
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         """q̇ at independent velocities v: all joints move as the loops allow."""

@@ -16,16 +16,20 @@ import numpy as np
 
 from ..linalg import least_squares, null_space, pseudo_inverse
 
-_HELD = 1e-12  # width of a row, of its largest change within the box, that leaves no room
-_FLAT, _ON_SIDE = 1e-9, 1e-7  # distance from the sides that counts as none, and that of sides without room there
-_NEWTON_STEPS = 30  # to the minimum of a barrier
-_CONVERGED = 1e-9  # square of the last Newton step, in the norm of the Hessian
-_STEPS_PER_INPUT, _MOST_STEPS = 20, 200  # of a walk in a polytope
-_SLICE_STEPS, _SHRINKS = 10, 50  # of a walk between curved limits, and of each of its chords
-_PROJECTIONS = 80  # damped Newton steps into curved limits
-_STICKY = 0.1  # weight of rows that have been outside, beside those that are
-_DAMPING = 1e-9  # of these steps, relative to the trace of JᵀJ
-_DEPTHS = 0.02, 0.5  # of the range beside a limit: where rows return to that have left it
+
+class WalkSettings:
+    """Settings of walks within limits, and of the search for a point inside."""
+
+    HELD = 1e-12  # width of a row, of its largest change within the box, that leaves no room
+    FLAT, ON_SIDE = 1e-9, 1e-7  # distance from the sides that counts as none, and that of sides without room there
+    NEWTON_STEPS = 30  # to the minimum of a barrier
+    CONVERGED = 1e-9  # square of the last Newton step, in the norm of the Hessian
+    STEPS_PER_INPUT, MOST_STEPS = 20, 200  # of a walk in a polytope
+    SLICE_STEPS, SHRINKS = 10, 50  # of a walk between curved limits, and of each of its chords
+    PROJECTIONS = 80  # damped Newton steps into curved limits
+    STICKY = 0.1  # weight of rows that have been outside, beside those that are
+    DAMPING = 1e-9  # of these steps, relative to the trace of JᵀJ
+    DEPTHS = 0.02, 0.5  # of the range beside a limit: where rows return to that have left it
 
 
 class Polytope(NamedTuple):
@@ -47,9 +51,9 @@ def _newton_step(G: np.ndarray, s: np.ndarray, slope: np.ndarray) -> tuple[np.nd
 
 def _minimise_barrier(G: np.ndarray, g: np.ndarray, z: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The minimum z of slope · z - Σ log (g - G z) from a point inside, and the Hessian there."""
-    for _ in range(_NEWTON_STEPS):
+    for _ in range(WalkSettings.NEWTON_STEPS):
         step, square, _ = _newton_step(G, g - G @ z, slope)
-        if not square > _CONVERGED:
+        if not square > WalkSettings.CONVERGED:
             break
         z = z + step / (1.0 + np.sqrt(square))  # damped: stays inside, and converges from everywhere
     return z, _newton_step(G, g - G @ z, slope)[2]
@@ -72,12 +76,12 @@ def _hold(M: np.ndarray, low: np.ndarray, high: np.ndarray) -> Polytope | None:
 
     Sides are in units of half the range of their row.
     """
-    held = high - low <= _HELD * (1.0 + np.abs(np.nan_to_num(low, posinf=0.0, neginf=0.0)))
+    held = high - low <= WalkSettings.HELD * (1.0 + np.abs(np.nan_to_num(low, posinf=0.0, neginf=0.0)))
     origin, basis = np.zeros(M.shape[1]), np.eye(M.shape[1])
     if held.any():
         value = 0.5 * (low[held] + high[held])
         origin = pseudo_inverse(M[held]) @ value
-        if np.abs(M[held] @ origin - value).max() > _FLAT:
+        if np.abs(M[held] @ origin - value).max() > WalkSettings.FLAT:
             return None
         basis = null_space(M[held])
     free = ~held
@@ -98,20 +102,22 @@ def _interior(M: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[Polytop
         if polytope is None:
             return None
         finite = np.isfinite(polytope.g)
-        varies = finite & (np.abs(polytope.G).max(axis=1, initial=0.0) > _HELD)
-        if (polytope.g[finite & ~varies] < -_FLAT).any():
+        varies = finite & (np.abs(polytope.G).max(axis=1, initial=0.0) > WalkSettings.HELD)
+        if (polytope.g[finite & ~varies] < -WalkSettings.FLAT).any():
             return None
         G, g = polytope.G[varies], polytope.g[varies]
         z = _deepest_point(G, g) if G.shape[1] else np.zeros(0)
         depth = (g - G @ z).min(initial=np.inf)
-        if depth > _FLAT:
+        if depth > WalkSettings.FLAT:
             return polytope._replace(G=G, g=g), z
-        if depth < -_FLAT:
+        if depth < -WalkSettings.FLAT:
             return None
         sides = np.full(len(finite), np.inf)
         sides[varies] = g - G @ z
-        free = np.flatnonzero(high - low > _HELD * (1.0 + np.abs(np.nan_to_num(low, posinf=0.0, neginf=0.0))))
-        at_high, at_low = np.split(sides < _ON_SIDE, 2)
+        free = np.flatnonzero(
+            high - low > WalkSettings.HELD * (1.0 + np.abs(np.nan_to_num(low, posinf=0.0, neginf=0.0)))
+        )
+        at_high, at_low = np.split(sides < WalkSettings.ON_SIDE, 2)
         low, high = low.copy(), high.copy()
         low[free[at_high]] = high[free[at_high]]
         high[free[at_low & ~at_high]] = low[free[at_low & ~at_high]]
@@ -143,7 +149,7 @@ def walk_in_polytope(
     z, H = _minimise_barrier(G, g, z, np.zeros(len(z)))
     walkers = np.tile(z, (count, 1))
     shape = np.linalg.inv(np.linalg.cholesky(H)) if len(z) else H
-    steps = 1 if len(z) == 1 else min(_STEPS_PER_INPUT * len(z), _MOST_STEPS)
+    steps = 1 if len(z) == 1 else min(WalkSettings.STEPS_PER_INPUT * len(z), WalkSettings.MOST_STEPS)
     for _ in range(steps if len(z) else 0):
         way = rng.standard_normal(walkers.shape) @ shape
         speed, room = way @ G.T, np.maximum(g - walkers @ G.T, 0.0)
@@ -174,20 +180,20 @@ def lead_into_limits(curved: CurvedLimits, q: np.ndarray, rng: np.random.Generat
     with np.errstate(all="ignore"):
         size = np.nanmax(np.abs(curved.slopes(q) * half).sum(axis=-1), axis=0, initial=0.0)
     size[~((size > 0.0) & np.isfinite(size))] = 1.0
-    depth = rng.uniform(*_DEPTHS, (len(q), 1)) * np.minimum(upper - lower, size)
+    depth = rng.uniform(*WalkSettings.DEPTHS, (len(q), 1)) * np.minimum(upper - lower, size)
     sticky = np.zeros(values.shape, bool)
-    for _ in range(_PROJECTIONS):
+    for _ in range(WalkSettings.PROJECTIONS):
         below, above = values < lower, values > upper
         outside = below | above
         if not outside.any():
             break
         sticky |= outside
         missing = np.where(below, lower + depth - values, np.where(above, upper - depth - values, 0.0)) / size
-        J = curved.slopes(q) * half / size[:, None] * np.where(outside, 1.0, _STICKY * sticky)[..., None]
+        J = curved.slopes(q) * half / size[:, None] * np.where(outside, 1.0, WalkSettings.STICKY * sticky)[..., None]
         J, missing = np.nan_to_num(J, posinf=0.0, neginf=0.0), np.nan_to_num(missing)
         JtJ = np.einsum("nij,nik->njk", J, J)
         trace = np.trace(JtJ, axis1=1, axis2=2)[:, None, None]
-        damped = JtJ + (_DAMPING * trace + 1e-300) * np.eye(len(half))
+        damped = JtJ + (WalkSettings.DAMPING * trace + 1e-300) * np.eye(len(half))
         change = np.linalg.solve(damped, np.einsum("nij,ni->nj", J, missing)[..., None])[..., 0]
         change *= np.minimum(1.0, 2.0 / np.maximum(np.abs(change).max(axis=1), 1e-300))[:, None]
         trial = q + step[:, None] * half * change
@@ -214,13 +220,13 @@ def walk_in_limits(curved: CurvedLimits, starts: np.ndarray, rng: np.random.Gene
     )
     spread = high - low
     q = starts[rng.integers(len(starts), size=count)]
-    for _ in range(_SLICE_STEPS):
+    for _ in range(WalkSettings.SLICE_STEPS):
         way = rng.standard_normal(q.shape) * spread
         with np.errstate(all="ignore"):
             ends = np.where(way != 0.0, np.array([low - q, high - q]) / way, np.array([-np.inf, np.inf])[:, None, None])
         behind, ahead = ends.min(axis=0).max(axis=-1), ends.max(axis=0).min(axis=-1)
         left = np.flatnonzero(np.isfinite(behind) & np.isfinite(ahead))
-        for _ in range(_SHRINKS):
+        for _ in range(WalkSettings.SHRINKS):
             t = rng.uniform(np.minimum(behind[left], 0.0), np.maximum(ahead[left], 0.0))
             trial = q[left] + t[:, None] * way[left]
             inside = curved.is_inside(trial)

@@ -14,12 +14,16 @@ from ..spatial.linear import Vec
 from ..tolerances import CLOSED
 from .units import Units
 
-_EXACT, _ROUNDING = 1e-15, 1e-13  # gaps small enough to stop, and those at which rounding decides
-_DAMPING, _LONGEST, _STALLED = (
-    0.1,
-    0.5,
-    0.99,
-)  # of a step: damping relative to the gap, longest, smallest reduction that counts
+
+class ClosingSettings:
+    """Settings of the damped Newton steps that close loops."""
+
+    EXACT, ROUNDING = 1e-15, 1e-13  # gaps small enough to stop, and those at which rounding decides
+    DAMPING, LONGEST, STALLED = (
+        0.1,
+        0.5,
+        0.99,
+    )  # of a step: damping relative to the gap, longest, smallest reduction that counts
 
 
 class Closable(Protocol):
@@ -91,7 +95,7 @@ def _closed(
 
     with np.errstate(all="ignore"):  # the residual may be NaN at a guess
         phi = opened(q)
-        busy = np.flatnonzero(_size(phi) > _EXACT)
+        busy = np.flatnonzero(_size(phi) > ClosingSettings.EXACT)
         for _ in range(steps):
             if not busy.size:
                 break
@@ -102,7 +106,10 @@ def _closed(
             delta[:, free] = _step(phi[busy], K[valid][:, :, free] * unit, turns[free]) * unit
             q[busy], phi[busy] = _improved(tie.joints, opened, q[busy], phi[busy], delta)
             after = _size(phi[busy])
-            busy = busy[(after > _EXACT) & (after < np.where(before < _ROUNDING, 0.5, _STALLED) * before)]
+            busy = busy[
+                (after > ClosingSettings.EXACT)
+                & (after < np.where(before < ClosingSettings.ROUNDING, 0.5, ClosingSettings.STALLED) * before)
+            ]
     return q, np.abs(phi).max(axis=-1, initial=0.0)
 
 
@@ -117,11 +124,11 @@ def _step(phi: np.ndarray, K: np.ndarray, turns: np.ndarray) -> np.ndarray:
     if not K.size:
         return np.zeros((len(K), K.shape[-1]))
     U, s, Vt = factors(K)
-    damped = s * s + _DAMPING * np.minimum(1.0, _size(phi)[:, None]) ** 2
+    damped = s * s + ClosingSettings.DAMPING * np.minimum(1.0, _size(phi)[:, None]) ** 2
     inverse = np.where(s > 1e-10 * s[:, :1], s, 0.0) / np.maximum(damped, 1e-300)
     delta = -np.einsum("bji,bj,bkj,bk->bi", Vt, inverse, U, phi)
     length = np.abs(delta[:, turns]).max(axis=-1, keepdims=True, initial=0.0)
-    return delta * np.minimum(1.0, _LONGEST / np.maximum(length, 1e-300))
+    return delta * np.minimum(1.0, ClosingSettings.LONGEST / np.maximum(length, 1e-300))
 
 
 def _improved(
@@ -139,7 +146,7 @@ def _improved(
         new_phi = opened(new)
         better = _size(new_phi) < size[left]
         best[left[better]], best_phi[left[better]] = new[better], new_phi[better]
-        left = left[~better & (size[left] > _ROUNDING)]
+        left = left[~better & (size[left] > ClosingSettings.ROUNDING)]
         if not left.size:
             break
         delta[left] *= 0.5

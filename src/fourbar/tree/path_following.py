@@ -26,15 +26,20 @@ from .embedding import LoopEmbedding
 
 PASSES = 150  # the largest number of steps
 FARTHEST = 24.0  # the longest path, in the units of the joints: so many steps lead there
-_LONGEST, _SHORTEST = 0.4, 0.02  # the longest step, in the units of the joints, and the shortest before turning back
-_CLEAR = 0.8  # longest step where K is as far from singular as at the start
-_BENT = 0.25  # correction relative to the step: where it is larger, the step was too long
-_ROUNDING = 1e-5  # a correction that is small beside any step; in small loops far away it may be rounding
-_LAST = 1e-7  # a correction after which the gap is rounding
-_INWARD = 0.5  # least speed at which a path leaves a limit, relative to its own
-_NOTHING = 1e-9  # norm of a direction that is only rounding, where loops allow none
-_ONE_BY_ONE = 4  # samples up to which numbers are faster than arrays
-_TINY = 1e-300  # instead of zero in denominators whose numerator is zero too
+
+
+class PathSettings:
+    """Settings of the steps along a path of closed configurations."""
+
+    LONGEST, SHORTEST = 0.4, 0.02  # the longest step, in the units of the joints, and the shortest before turning back
+    CLEAR = 0.8  # longest step where K is as far from singular as at the start
+    BENT = 0.25  # correction relative to the step: where it is larger, the step was too long
+    ROUNDING = 1e-5  # a correction that is small beside any step; in small loops far away it may be rounding
+    LAST = 1e-7  # a correction after which the gap is rounding
+    INWARD = 0.5  # least speed at which a path leaves a limit, relative to its own
+    NOTHING = 1e-9  # norm of a direction that is only rounding, where loops allow none
+    ONE_BY_ONE = 4  # samples up to which numbers are faster than arrays
+    TINY = 1e-300  # instead of zero in denominators whose numerator is zero too
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class Path(NamedTuple):
     def begin(cls, tie: LoopEmbedding, q: Vec, way: Vec, length: Scalar) -> Path:
         """A path at its start."""
         zero = Vec([0.0] * len(tie.traced.v))
-        return cls(q, zero, way, 0.0, _LONGEST, length, 0.0, 1.0, 0.0, 0.0, 1.0)
+        return cls(q, zero, way, 0.0, PathSettings.LONGEST, length, 0.0, 1.0, 0.0, 0.0, 1.0)
 
 
 class StepTangent(NamedTuple):
@@ -147,7 +152,7 @@ def factor(tie: LoopEmbedding, loops: Vec) -> tuple[Vec, Vec, Vec, Scalar]:
     M = [[_product(K[i], K[j]) for j in range(i + 1)] for i in range(len(K))]
     inverse = _inverse_factor(M)
     trace, inverse_trace = (dot(x, [1.0] * len(x)) for x in ([row[-1] for row in M], [dot(x, x) for x in inverse]))
-    clear = 1.0 / sqrt(maximum(trace * inverse_trace, _TINY)) if K else 1.0
+    clear = 1.0 / sqrt(maximum(trace * inverse_trace, PathSettings.TINY)) if K else 1.0
     return phi, Vec([x for row in K for x in row.values()]), Vec([x for row in inverse for x in row]), clear
 
 
@@ -164,7 +169,7 @@ def _inverse_factor(M: list[list[Scalar]]) -> list[list[Scalar]]:
         own: list[Scalar] = []
         for j in range(i):
             own.append((row[j] - dot(own, L[j][:j])) * L[j][j] if not _is_apart(own, row[j], L[j]) else 0.0)
-        pivot = 1.0 / sqrt(maximum(row[i] - dot(own, own), _TINY))
+        pivot = 1.0 / sqrt(maximum(row[i] - dot(own, own), PathSettings.TINY))
         inverse.append([-pivot * dot(own[k:], [inverse[j][k] for j in range(k, i)]) for k in range(i)] + [pivot])
         L.append([*own, pivot])  # the reciprocal of the diagonal
     return inverse
@@ -204,7 +209,7 @@ def solve_tangent(
 def _unit(way: Sequence[Scalar]) -> Vec:
     """A direction of unit length; zero where it is only rounding."""
     size = sqrt(dot(way, way))
-    scale = select(size > _NOTHING, 1.0 / maximum(size, _NOTHING), 0.0)
+    scale = select(size > PathSettings.NOTHING, 1.0 / maximum(size, PathSettings.NOTHING), 0.0)
     return Vec([x * scale for x in way])
 
 
@@ -214,14 +219,18 @@ def _reflect(t: StepTangent) -> Vec:
         return t.heading
     normal = _unit(t.inward)
     speed = dot(t.heading, normal)
-    more = maximum(maximum(speed, -speed), select(dot(normal, normal) > 0.5, _INWARD, 0.0)) - speed
+    more = maximum(maximum(speed, -speed), select(dot(normal, normal) > 0.5, PathSettings.INWARD, 0.0)) - speed
     return _unit([x + more * y for x, y in zip(t.heading, normal, strict=True)])
 
 
 def judge(path: Path, t: StepTangent) -> Path:
     """The path after a pass: on from the configuration ahead, or with half of the step from the last one."""
     bend = sqrt(dot(t.correction, t.correction))
-    good = select(bend <= _BENT * maximum(path.step, path.bend) + _ROUNDING, select(t.clear > 0.0, 1.0, 0.0), 0.0)
+    good = select(
+        bend <= PathSettings.BENT * maximum(path.step, path.bend) + PathSettings.ROUNDING,
+        select(t.clear > 0.0, 1.0, 0.0),
+        0.0,
+    )
     taken, halved = _go_on(path, t, bend), _halve(path)
     return Path(*_choose(good > 0.5, taken, halved))
 
@@ -237,18 +246,18 @@ def _go_on(path: Path, t: StepTangent, bend: Scalar) -> Path:
     """The path from the configuration ahead."""
     left, depth = path.left - path.step, dot(t.way_in, t.way_in)
     clear_first = select(path.passes > 0.5, path.clear_first, t.clear)
-    allowed = _CLEAR * t.clear / maximum(clear_first, _TINY)
-    longest = minimum(2.0 * path.longest, _LONGEST)
+    allowed = PathSettings.CLEAR * t.clear / maximum(clear_first, PathSettings.TINY)
+    longest = minimum(2.0 * path.longest, PathSettings.LONGEST)
     heading = _reflect(t)
-    closer = select(allowed < _SHORTEST, select(t.clear < path.clear, -1.0, 1.0), 1.0)  # -1: it turns back
+    closer = select(allowed < PathSettings.SHORTEST, select(t.clear < path.clear, -1.0, 1.0), 1.0)  # -1: it turns back
     heading = Vec([closer * x for x in heading])
-    ahead = maximum(minimum(longest, allowed), _SHORTEST)
-    inside = select(depth > 0.0, 0.0, select(allowed < _SHORTEST, 0.0, 1.0))
+    ahead = maximum(minimum(longest, allowed), PathSettings.SHORTEST)
+    inside = select(depth > 0.0, 0.0, select(allowed < PathSettings.SHORTEST, 0.0, 1.0))
     speed = dot(t.way_in, heading)
-    into = select(speed > 0.0, depth / maximum(speed, _TINY), ahead)
+    into = select(speed > 0.0, depth / maximum(speed, PathSettings.TINY), ahead)
     wanted = select(inside > 0.5, maximum(left, 0.0), select(depth > 0.0, into, ahead))
-    stalled = select(path.step > 0.0, 0.0, select(bend > _BENT * path.bend, _ROUNDING, 0.0))
-    arrived = select(left > 0.0, 0.0, select(bend <= maximum(stalled, _LAST), inside, 0.0))
+    stalled = select(path.step > 0.0, 0.0, select(bend > PathSettings.BENT * path.bend, PathSettings.ROUNDING, 0.0))
+    arrived = select(left > 0.0, 0.0, select(bend <= maximum(stalled, PathSettings.LAST), inside, 0.0))
     return Path(
         t.q, t.correction, heading, minimum(ahead, wanted), longest, left, bend, t.clear, clear_first,
         path.passes + 1.0, 1.0 - arrived,
@@ -258,8 +267,8 @@ def _go_on(path: Path, t: StepTangent, bend: Scalar) -> Path:
 def _halve(path: Path) -> Path:
     """The path from the last configuration, with half of the step; back from there where this is too short."""
     half = 0.5 * path.step
-    short = half < _SHORTEST
-    step = select(short, _SHORTEST, half)
+    short = half < PathSettings.SHORTEST
+    step = select(short, PathSettings.SHORTEST, half)
     return path._replace(
         heading=Vec([select(short, -x, x) for x in path.heading]),
         step=step,
@@ -307,7 +316,7 @@ def follow_path(
         return end(tie, path), path.going
 
     found, going = np.empty((len(start), len(tie.traced.q))), np.empty(len(start))
-    together = np.full(len(start), len(start) > _ONE_BY_ONE)
+    together = np.full(len(start), len(start) > PathSettings.ONE_BY_ONE)
     for i in np.flatnonzero(~together):
         try:
             found[i], going[i] = ends(start[i].tolist(), way[i].tolist(), float(length[i]), float(depth[i]))

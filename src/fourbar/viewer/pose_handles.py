@@ -16,7 +16,7 @@ from .sticks import directions
 _TURN = np.pi  # limits of an angle that has none
 _FAR = 1.0  # limits of a length that has none, in sizes of the robot
 _STEP = 0.05  # of a handle's range: loops are closed that often on the way
-_OPEN = 1e-6
+_PASSED = 1e-6
 
 
 class PoseHandle(NamedTuple):
@@ -140,7 +140,7 @@ class PoseHandles:
             return f"toggle position: {error}"
         except (AssemblyError, CoordinateError) as error:
             return str(error)
-        beyond = [name for name, k, low, high in self.limits if not low - _OPEN <= q[k] <= high + _OPEN]
+        beyond = [name for name, k, low, high in self.limits if not low - _PASSED <= q[k] <= high + _PASSED]
         return f"beyond the limits of {', '.join(beyond)}" if beyond else ""
 
     def _set(self, q: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -13,10 +13,10 @@ from ...edit.placements import placement, transform
 from ...joints import Composite, Fixed, Free, Joint, Planar, Spherical
 from ...mechanism.mechanism import WORLD, Mechanism, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
+from ...tolerances import WRITTEN
 from ...tree.cluster_tree import lower
 from ...tree.embedding import LoopEmbedding
 
-_CLOSED = 1e-9
 Coordinates = Mapping[str, tuple[float, ...]]
 
 
@@ -32,7 +32,7 @@ def closed_at(mechanism: Mechanism) -> dict[str, tuple[float, ...]]:
             continue
         connections = [cluster_tree.moving[i] for i in group.links]
         neutral = np.array([x for c in connections for x in c.joint.neutral()])
-        if np.abs(tie.residual(neutral)).max(initial=0.0) > _CLOSED:
+        if np.abs(tie.residual(neutral) / tie.units.gaps).max(initial=0.0) > WRITTEN:
             ends = np.cumsum([c.joint.nq for c in connections])[:-1]
             parts = np.split(np.asarray(tie.closed, float), ends)
             found.update({c.name: tuple(part.tolist()) for c, part in zip(connections, parts, strict=True)})

@@ -20,6 +20,7 @@ from ...functions.registry import Method, Outputs, flat, method, vector
 from ...linalg import ranks
 from ...once import cached_property
 from ...spatial.linear import Mat, Vec
+from ...tolerances import UNHELD
 from .constrained_model import NumericRecorder
 from .frozen import Frozen
 from .inverse_dynamics import Drives, check_weight, read_drives
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     )
 
 METHODS: dict[str, Method] = {}
-_WEAK = (
-    1e16  # squared ratio of a column to what others leave of it: beyond it the actuators do not determine the motion
-)
 _SAMPLES = 3
 
 
@@ -149,7 +147,7 @@ def inverse_passive_dynamics(c: Context) -> Outputs:
 def _valid_forces(B: Mat, L: Mat, sizes: Vec, tau: Vec) -> Vec:
     """The actuators' forces; NaN where they do not determine the motion."""
     found, weakness = actuator_forces(B, L, sizes, tau)
-    return Vec([select(weakness < _WEAK, x, float("nan")) for x in found])
+    return Vec([select(weakness < UNHELD, x, float("nan")) for x in found])
 
 
 @method(Q, V, TAU, results="a", optional=[F_EXT], into=METHODS)

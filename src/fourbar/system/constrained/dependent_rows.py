@@ -14,10 +14,9 @@ import numpy as np
 
 from ...errors import warn
 from ...linalg import count, factors, lengths, transposed
+from ...tolerances import BROKEN
 from ...tree.parameters import find
 from .constrained_model import ConstrainedModel
-
-_BROKEN = 1e-8  # of the largest entry of δA, rows in units of their own lengths
 
 
 def _breaks(A: np.ndarray, dA: np.ndarray) -> np.ndarray:
@@ -31,7 +30,7 @@ def _breaks(A: np.ndarray, dA: np.ndarray) -> np.ndarray:
     change = np.nan_to_num(dA) / _finite(own)[..., None, :, None]
     found = transposed(left)[..., None, :, :] @ change @ transposed(right)[..., None, :, :]
     size = np.abs(change).max(axis=(-2, -1), initial=0.0)
-    return np.abs(found).max(axis=(-2, -1), initial=0.0) > _BROKEN * size
+    return np.abs(found).max(axis=(-2, -1), initial=0.0) > BROKEN * size
 
 
 def _finite(size: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...algorithms.constrained.drives import Plan
 from ...errors import ArgumentError, unknown
+from ...tolerances import BALANCED
 from ...tree.cluster_tree import ClusterTree
 from .dense_solvers import drive
 from .dependent_rows import Dependent
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from .robot import Constrained
 
 LEAST = ("torque", "constraint")
-_REACHED = 1e-8  # tolerance of unbalanced forces of passive joints, relative to the largest
 _SYMMETRIC = 1e-9  # tolerance of asymmetric entries of a weight, relative to √(W_ii W_jj)
 
 
@@ -106,7 +106,7 @@ class Inverse(Resolved):
             f"the actuators {list(joints)!r} cannot cause the accelerations: forces of passive joints cannot be "
             "balanced (a singular configuration)"
         )
-        super().__init__(function, differentiable, by_svd, _REACHED, rebuild, why, dependent)
+        super().__init__(function, differentiable, by_svd, BALANCED, rebuild, why, dependent)
         self._robot, self._allowed = robot, tolerance
 
     def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:

@@ -12,12 +12,9 @@ from ...arrays import batch_shape, bind, check_target, to_array
 from ...errors import ArgumentError, SingularError, warn
 from ...functions.derivatives import describe, read_names
 from ...functions.nan_reasons import dependent_rates_mask
+from ...tolerances import LOOSE, WEAK
 from .dense_solvers import least_force
 from .dependent_rows import Broken, Dependent
-
-WEAK = 1e8  # ratio of a diagonal entry of Ω to its pivot from which on a sample is solved by singular values
-LOOSE = 1e-9  # how much a row may not be implied by others, relative to its own entry of Ω
-
 
 BySvd = Callable[[dict[str, np.ndarray]], tuple[Sequence[np.ndarray], np.ndarray]]  # arguments -> results, gap
 _CONTRADICT = (

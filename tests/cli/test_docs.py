@@ -70,6 +70,14 @@ def test_the_readme_is_short_and_has_its_parts() -> None:
     assert len(re.findall(r"^\| \S", speed, re.MULTILINE)) == 2 + 6  # head, rule, rows
 
 
+def test_the_changelog_has_one_line_per_subject() -> None:
+    """Merges keep both versions of a line that two changes edited; nothing was fixed before the first release."""
+    release = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("## [0.1.0]")[1]
+    leads = [line.partition(":")[0] for line in release.splitlines() if line.startswith("- `") and ":" in line]
+    assert len(leads) == len(set(leads)), sorted(x for x in leads if leads.count(x) > 1)
+    assert len(release.splitlines()) < 120 and "### Fixed" not in release
+
+
 _LONG = ("actuators.py", "sweep_on_a_cluster.py")  # each takes as long as all others
 _SMALL = {"sweep_on_a_cluster.py": (("distributed",), ("40",))}  # what they need, and arguments for a small case
 SCRIPTS = [

@@ -42,7 +42,7 @@ def stored(method: str, name: str, size: int, x: Any) -> np.ndarray:
     return to_array(method, Argument(name, (size,)), x)
 
 
-def _named(loops: Sequence[str]) -> str:
+def _loop_names(loops: Sequence[str]) -> str:
     return f"loop{'s' if len(loops) > 1 else ''} {', '.join(map(repr, loops))}"
 
 
@@ -60,13 +60,13 @@ def report_open(what: str, gaps: np.ndarray, single: bool) -> None:
 
 
 def _columns(cluster_tree: ClusterTree, cluster: Cluster, keep: Sequence[str]) -> list[int]:
-    found, at = [], 0
+    columns, at = [], 0
     for i in cluster.links:
         c = cluster_tree.moving[i]
         if c.name in keep:
-            found.extend(range(at, at + c.joint.nv))
+            columns.extend(range(at, at + c.joint.nv))
         at += c.joint.nv
-    return found
+    return columns
 
 
 def assemble(cluster_tree: ClusterTree, q: Any, keep: Sequence[str]) -> np.ndarray:
@@ -80,18 +80,18 @@ def assemble(cluster_tree: ClusterTree, q: Any, keep: Sequence[str]) -> np.ndarr
     array = without_wrong_coordinates(cluster_tree, "assemble", stored("assemble", "q", cluster_tree.nq, q)).copy()
     rows = array.reshape(-1, cluster_tree.nq)
     lost = np.zeros(len(rows), bool)
-    for cluster, tie, own in implicit(cluster_tree):
-        if array.ndim == 1 and not np.isfinite(array[own]).all():
+    for cluster, tie, cluster_q in implicit(cluster_tree):
+        if array.ndim == 1 and not np.isfinite(array[cluster_q]).all():
             raise AssemblyError(
-                f"{_named(cluster.loops)} cannot be closed: q contains NaN or infinite numbers; start from "
+                f"{_loop_names(cluster.loops)} cannot be closed: q contains NaN or infinite numbers; start from "
                 "robot.neutral()"
             )
-        rows[:, own], gaps = close_from(tie, rows[:, own], _columns(cluster_tree, cluster, keep))
+        rows[:, cluster_q], gaps = close_from(tie, rows[:, cluster_q], _columns(cluster_tree, cluster, keep))
         left = ~(gaps <= CLOSED)
         if np.any(left):
-            gap = np.abs(tie.residual(rows[left][:, own])).max(axis=-1, initial=0.0)
+            gap = np.abs(tie.residual(rows[left][:, cluster_q])).max(axis=-1, initial=0.0)
             held = f" with {', '.join(map(repr, keep))} fixed" if keep else ""
-            report_open(f"{_named(cluster.loops)} cannot be closed from {{this}}{held}", gap, array.ndim == 1)
+            report_open(f"{_loop_names(cluster.loops)} cannot be closed from {{this}}{held}", gap, array.ndim == 1)
         lost |= left
     rows[lost] = np.nan
     return array
@@ -121,8 +121,8 @@ def check(cluster_tree: ClusterTree, q: Any, v: Any, tolerance: float) -> Any:
         if not np.all(gaps <= tolerance):
             worst = np.abs(tie.residual(array[..., own])).max(axis=-1, initial=0.0)
             raise AssemblyError(
-                f"check: q{_at(~(gaps <= tolerance))}: {_named(cluster.loops)} {_are(cluster.loops)} open, by up to "
-                f"{np.nanmax(worst):.3g}: results there are meaningless; robot.assemble(q) closes loops"
+                f"check: q{_at(~(gaps <= tolerance))}: {_loop_names(cluster.loops)} {_are(cluster.loops)} open, by up "
+                f"to {np.nanmax(worst):.3g}: results there are meaningless; robot.assemble(q) closes loops"
             )
     _check_toggles(cluster_tree, array)
     _check_rates(cluster_tree, array)

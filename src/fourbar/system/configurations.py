@@ -57,12 +57,12 @@ class Configured:
         beyond = [str(x) for x in beyond_limits(self.model.cluster_tree, self.model.neutral())]
         if not beyond:
             return ""
-        more = f" and {len(beyond) - _SHOWN} more" if len(beyond) > _SHOWN else ""
+        others = f" and {len(beyond) - _SHOWN} more" if len(beyond) > _SHOWN else ""
         valid = [x for x, q in self.configurations.items() if not beyond_limits(self.model.cluster_tree, q)]
         other = f"robot.configurations[{valid[0]!r}]" if valid else "a configuration named by Builder.configuration"
         return (
             f"neutral: joints of {self.mechanism.name!r} are outside their limits there: "
-            f"{'; '.join(beyond[:_SHOWN])}{more}. Begin with {other}, or with robot.random(0)"
+            f"{'; '.join(beyond[:_SHOWN])}{others}. Begin with {other}, or with robot.random(0)"
         )
 
     @cached_property
@@ -74,13 +74,13 @@ class Configured:
         mapping of str to ndarray, shape (nq,)
             Each with its loops closed.
         """
-        cluster_tree, found = self.model.cluster_tree, {}
+        cluster_tree, by_name = self.model.cluster_tree, {}
         for named in self.mechanism.configurations:
-            given = dict(named.coordinates)
-            parts = [cluster_named(cluster_tree, cluster, given) for cluster in cluster_tree.clusters]
-            found[named.name] = np.concatenate(parts or [np.zeros(0)])
-            found[named.name].setflags(write=False)
-        return ByName("configuration", found)
+            coordinates = dict(named.coordinates)
+            parts = [cluster_named(cluster_tree, cluster, coordinates) for cluster in cluster_tree.clusters]
+            by_name[named.name] = np.concatenate(parts or [np.zeros(0)])
+            by_name[named.name].setflags(write=False)
+        return ByName("configuration", by_name)
 
     def random(self, rng: np.random.Generator | int | None = None, n: int | None = None) -> np.ndarray:
         """Random configurations within the limits of the joints.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @lru_cache(maxsize=16)
-def _mirrored(mechanism: Mechanism, plane: Any) -> tuple[Mechanism, ClusterTree]:
+def _mirror(mechanism: Mechanism, plane: Any) -> tuple[Mechanism, ClusterTree]:
     image = edit.mirror.mirror(mechanism, plane)
     return image, lower(image)
 
@@ -207,8 +207,8 @@ class Editing:
         >>> robot.mirrored("x").names.joints == robot.names.joints
         True
         """
-        image, _ = _mirrored(self.mechanism, unit_axis(plane))
-        return self._edited(_renamed_everywhere(image, names))
+        image, _ = _mirror(self.mechanism, unit_axis(plane))
+        return self._edited(_rename_everywhere(image, names))
 
     def mirrored_state(self, q: Any, v: Any, plane: Axis = "y") -> tuple[np.ndarray, np.ndarray]:
         """State of the mirror image.
@@ -236,7 +236,7 @@ class Editing:
         >>> robot.mirrored_state([0.1, 0.2], [1.0, 0.0])
         (array([0.1, 0.2]), array([1., 0.]))
         """
-        _, cluster_tree = _mirrored(self.mechanism, unit_axis(plane))
+        _, cluster_tree = _mirror(self.mechanism, unit_axis(plane))
         Q, V = edit.mirror.state_maps(self.model.cluster_tree, plane)
         full_q, full_v = np.asarray(self.expand(q)), np.asarray(self.expand_velocity(q, v))
         return edit.coordinates.gathered(cluster_tree, full_q @ Q.T), edit.coordinates.gathered_velocity(
@@ -420,7 +420,7 @@ def _mechanism(other: Any) -> Mechanism:
     return other.mechanism
 
 
-def _renamed_everywhere(mechanism: Mechanism, given: Names) -> Mechanism:
+def _rename_everywhere(mechanism: Mechanism, given: Names) -> Mechanism:
     """One table of names for bodies, joints, frames, loops, actuators and armatures."""
     if given is None:
         return mechanism

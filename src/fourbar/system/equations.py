@@ -115,18 +115,18 @@ class Equations:
         named = "".join(f", {symbol}={value!r}" for symbol, value in self.parameters.items())
         lines = ["from math import atan2, cos, sin, sqrt", "", "", f"def {name}(q, v{', *' if named else ''}{named}):"]
         lines += [
-            f"    {_unpacked(symbols)} = {letter}" for letter, symbols in (("q", self.q), ("v", self.v)) if symbols
+            f"    {_unpack_text(symbols)} = {letter}" for letter, symbols in (("q", self.q), ("v", self.v)) if symbols
         ]
-        common, found = sympy.cse([self.M, self.C, self.g], symbols=sympy.numbered_symbols("x_"))
+        common, matrices = sympy.cse([self.M, self.C, self.g], symbols=sympy.numbered_symbols("x_"))
         lines += [f"    {symbol} = {_source(x)}" for symbol, x in common]
-        for letter, matrix in zip("MC", found, strict=False):
+        for letter, matrix in zip("MC", matrices, strict=False):
             rows = ("[" + ", ".join(map(_source, matrix.row(i))) + "]" for i in range(matrix.rows))
             lines.append(f"    {letter} = [{', '.join(rows)}]")
-        lines.append(f"    g = [{', '.join(map(_source, found[2]))}]")
+        lines.append(f"    g = [{', '.join(map(_source, matrices[2]))}]")
         return "\n".join([*lines, "    return M, C, g", ""])
 
 
-def _unpacked(symbols: Sequence[Any]) -> str:
+def _unpack_text(symbols: Sequence[Any]) -> str:
     return ", ".join(map(str, symbols)) + ("," if len(symbols) == 1 else "")
 
 
@@ -166,7 +166,7 @@ class _Spanning(NamedTuple):
     loops: LoopMap | None
 
 
-def _traced(spanning: Model, recorder: SymbolicRecorder) -> list[Any]:
+def _trace(spanning: Model, recorder: SymbolicRecorder) -> list[Any]:
     """M, g and C of the spanning tree, flat, as traced expressions of q and v of all its joints."""
     flat: list[Any] = []
     for name in ("mass_matrix", "gravity_force", "coriolis_matrix"):
@@ -192,7 +192,7 @@ def _spanning(model: Model, symbols: _Symbols, recorder: SymbolicRecorder, short
     tree, n = cluster_tree.spanning_tree, cluster_tree.spanning_tree.nv
     tied = any(not cluster.is_free for cluster in cluster_tree.clusters)
     closed = closed_forms(cluster_tree)
-    flat = _traced(Model(model.mechanism, replace(closed, clusters=single_clusters(closed.spanning_tree))), recorder)
+    flat = _trace(Model(model.mechanism, replace(closed, clusters=single_clusters(closed.spanning_tree))), recorder)
     q = _all_coordinates(model, symbols, recorder) if tied else symbols.q
     w = tuple(sympy.Dummy(f"w_{i}", real=True) for i in range(n)) if tied else symbols.v
     known = dict(zip((*recorder.arguments["q"], *recorder.arguments["v"]), (*q, *w), strict=True))
@@ -255,11 +255,11 @@ _DUST = 1e-15  # rounding errors of sums that vanish, relative to the largest nu
 
 def identifiers(prefix: str, names: Iterable[str]) -> list[str]:
     """Names as identifiers, all different."""
-    found: list[str] = []
+    names_used: list[str] = []
     for i, name in enumerate(names):
         plain = re.sub(r"\W", "_", f"{prefix}{name}")
-        found.append(f"{plain}_{i}" if plain in found else plain)
-    return found
+        names_used.append(f"{plain}_{i}" if plain in names_used else plain)
+    return names_used
 
 
 def written_out(roots: Sequence[Any], named: Collection[Expr] = ()) -> int:
@@ -277,10 +277,10 @@ def tidy(x: Any) -> Any:
     if x.count_ops() > _SIMPLIFIED or x.has(sympy.Piecewise):
         return x
     above, below = sympy.fraction(sympy.together(x))
-    return _shortened(x) if below.is_number else _shortened(above) / _shortened(below)
+    return _shorten(x) if below.is_number else _shorten(above) / _shorten(below)
 
 
-def _shortened(x: Any) -> Any:
+def _shorten(x: Any) -> Any:
     """A formula without fractions: the shortest of the original, the expanded one, and one with products of sines as
     sums.
     """
@@ -288,11 +288,11 @@ def _shortened(x: Any) -> Any:
     from sympy.simplify.fu import TR8  # products of sines and cosines to sums
 
     expanded = sympy.expand(x)
-    found = [x, expanded]
+    forms = [x, expanded]
     if expanded.count_ops() <= _EXPANDED and expanded.has(sympy.sin, sympy.cos):
-        found.append(sympy.expand(TR8(expanded)))
-    found = [clean(form) for form in found]
-    return min([sympy.factor_terms(found[-1]), *reversed(found)], key=lambda form: form.count_ops())
+        forms.append(sympy.expand(TR8(expanded)))
+    forms = [clean(form) for form in forms]
+    return min([sympy.factor_terms(forms[-1]), *reversed(forms)], key=lambda form: form.count_ops())
 
 
 def clean(x: Any) -> Any:
@@ -324,7 +324,9 @@ class LoopMap(NamedTuple):
     G_rate: Any
 
 
-def _tied(tie: LoopEmbedding, q: Sequence[Any], v: Sequence[Any], parameters: Mapping[Expr, Any]) -> tuple[Any, Any]:
+def _loop_blocks(
+    tie: LoopEmbedding, q: Sequence[Any], v: Sequence[Any], parameters: Mapping[Expr, Any]
+) -> tuple[Any, Any]:
     """G and Ġ of links connected by loops, at coordinates q and velocities v of all their joints."""
     sympy = load_sympy()
     n, m = len(tie.traced.v), len(tie.rows)
@@ -362,16 +364,16 @@ def loop_map(
     first = 0
     for cluster in clusters:
         rows = [tree.first_v[i] + k for i in cluster.links for k in range(tree.links[i].joint.nv)]
-        own = slice(first, first + cluster.embedding.nv)
+        columns = slice(first, first + cluster.embedding.nv)
         first += cluster.embedding.nv
         if isinstance(cluster.embedding, LoopEmbedding):
             own_q, own_v = ([x for i in cluster.links for x in part[i]] for part in (by_link, rates))
-            blocks = _tied(cluster.embedding, own_q, own_v, parameters)
+            blocks = _loop_blocks(cluster.embedding, own_q, own_v, parameters)
         else:
             blocks = sympy.eye(len(rows)), sympy.zeros(len(rows), len(rows))
         for target, block in zip((G, G_rate), blocks, strict=True):
             for i, row in enumerate(rows):
-                target[row, own] = block[i, :]
+                target[row, columns] = block[i, :]
     return LoopMap(G, G_rate)
 
 
@@ -393,13 +395,14 @@ class ClosedExponential(SphericalExponential):
 
 def closed_forms(cluster_tree: ClusterTree) -> ClusterTree:
     """A mechanism whose joints with rotation vectors are written as formulas."""
-    own = cluster_tree.spanning_tree
-    if not any(isinstance(c.joint, SphericalExponential) for c in own.links):
+    spanning = cluster_tree.spanning_tree
+    if not any(isinstance(c.joint, SphericalExponential) for c in spanning.links):
         return cluster_tree
     closed = [
-        c._replace(joint=ClosedExponential()) if isinstance(c.joint, SphericalExponential) else c for c in own.links
+        c._replace(joint=ClosedExponential()) if isinstance(c.joint, SphericalExponential) else c
+        for c in spanning.links
     ]
-    tree = replace(own, links=tuple(closed))
+    tree = replace(spanning, links=tuple(closed))
     return replace(cluster_tree, spanning_tree=tree, equivalent=tree, unturned=tree)
 
 
@@ -413,10 +416,10 @@ class Angles(NamedTuple):
 def rotation_angles(tree: SpanningTree, traced: Sequence[Any], q: Sequence[Any]) -> Angles:
     """The angles of all rotation vectors, from the traced coordinates of a tree and their symbols."""
     sympy = load_sympy()
-    found = Angles({}, {})
+    angles = Angles({}, {})
     for link, own, symbols in zip(tree.links, tree.split_q(traced), tree.split_q(q), strict=True):
         if isinstance(link.joint, SphericalExponential):
             angle, s = sympy.Dummy("angle", positive=True), dot(own, own)
-            found.nodes.update({s: angle**2, sqrt(s): angle})  # type: ignore[dict-item]
-            found.values[angle] = sympy.sqrt(sum(x**2 for x in symbols))
-    return found
+            angles.nodes.update({s: angle**2, sqrt(s): angle})  # type: ignore[dict-item]
+            angles.values[angle] = sympy.sqrt(sum(x**2 for x in symbols))
+    return angles

@@ -21,7 +21,7 @@ _STYLE = (
 )
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """A string of DOT; a line break stays one."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
@@ -29,8 +29,8 @@ def _quoted(text: str) -> str:
 def _body(graph: Connectivity, name: str) -> str:
     colour = graph.colour(name)
     if name == WORLD:
-        return f'{_quoted(name)} [shape=box, style=filled, fillcolor="#d5d8dc"];'
-    return f"{_quoted(name)};" if colour is None else f'{_quoted(name)} [fillcolor="{hexadecimal(colour, _LIGHT)}"];'
+        return f'{_quote(name)} [shape=box, style=filled, fillcolor="#d5d8dc"];'
+    return f"{_quote(name)};" if colour is None else f'{_quote(name)} [fillcolor="{hexadecimal(colour, _LIGHT)}"];'
 
 
 def _loop(graph: Connectivity, loop: LoopEdge, number: int) -> Iterator[str]:
@@ -38,8 +38,8 @@ def _loop(graph: Connectivity, loop: LoopEdge, number: int) -> Iterator[str]:
     colour = hexadecimal((graph.colours[loop.cluster] if loop.cluster != GROUND else None) or (0.3, 0.3, 0.3))
     name = f"{loop.name}\n{loop.kind}"
     dashed = f'style=dashed, dir=none, color="{colour}"'
-    label = f'fontcolor="{colour}", label={_quoted(name)}'
-    ends = [_quoted(body) for body in loop.ends]
+    label = f'fontcolor="{colour}", label={_quote(name)}'
+    ends = [_quote(body) for body in loop.ends]
     if len(ends) == 2:
         yield f"{ends[0]} -> {ends[1]} [{dashed}, constraint=false, {label}];"
         return
@@ -66,7 +66,7 @@ def _bodies(graph: Connectivity, clusters: Sequence[ClusterInfo]) -> Iterator[st
         yield "}"
     for joint in graph.joints:
         label = f"{joint.name}\n{joint.kind}" if joint.has_own_name else joint.kind
-        yield f"{_quoted(joint.parent)} -> {_quoted(joint.child)} [label={_quoted(label)}];"
+        yield f"{_quote(joint.parent)} -> {_quote(joint.child)} [label={_quote(label)}];"
     for number, loop in enumerate(graph.loops):
         yield from _loop(graph, loop, number)
 
@@ -98,4 +98,4 @@ def graph_text(robot: Any, what: str) -> str:
     """The text of a graph: 'bodies' or 'clusters'."""
     lines = GRAPHS[what](connectivity(robot.mechanism, robot.model.cluster_tree), robot.clusters)
     body = "\n".join(f"  {line}" for line in (*(f"{x};" for x in _STYLE), *lines))
-    return f"digraph {_quoted(robot.name)} {{\n{body}\n}}\n"
+    return f"digraph {_quote(robot.name)} {{\n{body}\n}}\n"

@@ -96,13 +96,13 @@ class InverseKinematics:
 
     def _missed(self, sample: int) -> str:
         """The errors of one sample."""
-        found = []
+        errors = []
         for name in {**self.distance, **self.angle}:
             both = (self.distance.get(name), "m"), (self.angle.get(name), "rad")
             by = [f"{x.reshape(-1)[sample]:.3g} {unit}" for x, unit in both if x is not None]
-            found.append(f"{name!r} by {', '.join(by)}")
+            errors.append(f"{name!r} by {', '.join(by)}")
         stopped = [repr(name) for name, mask in self.at_limit.items() if mask.reshape(-1)[sample]]
-        return "; ".join(found) + (f", with {', '.join(stopped)} at the limit" if stopped else "")
+        return "; ".join(errors) + (f", with {', '.join(stopped)} at the limit" if stopped else "")
 
 
 def _largest(missed: np.ndarray | None) -> str:
@@ -119,7 +119,7 @@ class _Attempt(NamedTuple):
     anew: bool
 
 
-class _Found(NamedTuple):
+class _Solution(NamedTuple):
     """The outcome of all samples: configurations, the report of the best search of each, iterations, restarts."""
 
     q: np.ndarray
@@ -131,39 +131,39 @@ class _Found(NamedTuple):
 Search = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]  # of start, goal and setting
 
 
-def _solve_one(search: Search, goal: np.ndarray, attempts: Iterable[_Attempt], tolerance: float) -> _Found:
+def _solve_one(search: Search, goal: np.ndarray, attempts: Iterable[_Attempt], tolerance: float) -> _Solution:
     """One sample: attempts until one arrives."""
-    found, best, iterations, restarts = goal, [np.inf], 0.0, 0
+    best_q, best, iterations, restarts = goal, [np.inf], 0.0, 0
     for start, setting, anew in attempts:
-        q, report = search(found if start is None else start, goal, setting)
+        q, report = search(best_q if start is None else start, goal, setting)
         new = report.tolist()
         iterations, restarts = iterations + new[2], restarts + anew
         arrived = new[1] <= BEYOND and all(x <= tolerance for x in new[ReachSettings.FIRST :])
         if arrived or not anew or new[0] < best[0]:
-            found, best = q, new
+            best_q, best = q, new
         if arrived:
             break
-    return _Found(found, np.array(best), np.array(iterations), np.array(restarts))
+    return _Solution(best_q, np.array(best), np.array(iterations), np.array(restarts))
 
 
-def _solve_many(search: Search, goal: np.ndarray, attempts: Iterable[_Attempt], tolerance: float) -> _Found:
+def _solve_many(search: Search, goal: np.ndarray, attempts: Iterable[_Attempt], tolerance: float) -> _Solution:
     """Samples (n, ...): each attempt is that of all samples that have not arrived yet."""
     n, left = len(goal), np.arange(len(goal))
-    found = _Found(np.empty(0), np.empty(0), np.zeros(n), np.zeros(n))
+    solution = _Solution(np.empty(0), np.empty(0), np.zeros(n), np.zeros(n))
     for start, setting, anew in attempts:
-        begin = found.q[left] if start is None else start[left] if start.ndim > 1 else start
+        begin = solution.q[left] if start is None else start[left] if start.ndim > 1 else start
         q, report = search(begin, goal[left], setting)
-        if not found.q.size:
-            found = found._replace(q=np.empty((n, q.shape[1])), report=np.full((n, report.shape[1]), np.inf))
-        found.iterations[left] += report[:, 2]
-        found.restarts[left] += anew
+        if not solution.q.size:
+            solution = solution._replace(q=np.empty((n, q.shape[1])), report=np.full((n, report.shape[1]), np.inf))
+        solution.iterations[left] += report[:, 2]
+        solution.restarts[left] += anew
         arrived = (report[:, ReachSettings.FIRST :] <= tolerance).all(axis=1) & (report[:, 1] <= BEYOND)
-        taken = arrived | (not anew) | (report[:, 0] < found.report[left, 0])
-        found.q[left[taken]], found.report[left[taken]] = q[taken], report[taken]
+        taken = arrived | (not anew) | (report[:, 0] < solution.report[left, 0])
+        solution.q[left[taken]], solution.report[left[taken]] = q[taken], report[taken]
         left = left[~arrived]
         if not left.size:
             break
-    return found
+    return solution
 
 
 def _at_limit(robot: System, q: np.ndarray) -> dict[str, np.ndarray]:
@@ -175,7 +175,7 @@ def _at_limit(robot: System, q: np.ndarray) -> dict[str, np.ndarray]:
     return {name: at[..., k] for k, name in enumerate(robot.names.coordinates) if limited[k]}
 
 
-def _result(robot: System, goals: Goals, found: _Found, batch: tuple[int, ...], plan: _Checked) -> InverseKinematics:
+def _result(robot: System, goals: Goals, found: _Solution, batch: tuple[int, ...], plan: _Plan) -> InverseKinematics:
     """The result for the user."""
     q, tolerance = found.q.reshape(*batch, robot.nq), plan.tolerance
     missed = np.moveaxis(found.report[..., ReachSettings.FIRST :], -1, 0)
@@ -217,7 +217,7 @@ class Settings(NamedTuple):
     rng: Any
 
 
-class _Checked(NamedTuple):
+class _Plan(NamedTuple):
     """The same, checked: how often and how long each sample is searched for."""
 
     tolerance: float
@@ -233,15 +233,15 @@ def find(robot: System, targets: Mapping[str, Any], center_of_mass: Any, q0: Any
     if not robot.nv:
         raise ArgumentError("inverse_kinematics: no joint of this robot moves")
     goals = read_targets(robot.model, targets, center_of_mass)
-    plan = _checked(robot.model.cluster_tree, asked)
+    plan = _check(robot.model.cluster_tree, asked)
     start = _start(robot, q0)
     batch = leading("of the targets and of q0", goals.goal.shape[:-1], start.shape[:-1])
-    compiled = _compiled(robot, goals.aims, plan.limits, plan.held.velocities)
-    found = _solved(robot, compiled, goals, start, batch, plan)
+    compiled = _compile_search(robot, goals.aims, plan.limits, plan.held.velocities)
+    found = _solve(robot, compiled, goals, start, batch, plan)
     return _result(robot, goals, found, batch, plan)
 
 
-def _checked(cluster_tree: ClusterTree, asked: Settings) -> _Checked:
+def _check(cluster_tree: ClusterTree, asked: Settings) -> _Plan:
     """What a user asks, checked."""
     tolerance = asked.tolerance
     if not (np.ndim(tolerance) == 0 and 0.0 < tolerance < np.inf):
@@ -254,7 +254,7 @@ def _checked(cluster_tree: ClusterTree, asked: Settings) -> _Checked:
     )
     iterations = _count("iterations", asked.iterations, 1)
     held = read_held(cluster_tree, asked.held)
-    return _Checked(float(tolerance), iterations, most, asked.rng, held, bool(asked.limits))
+    return _Plan(float(tolerance), iterations, most, asked.rng, held, bool(asked.limits))
 
 
 def _start(robot: System, q0: Any) -> np.ndarray:
@@ -273,7 +273,7 @@ def _start(robot: System, q0: Any) -> np.ndarray:
     return start
 
 
-def _compiled(robot: System, aims: tuple[Any, ...], limits: bool, held: tuple[int, ...]) -> Any:
+def _compile_search(robot: System, aims: tuple[Any, ...], limits: bool, held: tuple[int, ...]) -> Any:
     """The compiled search, made once for the same aims."""
     key = (aims, limits, held)
     if key not in robot._searches:
@@ -282,9 +282,9 @@ def _compiled(robot: System, aims: tuple[Any, ...], limits: bool, held: tuple[in
     return robot._searches[key]
 
 
-def _solved(
-    robot: System, compiled: Any, goals: Goals, start: np.ndarray, batch: tuple[int, ...], plan: _Checked
-) -> _Found:
+def _solve(
+    robot: System, compiled: Any, goals: Goals, start: np.ndarray, batch: tuple[int, ...], plan: _Plan
+) -> _Solution:
     """Search for all samples."""
 
     def search(q: np.ndarray, goal: np.ndarray, setting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -294,7 +294,7 @@ def _solved(
         return _solve_one(search, goals.goal, _attempts(robot, start, plan), plan.tolerance)
     goal = spread(goals.goal, batch).reshape(-1, goals.goal.shape[-1])
     if not len(goal):
-        return _Found(
+        return _Solution(
             np.empty((0, robot.nq)), np.empty((0, ReachSettings.FIRST + goals.error_count)), np.empty(0), np.empty(0)
         )
     if start.ndim > 1:
@@ -302,7 +302,7 @@ def _solved(
     return _solve_many(search, goal, _attempts(robot, start, plan), plan.tolerance)
 
 
-def _attempts(robot: System, start: np.ndarray, plan: _Checked) -> Iterator[_Attempt]:
+def _attempts(robot: System, start: np.ndarray, plan: _Plan) -> Iterator[_Attempt]:
     """From q0, then from other starts, then on from the best of those that failed."""
     tolerance, most = plan.tolerance, plan.iterations
     coarse = np.array(
@@ -324,11 +324,11 @@ def _attempts(robot: System, start: np.ndarray, plan: _Checked) -> Iterator[_Att
 
 def _starts(robot: System, rng: Any, count: int) -> Iterator[np.ndarray]:
     """Random configurations, made when they are needed: those of loops take time."""
-    given = None if isinstance(rng, int) else read_rng(rng)
+    generator = None if isinstance(rng, int) else read_rng(rng)
     for k in range(0, count, ReachSettings.BLOCK):
         n = min(ReachSettings.BLOCK, count - k)
-        if given is not None:
-            yield from robot.random(given, n=n)
+        if generator is not None:
+            yield from robot.random(generator, n=n)
             continue
         if (rng, k, n) not in robot._searches:
             seed = np.random.default_rng([rng, k]) if k else rng

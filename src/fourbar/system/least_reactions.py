@@ -41,24 +41,24 @@ def least_reactions(robot: System, q: Any, v: Any, a: Any, f_ext: Any) -> np.nda
     zero = np.zeros(every[1].shape[-1])
     T = still.reactions(every[0][..., None, :], zero, zero, f_ext=pull)  # of each row: (..., m, n_bodies, 6)
     F = tree.reactions(*every, f_ext=f_ext)
-    alone = _passed(robot, F[..., None, :, :], np.zeros((*shape, 1, *F.shape[-2:])))[..., 0, :]
+    alone = _transmitted(robot, F[..., None, :, :], np.zeros((*shape, 1, *F.shape[-2:])))[..., 0, :]
     tau = tree.inverse_dynamics(*every, f_ext=f_ext)
-    force = _least(K, tau, _passive(robot), _passed(robot, T, pull), alone)
+    force = _least(K, tau, _passive(robot), _transmitted(robot, T, pull), alone)
     return F + np.einsum("...m,...mbi->...bi", force, T)
 
 
 def _passive(robot: System) -> list[int]:
     """The velocities of the spanning tree that are dependent."""
-    cluster_tree, found = robot.model.cluster_tree, []
+    cluster_tree, dependent = robot.model.cluster_tree, []
     for cluster in cluster_tree.clusters:
         if isinstance(cluster.embedding, LoopEmbedding):
             first, clusters = cluster_tree.spanning_tree.first_v, cluster_tree.spanning_tree.links
             places = [first[i] + j for i in cluster.links for j in range(clusters[i].joint.nv)]
-            found += [places[j] for j in cluster.embedding.dependent]
-    return found
+            dependent += [places[j] for j in cluster.embedding.dependent]
+    return dependent
 
 
-def _passed(robot: System, F: np.ndarray, pull: np.ndarray) -> np.ndarray:
+def _transmitted(robot: System, F: np.ndarray, pull: np.ndarray) -> np.ndarray:
     """All that joints transmit (..., m, k), from the wrenches F (..., m, n_bodies, 6) on bodies by the joints that
     carry them and those by loops: at the joint, moments and forces.
     """

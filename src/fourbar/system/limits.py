@@ -103,17 +103,17 @@ class Beyond(NamedTuple):
 
 def beyond_limits(cluster_tree: ClusterTree, q: np.ndarray) -> list[Beyond]:
     """The coordinates of all joints, dependent ones too, that are outside their limits at q (nq)."""
-    found = []
-    for cluster, own in zip(cluster_tree.clusters, split(cluster_tree.clusters, q.tolist(), "nq"), strict=True):
+    beyond = []
+    for cluster, cluster_q in zip(cluster_tree.clusters, split(cluster_tree.clusters, q.tolist(), "nq"), strict=True):
         tie, joints = cluster.embedding, [cluster_tree.moving[i] for i in cluster.links]
-        values = own
-        if isinstance(tie, LoopEmbedding) and len(own) > 0:
-            values = all_coordinates(tie, np.array([own]))[0].tolist()
+        values = cluster_q
+        if isinstance(tie, LoopEmbedding) and len(cluster_q) > 0:
+            values = all_coordinates(tie, np.array([cluster_q]))[0].tolist()
         limits = [x for c in joints for x in zip(coordinate_labels(c), c.lower, c.upper, strict=True)]
         for (name, lower, upper), x in zip(limits, values, strict=False):
             if not lower - BEYOND <= x <= upper + BEYOND:
-                found.append(Beyond(name, x, lower, upper))
-    return found
+                beyond.append(Beyond(name, x, lower, upper))
+    return beyond
 
 
 def limits_of(cluster_tree: ClusterTree) -> Limits:

@@ -85,7 +85,7 @@ def load(
     """
     options = read_options(strict, waive, floating, folders, extra)
     with no_collection():
-        return _built(*read_file(path, format, options), options, str(path))
+        return _build(*read_file(path, format, options), options, str(path))
 
 
 @hinted
@@ -148,20 +148,20 @@ def loads(
     """
     options = read_options(strict, waive, floating, folders, extra)
     with no_collection():
-        return _built(*read_text(text, name, format, options), options, name)
+        return _build(*read_text(text, name, format, options), options, name)
 
 
-def _built(mechanism: Mechanism, report: Report, options: Options, file: str) -> System:
+def _build(mechanism: Mechanism, report: Report, options: Options, file: str) -> System:
     try:
         robot = System(mechanism, report)
     except MasslessError as error:
-        report += _judged(_located(report, str(error), file), options)
+        report += _judge(_locate(report, str(error), file), options)
         robot = restored(mechanism, report)
     except ModelError as error:
-        raise ParseError(report + Report((_located(report, str(error), file),))) from error
+        raise ParseError(report + Report((_locate(report, str(error), file),))) from error
     except ArithmeticError as error:
         message = f"the robot cannot be built, since a number is too large or too small: {error}"
-        raise ParseError(report + Report((_located(report, message, file),))) from error
+        raise ParseError(report + Report((_locate(report, message, file),))) from error
     robot.__dict__["report"] = report = _with_loops(robot, options, file)
     _check_waived(options, report, file)
     if report.warnings:
@@ -183,7 +183,7 @@ def _with_loops(robot: System, options: Options, file: str) -> Report:
     return robot.report + found
 
 
-def _judged(massless: Finding, options: Options) -> Report:
+def _judge(massless: Finding, options: Options) -> Report:
     """The finding where a joint moves no inertia: it matters only where forward dynamics is needed."""
     reading = Reading(massless.file, options.strict, options.waive)
     place = Place(massless.file, massless.line, massless.element)
@@ -195,14 +195,14 @@ def _check_waived(options: Options, report: Report, file: str) -> None:
     """Refuse waivers that match no finding: they are misspelt, or meant for another file."""
     idle = unused_waivers(options.waive, report)
     if idle:
-        found = ", ".join(dict.fromkeys(f.key for f in report if f.key)) or "nothing to waive"
+        keys = ", ".join(dict.fromkeys(f.key for f in report if f.key)) or "nothing to waive"
         meant = " ".join(key for key in idle if key in WRITTEN)
         hint = f". To waive what cannot be written: save(..., waive=...), or --waive-written {meant}" if meant else ""
         raise ArgumentError(
-            f"waive={idle!r} (--waive {' '.join(idle)}) matches no finding in {file}; found while reading: {found}; a "
+            f"waive={idle!r} (--waive {' '.join(idle)}) matches no finding in {file}; found while reading: {keys}; a "
             f"pattern such as {idle[0] + '*'!r} may match none{hint}"
         )
 
 
-def _located(report: Report, message: str, file: str) -> Finding:
+def _locate(report: Report, message: str, file: str) -> Finding:
     return Finding("error", message, "", *report.place_of(message, file))

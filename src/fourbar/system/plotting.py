@@ -54,11 +54,11 @@ class Plotting:
         """
         from ..plots.sticks import plot_robot
 
-        given = stored("plot", "q", self.nq, self.model.neutral() if q is None else q)
-        if not np.isfinite(given).all():
+        configurations = stored("plot", "q", self.nq, self.model.neutral() if q is None else q)
+        if not np.isfinite(configurations).all():
             raise ArgumentError("plot: q is NaN or infinite; a figure shows finite configurations")
         listed = [frames] if isinstance(frames, str) else list(frames)
-        return plot_robot(self, given.reshape(-1, self.nq), listed, bool(center_of_mass), self.name)
+        return plot_robot(self, configurations.reshape(-1, self.nq), listed, bool(center_of_mass), self.name)
 
     def plot_mass_matrix(self, q: Any = None) -> Any:
         """Draw which entries the mass matrix has, and how large they are.

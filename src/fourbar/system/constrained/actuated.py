@@ -64,14 +64,14 @@ class _DriveForces(DeclaredArgument):
 TAU = _DriveForces("tau", text="Forces of the drives (N m, N).")
 
 
-def _actuated(c: Context) -> ActuatedModel:
+def _actuated_model(c: Context) -> ActuatedModel:
     assert isinstance(c.model, ActuatedModel)
     return c.model
 
 
 def _map(c: Context) -> Mat:
     """B: the rows of G of the actuated velocities."""
-    unit = [[1.0 if j == place else 0.0 for j in range(c.tree.nv)] for place in _actuated(c).places]
+    unit = [[1.0 if j == place else 0.0 for j in range(c.tree.nv)] for place in _actuated_model(c).places]
     return Mat(Vec(row) for row in c.columns(unit))
 
 
@@ -111,7 +111,7 @@ def inverse_dynamics(c: Context) -> Outputs:
 
 def _by_drives(c: Context, tau: Sequence[Vec]) -> Outputs:
     """The forces of the drives that make forces of the independent velocities, by cluster."""
-    m = _actuated(c)
+    m = _actuated_model(c)
     L = Mat(Vec(row) for row in m.root)
     found = c.recorder.call(_valid_forces, _map(c), L, Vec(m.sizes), Vec(flat(tau)))
     return [("tau", (len(m.places),), list(found))]
@@ -194,11 +194,11 @@ def actuator_map(c: Context) -> Outputs:
     array([[1., 0.],
            [0., 1.]])
     """
-    return [("B", (len(_actuated(c).places), c.nv), flat(_map(c)))]
+    return [("B", (len(_actuated_model(c).places), c.nv), flat(_map(c)))]
 
 
 def _rebuild(kind: type[System], mechanism: Any, drives: Drives, name: str) -> Any:
-    return getattr(_restored(kind, mechanism, drives), name)
+    return getattr(_restore(kind, mechanism, drives), name)
 
 
 class Actuated(Frozen):
@@ -243,11 +243,11 @@ class Actuated(Frozen):
     def _samples(self, model: ActuatedModel) -> np.ndarray:
         """B at some configurations."""
         rng = np.random.default_rng(0)
-        found = []
+        samples = []
         for _ in range(_SAMPLES):
             c = Context(model, NumericRecorder({"q": self.system.random(rng)}), [Q.on(model)])
-            found.append([float(x) for x in actuator_map(c)[0][2]])
-        return np.array(found).reshape(_SAMPLES, len(model.places), self.system.nv)
+            samples.append([float(x) for x in actuator_map(c)[0][2]])
+        return np.array(samples).reshape(_SAMPLES, len(model.places), self.system.nv)
 
     def _check_enough(self, held: int) -> None:
         if held < self.system.nv:
@@ -258,7 +258,7 @@ class Actuated(Frozen):
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, self._recipe
+        return _restore, self._recipe
 
     @property
     def _recipe(self) -> tuple[Any, ...]:
@@ -334,5 +334,5 @@ class Actuated(Frozen):
         return self._compiled("actuator_map")
 
 
-def _restored(kind: type[System], mechanism: Any, drives: Drives) -> Actuated:
+def _restore(kind: type[System], mechanism: Any, drives: Drives) -> Actuated:
     return Actuated(kind._unchecked(mechanism), drives)  # which was checked before

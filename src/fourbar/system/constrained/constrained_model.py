@@ -28,11 +28,11 @@ def named(mechanism: Mechanism, conditions: Sequence[Given], names: Any) -> tupl
     """The names of the constraints: as given, or after their kind and position, "contact1", as for loops."""
     taken = {x.name.rpartition(".")[0] for x in parameters(mechanism)} | {x.name.rpartition(".")[0] for x in _GAINS}
     if names is None:
-        found: list[str] = []
+        chosen: list[str] = []
         for place, condition in enumerate(conditions, 1):
             kind = type(condition).__name__.lower()
-            found.append(next(x for k in count(place) if (x := f"{kind}{k}") not in taken and x not in found))
-        return tuple(found)
+            chosen.append(next(x for k in count(place) if (x := f"{kind}{k}") not in taken and x not in chosen))
+        return tuple(chosen)
     listed = [] if isinstance(names, str) or not isinstance(names, Sequence) else list(names)
     if len(listed) != len(conditions) or not all(isinstance(x, str) and x for x in listed):
         raise ModelError(f"names={names!r}: expected a list of {len(conditions)} names, one per constraint")
@@ -84,11 +84,11 @@ class ConstrainedModel(Model):
 
     @cached_property
     def bundles(self) -> tuple[ConstraintRows, ...]:
-        found = []
+        rows = []
         for place, condition in enumerate(self.conditions):
-            own = tuple(x for x in self.changes if (x[0].owners, x[0].place) == (CONSTRAINTS, place))
-            found.append(bundle(self.cluster_tree, condition, self.changing, own))
-        return tuple(found)
+            changes = tuple(x for x in self.changes if (x[0].owners, x[0].place) == (CONSTRAINTS, place))
+            rows.append(bundle(self.cluster_tree, condition, self.changing, changes))
+        return tuple(rows)
 
     @cached_property
     def m(self) -> int:
@@ -154,12 +154,12 @@ def computed(model: Model, method: Any, static: Mapping[str, Any], values: Mappi
 def read_tolerance(tolerance: Any) -> float:
     """The tolerance for rows that contradict each other, as given by a user."""
     try:
-        found = float(tolerance)
+        number = float(tolerance)
     except (TypeError, ValueError, OverflowError):
-        found = np.nan
-    if not 0.0 < found < np.inf:
+        number = np.nan
+    if not 0.0 < number < np.inf:
         raise ArgumentError(f"tolerance={tolerance!r}: expected a positive finite number")
-    return found
+    return number
 
 
 def read_gains(gains: Any) -> tuple[float, float] | None:

@@ -52,12 +52,12 @@ def choose(samples: np.ndarray, units: np.ndarray | float = 1.0) -> IndependentR
     if 0 in samples.shape:
         return IndependentRows((), ())
     scaled = samples / np.reshape(units, (-1, 1))
-    found = ranks(scaled)
-    best_sample = int(found.argmax())
+    sample_ranks = ranks(scaled)
+    best_sample = int(sample_ranks.argmax())
     size = np.linalg.norm(samples[best_sample], axis=0)
     Y = scaled[best_sample] / lengths(scaled[best_sample])
     chosen: list[int] = []
-    for _ in range(int(found.max())):
+    for _ in range(int(sample_ranks.max())):
         left = np.linalg.norm(Y, axis=0)
         left[chosen] = -1.0
         best = int((left > 0.5 * left.max()).argmax())  # the first of the good ones: rows given first lead

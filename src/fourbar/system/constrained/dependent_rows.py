@@ -22,15 +22,15 @@ from .constrained_model import ConstrainedModel
 def _breaks(A: np.ndarray, dA: np.ndarray) -> np.ndarray:
     """Whether the rank of A (..., m, n) changes with each of its changes dA (..., k, m, n): (..., k)."""
     A = np.nan_to_num(A)
-    own = lengths(transposed(A))  # rows in their own units, as where ranks are taken
-    U, s, Vt = factors(A / own[..., None], whole=True)
+    row_units = lengths(transposed(A))  # rows in their own units, as where ranks are taken
+    U, s, Vt = factors(A / row_units[..., None], whole=True)
     rank = count(s)[..., None]
     left = np.where(np.arange(U.shape[-1]) >= rank, 1.0, 0.0)[..., None, :] * U
     right = np.where(np.arange(Vt.shape[-1]) >= rank, 1.0, 0.0)[..., :, None] * Vt
-    change = np.nan_to_num(dA) / _finite(own)[..., None, :, None]
-    found = transposed(left)[..., None, :, :] @ change @ transposed(right)[..., None, :, :]
+    change = np.nan_to_num(dA) / _finite(row_units)[..., None, :, None]
+    change_beyond_rank = transposed(left)[..., None, :, :] @ change @ transposed(right)[..., None, :, :]
     size = np.abs(change).max(axis=(-2, -1), initial=0.0)
-    return np.abs(found).max(axis=(-2, -1), initial=0.0) > BROKEN * size
+    return np.abs(change_beyond_rank).max(axis=(-2, -1), initial=0.0) > BROKEN * size
 
 
 def _finite(size: np.ndarray) -> np.ndarray:
@@ -75,17 +75,17 @@ class Dependent:
         relevant = self._relevant(names)
         if not relevant:
             return {}
-        A, found = self._rows(q), {}
+        A, by_name = self._rows(q), {}
         for name, block in self._rows.jacobian(q, parameters=relevant).parameters.items():
             shape = block.shape[A.ndim :]
             dA = np.moveaxis(block.reshape(*A.shape, -1), -1, -3)
             broken = _breaks(A[..., self._free], dA[..., self._free])
-            found[name] = Broken(broken.reshape(*A.shape[:-2], *shape), shape)
-        lost = [name for name, own in found.items() if own.lost.any()]
+            by_name[name] = Broken(broken.reshape(*A.shape[:-2], *shape), shape)
+        lost = [name for name, own in by_name.items() if own.lost.any()]
         if lost:
             warn(
                 f"redundant rows would become independent if {', '.join(map(repr, lost))} changed, so that the forces "
                 "have no derivative with respect to some of the entries; these are NaN",
                 RuntimeWarning,
             )
-        return found
+        return by_name

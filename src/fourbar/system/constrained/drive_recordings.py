@@ -155,12 +155,12 @@ def _force_rates(c: Context, data: Entries, rates: Sequence[Entries], plan: Plan
     """Changes of the forces of drives and rows from those of what they depend on."""
     (tau, A), m = _change(data), len(data["rows"]) // len(data["needed"])
     point = c.recorder.call(solve_point, tau, A, plan)
-    found: list[dict[str, Sequence[Any]]] = []
+    force_rates: list[dict[str, Sequence[Any]]] = []
     for first in range(0, len(rates), _AT_ONCE):
         changes = tuple(map(_change, rates[first : first + _AT_ONCE]))
         for own, force in c.recorder.call(vary_forces, point, A, plan, changes):
-            found.append({"tau": own, "force": force[:m]})
-    return found
+            force_rates.append({"tau": own, "force": force[:m]})
+    return force_rates
 
 
 def _is_direct(_: Any, plan: Plan) -> bool:
@@ -178,11 +178,11 @@ def hybrid_torque(c: Context, chosen: IndependentRows, prescribed: Prescribed, p
     problem = HybridProblem(c, prescribed)
     force, health = problem.rowed.multipliers(problem.b, chosen)
     moved = problem.accelerations(force)
-    given, needed = flat(c.by_cluster("tau")), flat(problem.needed(moved))
-    left = c.recorder.call(_left, Vec(needed), Vec(given), plan.active)
-    found, force, other = c.recorder.call(driven, left, Mat(map(Vec, problem.dense())), plan)
-    tau = dict(zip(plan.active, found, strict=True))
-    every = [tau.get(j, x) for j, x in enumerate(given)]
+    tau_given, needed = flat(c.by_cluster("tau")), flat(problem.needed(moved))
+    left = c.recorder.call(_remaining_forces, Vec(needed), Vec(tau_given), plan.active)
+    drive_forces, force, other = c.recorder.call(driven, left, Mat(map(Vec, problem.dense())), plan)
+    tau = dict(zip(plan.active, drive_forces, strict=True))
+    every = [tau.get(j, x) for j, x in enumerate(tau_given)]
     worst: Any = c.recorder.call(_worst, health, other)
     return [
         *vector(c, "a_all", moved), ("tau_all", (c.nv,), every), ("force", (len(force),), list(force)),
@@ -190,7 +190,7 @@ def hybrid_torque(c: Context, chosen: IndependentRows, prescribed: Prescribed, p
     ]  # fmt: skip
 
 
-def _left(needed: Vec, given: Vec, active: tuple[int, ...]) -> Vec:
+def _remaining_forces(needed: Vec, given: Vec, active: tuple[int, ...]) -> Vec:
     """The forces that remain for drives and constraints."""
     return Vec([x if j in active else x - y for j, (x, y) in enumerate(zip(needed, given, strict=True))])
 

@@ -39,11 +39,11 @@ def _balance(c: Context, chosen: IndependentRows) -> Outputs:
     b = c.recorder.call(missing, tuple(rows), wanted(c))
     A = c.columns([row for bundle, own in zip(m.bundles, rows, strict=True) for row in dense_rows(s, bundle, own)])
     forces = Vec(c.given["tau"]), Mat(map(Vec, A)), Vec(c.given["force"])
-    r = c.recorder.call(_unbalanced, Vec(flat(needed)), *forces)
+    r = c.recorder.call(_imbalance, Vec(flat(needed)), *forces)
     return [("r", (c.nv,), list(r)), ("s", (m.m,), list(b)), ("A", (m.m, c.nv), flat(A))]
 
 
-def _unbalanced(needed: Vec, tau: Vec, A: Mat, force: Vec) -> Vec:
+def _imbalance(needed: Vec, tau: Vec, A: Mat, force: Vec) -> Vec:
     return needed - tau - A.transpose_times(force)
 
 
@@ -62,11 +62,11 @@ def _rates(
     M = Solver(recorder, [list(entries[at : at + n]) for at in range(0, n * n, n)], velocity_parents(c.clusters))
     moved = M.negative_solution(transposed(_columns(rates, "r")))
     answers = M.negative_solution(transposed(A))  # -M⁻¹ Aᵀ
-    Omega = recorder.call(_factored, Mat(map(Vec, plus_product(recorder, None, A, answers))))
+    Omega = recorder.call(_factor, Mat(map(Vec, plus_product(recorder, None, A, answers))))
     left = transposed(plus_product(recorder, transposed(_columns(rates, "s")), A, moved))
     solved: list[tuple[Vec, Vec]] = []
     for first in range(0, len(rates), _AT_ONCE):
-        solved += recorder.call(_solved, Omega, tuple(map(Vec, left[first : first + _AT_ONCE])))
+        solved += recorder.call(_solve, Omega, tuple(map(Vec, left[first : first + _AT_ONCE])))
     accelerations = plus_product(recorder, moved, answers, transposed([list(y) for y, _ in solved]))
     pairs = zip(transposed(accelerations), solved, strict=True)
     return [{"a": column, "force": force} for column, (_, force) in pairs]
@@ -76,11 +76,11 @@ def _columns(rates: Sequence[Entries], name: str) -> Rows:
     return [list(rate[name]) for rate in rates]
 
 
-def _factored(negative: Mat) -> Factored:
+def _factor(negative: Mat) -> Factored:
     return factor(Mat(-row for row in negative))
 
 
-def _solved(Omega: Factored, columns: tuple[Vec, ...]) -> tuple[tuple[Vec, Vec], ...]:
+def _solve(Omega: Factored, columns: tuple[Vec, ...]) -> tuple[tuple[Vec, Vec], ...]:
     """y = Ω⁻¹ x for each column x, and the forces -y."""
     found = [Omega.solve(x) for x in columns]
     return tuple((y, -y) for y in found)

@@ -55,10 +55,10 @@ def read_drives(cluster_tree: ClusterTree, drives: Any) -> Drives | None:
         raise ArgumentError(f"actuated={list(joints)!r}: a joint is named twice")
     if least not in LEAST:
         raise ArgumentError(f"least={least!r}: expected 'torque' (of the actuators) or 'constraint' (forces)")
-    return Drives(tuple(joints), least, _frozen(weight))
+    return Drives(tuple(joints), least, _read_weight(weight))
 
 
-def _frozen(weight: Any) -> tuple[tuple[float, ...], ...] | None:
+def _read_weight(weight: Any) -> tuple[tuple[float, ...], ...] | None:
     """A positive definite matrix, or its diagonal, as tuples."""
     if weight is None:
         return None
@@ -119,13 +119,13 @@ class Inverse(Resolved):
 
     def _check(self, args: Any, named: Mapping[str, Any] | None) -> None:
         """Refuse accelerations that the constraints do not allow."""
-        given = self.read(args, named)
-        if not all(isinstance(x, np.ndarray) for x in given.values()):
+        arrays = self.read(args, named)
+        if not all(isinstance(x, np.ndarray) for x in arrays.values()):
             return  # lazy arrays are not checked
-        gap = np.abs(self._robot.acceleration(given["q"], given["v"], given["a"]))
+        gap = np.abs(self._robot.acceleration(arrays["q"], arrays["v"], arrays["a"]))
         if not np.any(gap > self._allowed * self._robot.quiet_rows):
             return
-        terms = np.abs(self._robot.jacobian(given["q"])) @ np.abs(given["a"])[..., None]
+        terms = np.abs(self._robot.jacobian(arrays["q"])) @ np.abs(arrays["a"])[..., None]
         relative = np.nan_to_num(gap / (self._robot.quiet_rows + terms[..., 0]))
         if np.any(relative > self._allowed):
             row = int(np.argmax(relative) % gap.shape[-1])

@@ -36,7 +36,7 @@ def constrained_model(c: Context) -> ConstrainedModel:
     return c.model
 
 
-def _solved(problem: Callable[..., RowProblem]) -> Callable[..., Outputs]:
+def _record_solution(problem: Callable[..., RowProblem]) -> Callable[..., Outputs]:
     def record(c: Context, chosen: IndependentRows, **static: Any) -> Outputs:
         p = problem(c, **static)
         force, health = p.rowed.multipliers(p.b, chosen)
@@ -45,7 +45,7 @@ def _solved(problem: Callable[..., RowProblem]) -> Callable[..., Outputs]:
     return record
 
 
-def _factored(problem: Callable[..., RowProblem]) -> Callable[..., Outputs]:
+def _record_factor(problem: Callable[..., RowProblem]) -> Callable[..., Outputs]:
     def record(c: Context, **static: Any) -> Outputs:
         p = problem(c, **static)
         return [("Y", (c.nv, len(p.b)), flat(p.rowed.whitened())), ("b", (len(p.b),), list(p.b))]
@@ -53,7 +53,7 @@ def _factored(problem: Callable[..., RowProblem]) -> Callable[..., Outputs]:
     return record
 
 
-def _applied(problem: Callable[..., RowProblem]) -> Callable[..., Outputs]:
+def _record_application(problem: Callable[..., RowProblem]) -> Callable[..., Outputs]:
     def record(c: Context, **static: Any) -> Outputs:
         return problem(c, **static).finish(Vec(c.given["force"]))
 
@@ -64,12 +64,12 @@ def solvable(*given: DeclaredArgument, results: str, optional: Sequence[Declared
     """Register a problem as its three recordings."""
 
     def register(problem: Callable[..., RowProblem]) -> Callable[..., RowProblem]:
-        name, made, extra = problem.__name__, tuple(results.split()), tuple(optional)
+        name, names, extra = problem.__name__, tuple(results.split()), tuple(optional)
         doc = problem.__doc__ or ""
         for part, record, takes, gives, text in (
-            ("", _solved, given, (*made, FORCE.name, "health"), doc),
-            ("_factor", _factored, given, ("Y", "b"), ""),
-            ("_apply", _applied, (*given, FORCE), made, ""),
+            ("", _record_solution, given, (*names, FORCE.name, "health"), doc),
+            ("_factor", _record_factor, given, ("Y", "b"), ""),
+            ("_apply", _record_application, (*given, FORCE), names, ""),
         ):
             METHODS[name + part] = Method(record(problem), takes, gives, extra, text=text, inverts_mass=True)
         return problem

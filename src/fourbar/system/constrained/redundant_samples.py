@@ -72,10 +72,10 @@ class Resolved:
     def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         *results, health = self.function(*args, threads=threads, **named)
         if not isinstance(health, np.ndarray):
-            results = _masked(results, health, self._tolerance)
+            results = _mask_invalid(results, health, self._tolerance)
         elif not _is_valid(health, self._tolerance):
             results = self._look_closer(args, named, results, health)
-        return tuple(results) if out is None else _written(out, results, self.results)
+        return tuple(results) if out is None else _write_results(out, results, self.results)
 
     def jvp(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> tuple[Any, ...]:
         """Rates of the results along tangents of the arguments, and along rates of numbers of the robot.
@@ -85,7 +85,7 @@ class Resolved:
         """
         found = self.differentiable.jvp(args, tangents, parameters, **options)
         undefined = _beside(found[0], 1, self.undefined_along(args, tangents, parameters))
-        return tuple(_blanked(x, undefined) for x in found)
+        return tuple(_fill_nan(x, undefined) for x in found)
 
     def undefined_along(self, args: Any, tangents: Any, parameters: Mapping[str, Any] | None) -> np.ndarray:
         """The samples that have no derivative along a direction; these are reported."""
@@ -94,13 +94,13 @@ class Resolved:
 
     def _broken(self, args: Any, tangents: Any, parameters: Mapping[str, Any]) -> np.ndarray | bool:
         """The samples in which rows that depend on each other stop to do so along rates of numbers."""
-        given = self.read(args)
-        if self.dependent is None or not all(isinstance(x, np.ndarray) for x in given.values()):
+        arrays = self.read(args)
+        if self.dependent is None or not all(isinstance(x, np.ndarray) for x in arrays.values()):
             return False  # lazy arrays are not checked
         listed = tangents if isinstance(tangents, tuple) else (tangents,)
         dq = tangents.get("q") if isinstance(tangents, Mapping) else next(iter(listed), None)
-        broken = self.dependent.broken_along(given["q"], dq, parameters)
-        self._report_derivative(broken & self._finite(given, broken.shape))
+        broken = self.dependent.broken_along(arrays["q"], dq, parameters)
+        self._report_derivative(broken & self._finite(arrays, broken.shape))
         return broken
 
     def broken_entries(self, args: Any, named: Mapping[str, Any] | None, names: Sequence[str]) -> dict[str, Broken]:
@@ -122,7 +122,7 @@ class Resolved:
         found = self.differentiable.vjp(args, cotangents, parameters, **options)
         undefined = _beside(found[0], 1, self.undefined(args))
         broken = self.broken_entries(args, None, read_names("", parameters)) if parameters else {}
-        return type(found)(*(_blanked(_without(x, broken, undefined.ndim), undefined) for x in found))
+        return type(found)(*(_fill_nan(_without(x, broken, undefined.ndim), undefined) for x in found))
 
     @property
     def jacobian(self) -> ResolvedJacobian:
@@ -147,11 +147,11 @@ class Resolved:
 
     def undefined(self, args: Any, named: Mapping[str, Any] | None = None) -> np.ndarray:
         """The samples that have no derivative; these are reported, unless their arguments are not finite."""
-        given = self.read(args, named)
-        health = self.function(**given)[-1]
+        arrays = self.read(args, named)
+        health = self.function(**arrays)[-1]
         undefined = ~((health[..., 0] < WEAK) & (health[..., 1] < LOOSE) & (health[..., 2] <= self._tolerance))
         if isinstance(health, np.ndarray):
-            self._report_derivative(undefined & self._finite(given, undefined.shape))
+            self._report_derivative(undefined & self._finite(arrays, undefined.shape))
         return undefined
 
     def _finite(self, given: Mapping[str, np.ndarray], batch: tuple[int, ...]) -> np.ndarray:
@@ -213,12 +213,12 @@ class ResolvedJacobian:
 
     def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
         """The blocks by result and argument. out (..., n): they are written there one after the other, row by row."""
-        found = self._of.differentiable.jacobian(*args, **named)
+        jacobian = self._of.differentiable.jacobian(*args, **named)
         given = {k: x for k, x in named.items() if k not in ("threads", "parameters")}
         undefined = self._of.undefined(args, given)
         broken = self._of.broken_entries(args, given, read_names("", named.get("parameters")))
-        result = _defined_blocks(found, undefined, broken)
-        return result if out is None else _filed(out, result, undefined.shape)
+        result = _defined_blocks(jacobian, undefined, broken)
+        return result if out is None else _write_blocks(out, result, undefined.shape)
 
     def jvp(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
         """Derivatives of the blocks along tangents of the arguments, and along rates of numbers of the robot."""
@@ -230,7 +230,7 @@ def _defined_blocks(found: Any, undefined: np.ndarray, broken: Mapping[str, Brok
     """The blocks by result, NaN where there are none."""
     undefined = _beside(found[0][0], 2, undefined)
     return type(found)(
-        *(type(J)(*(_blanked(_without(x, broken or {}, undefined.ndim), undefined) for x in J)) for J in found)
+        *(type(J)(*(_fill_nan(_without(x, broken or {}, undefined.ndim), undefined) for x in J)) for J in found)
     )
 
 
@@ -265,14 +265,14 @@ def _beside(x: Any, core: int, undefined: np.ndarray) -> np.ndarray:
     return undefined[(None,) * (np.ndim(x) - core - undefined.ndim)]
 
 
-def _blanked(x: Any, undefined: np.ndarray) -> Any:
+def _fill_nan(x: Any, undefined: np.ndarray) -> Any:
     if isinstance(x, dict):
-        return {name: _blanked(own, undefined) for name, own in x.items()}
+        return {name: _fill_nan(own, undefined) for name, own in x.items()}
     lost = undefined.reshape(undefined.shape + (1,) * (np.ndim(x) - undefined.ndim))
     return np.where(lost, np.nan, x)
 
 
-def _filed(out: Any, found: Any, batch: tuple[int, ...]) -> Any:
+def _write_blocks(out: Any, found: Any, batch: tuple[int, ...]) -> Any:
     """The blocks of a Jacobian as pieces of a given array."""
     n = len(batch)
     size = sum(math.prod(x.shape[n:]) for J in found for x in J if isinstance(x, np.ndarray))
@@ -280,12 +280,12 @@ def _filed(out: Any, found: Any, batch: tuple[int, ...]) -> Any:
     at, rows = 0, []
     for J in found:
         blocks = []
-        for x in J:
-            if isinstance(x, np.ndarray):
-                end = at + math.prod(x.shape[n:])
-                out[..., at:end] = x.reshape(*batch, end - at)
-                x, at = out[..., at:end].reshape(x.shape), end
-            blocks.append(x)
+        for block in J:
+            if isinstance(block, np.ndarray):
+                end = at + math.prod(block.shape[n:])
+                out[..., at:end] = block.reshape(*batch, end - at)
+                block, at = out[..., at:end].reshape(block.shape), end
+            blocks.append(block)
         rows.append(type(J)(*blocks))
     return type(found)(*rows)
 
@@ -295,7 +295,7 @@ def _is_valid(health: np.ndarray, tolerance: float) -> bool:
     return bool(worst[0] < WEAK and worst[1] < LOOSE and worst[2] <= tolerance)  # False where it is NaN
 
 
-def _masked(results: list[Any], health: Any, tolerance: float) -> list[Any]:
+def _mask_invalid(results: list[Any], health: Any, tolerance: float) -> list[Any]:
     """Lazy results: NaN where a sample would have to be looked at."""
     import dask.array
 
@@ -303,7 +303,7 @@ def _masked(results: list[Any], health: Any, tolerance: float) -> list[Any]:
     return [dask.array.where(valid[..., None], x, np.nan) for x in results]
 
 
-def _written(out: Any, results: Sequence[Any], names: Sequence[str]) -> Any:
+def _write_results(out: Any, results: Sequence[Any], names: Sequence[str]) -> Any:
     if not isinstance(out, tuple) or len(out) != len(results):
         raise ArgumentError(f"out must be a tuple of {len(results)} arrays ({', '.join(names)}), got {describe(out)}")
     for target, result, name in zip(out, results, names, strict=True):

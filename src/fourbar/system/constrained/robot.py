@@ -52,13 +52,13 @@ _SAMPLES, _NEAR = 3, (0.0, 0.1, 0.3)  # random configurations at which the rank 
 Recipe = tuple[Any, ...]
 
 
-def _restored(kind: type[System], mechanism: Any, options: Recipe) -> Constrained:
+def _restore(kind: type[System], mechanism: Any, options: Recipe) -> Constrained:
     return Constrained(kind._unchecked(mechanism), *options)  # which was checked before
 
 
 def _rebuild(made_by: str, robot: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
     """A function from its recipe and the method that makes it: how functions travel to other processes."""
-    return getattr(_restored(*robot), made_by)(name, **dict(static))
+    return getattr(_restore(*robot), made_by)(name, **dict(static))
 
 
 class Constrained(Frozen):
@@ -129,7 +129,7 @@ class Constrained(Frozen):
         return type(self.system), self.system.mechanism, (m.conditions, self._drives, m.gains, self._tolerance, m.names)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, self._recipe
+        return _restore, self._recipe
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Constrained) and self._recipe == other._recipe
@@ -414,13 +414,13 @@ class Constrained(Frozen):
 
     def _closed(self, q: np.ndarray) -> np.ndarray:
         moved = partial(self.compiled("moved"), dt=1.0)
-        found, gaps = self._nearest(q.reshape(-1, q.shape[-1]), Opened(self.residual, self.jacobian, moved))
+        closed, gaps = self._nearest(q.reshape(-1, q.shape[-1]), Opened(self.residual, self.jacobian, moved))
         lost = ~(gaps <= CLOSED)
         if np.any(lost):
-            gap = np.abs(self.residual(found[lost])).max(axis=-1, initial=0.0)
+            gap = np.abs(self.residual(closed[lost])).max(axis=-1, initial=0.0)
             report_open("the constraints cannot be satisfied from {this}", gap, q.ndim == 1)
-        found[lost] = np.nan
-        return found.reshape(q.shape)
+        closed[lost] = np.nan
+        return closed.reshape(q.shape)
 
     def _nearest(self, q: np.ndarray, opened: Opened, restarts: int = RESTARTS) -> tuple[np.ndarray, np.ndarray]:
         """Configurations near q (n, nq) that meet the constraints, and gaps (n) that are left."""

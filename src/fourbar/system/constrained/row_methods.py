@@ -169,7 +169,7 @@ def _less(a: Vec, b: Vec) -> Vec:
 
 def _loop_rows(c: Context) -> list[list[Any]]:
     """K of all embedded loops over the velocities of all links."""
-    q, found = c.coordinates(), []
+    q, rows = c.coordinates(), []
     for cluster in c.clusters:
         if not isinstance(cluster.embedding, LoopEmbedding):
             continue
@@ -179,8 +179,8 @@ def _loop_rows(c: Context) -> list[list[Any]]:
             row: list[Any] = [0.0] * c.tree.nv
             for place, x in zip(places, own, strict=True):
                 row[place] = x
-            found.append(row)
-    return found
+            rows.append(row)
+    return rows
 
 
 def tied_rows(tie: LoopEmbedding, q: tuple[Vec, ...]) -> Mat:

@@ -81,7 +81,7 @@ class HybridProblem:
     def accelerations(self, force: Vec) -> list[Vec]:
         """Accelerations of all clusters."""
         pairs = zip(self._a, self._still.answers(force), strict=True)
-        return [self.c.recorder.call(_added, x, y) for x, y in pairs]
+        return [self.c.recorder.call(_add, x, y) for x, y in pairs]
 
     def needed(self, a: list[Vec]) -> list[Vec]:
         """The forces that these accelerations take without constraints, by cluster."""
@@ -184,7 +184,7 @@ def impulse(c: Context) -> RowProblem:
 
     def finish(force: Vec) -> Outputs:
         jumps = zip(c.by_cluster("v"), still.answers(force), strict=True)
-        return vector(c, "v_after", [c.recorder.call(_added, v, dv) for v, dv in jumps])
+        return vector(c, "v_after", [c.recorder.call(_add, v, dv) for v, dv in jumps])
 
     return RowProblem(still.rowed, b, finish)
 
@@ -198,7 +198,7 @@ def _impact(rows: tuple[Any, ...], restitution: tuple[Vec, ...] | None) -> Vec:
     )
 
 
-def _added(a: Vec, b: Vec) -> Vec:
+def _add(a: Vec, b: Vec) -> Vec:
     return a + b
 
 

@@ -51,6 +51,7 @@ interop/rotation_rates.py _SKEW
 interop/rotations.py _ORTHOGONAL
 mechanism/armature_blocks.py _ROUNDING
 mechanism/fluid.py _ROUNDING
+sim/given_numbers.py _ROUNDING
 sim/read_arguments.py _NOT_UNIT
 system/constrained/inverse_dynamics.py _SYMMETRIC
 """

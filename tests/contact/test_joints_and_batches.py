@@ -384,7 +384,7 @@ def test_what_a_batch_refuses() -> None:
     robot, scene = quadruped()
     batch = scene.batch(3)
     for call, words in (
-        (lambda: scene.batch(0), "at least 1"),
+        (lambda: scene.batch(0), "a positive integer"),
         (lambda: scene.batch(True), "batch"),
         (lambda: scene.batch(2, dt=-1.0), "dt=-1.0"),
         (lambda: batch.step(steps=0), "steps=0"),
@@ -396,7 +396,7 @@ def test_what_a_batch_refuses() -> None:
         (lambda: batch.reset([0, 1], q=np.zeros((3, robot.nq))), "q must have shape"),
         (lambda: batch.reset(v=np.full(robot.nv, np.nan)), "v is NaN"),
         (lambda: scene.batch(2, dt="1"), "dt='1'"),
-        (lambda: batch.step(ids=[1, 0, 1]), "named twice"),
+        (lambda: batch.step(ids=[1, 0, 1]), "duplicate ids"),
         (lambda: batch.reset(q=np.zeros(robot.nq)), "quaternion"),
     ):
         before = batch.q.copy()

@@ -249,7 +249,7 @@ def two_links(reversed_joint: bool = False, **options: Any) -> Any:
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"reversed_joint": True}, "joint 'elbow' has its child nearer to the world.*exchange"),
+        ({"reversed_joint": True}, "joint 'elbow' is reversed: its child is closer to the world.*exchange"),
         ({"spring": True}, "force elements other than gravity"),
         ({"coupled": True}, "has 1 constraints.*tree only"),
         ({"damped": True}, "joint 'socket' has damping in axes other"),

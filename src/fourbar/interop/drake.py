@@ -72,8 +72,8 @@ def _tree(plant: Any) -> list[Any]:
         ready = [j for j in left if int(j.parent_body().index()) in done]
         if not ready:
             raise ModelError(
-                f"Drake joint {left[0].name()!r} has its child nearer to the world than its parent, which this bridge "
-                "does not support: exchange the two"
+                f"Drake joint {left[0].name()!r} is reversed: its child is closer to the world than its parent, which "
+                "this bridge does not support; exchange the two"
             )
         done |= {int(j.child_body().index()) for j in ready}
         ordered += ready

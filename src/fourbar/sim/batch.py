@@ -1,4 +1,4 @@
-"""Worlds that stay alive between steps: all are in one scene, each has a state of its own."""
+"""Persistent worlds for learning: all are in one scene, each has a state of its own."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Batch(Hinted):
         self, scene: Scene, n: int, dt: float, numbers: Any = None, observe: Any = None, f_ext: Any = None
     ) -> None:
         if (count := to_count(n)) is None:
-            raise ArgumentError(f"batch({n!r}): expected how many worlds there are, at least 1")
+            raise ArgumentError(f"batch({n!r}): the number of worlds must be a positive integer")
         if not is_positive(dt):
             raise ArgumentError(f"batch: dt={dt!r}: expected the length of a step in seconds, positive and finite")
         self.scene, self.dt, self.n = scene, float(dt), count
@@ -425,7 +425,7 @@ class Batch(Hinted):
                 f"{verb}: ids={ids!r}: expected indices of worlds, 0 to {self.n - 1}, or a mask of {self.n} booleans"
             )
         if verb == "step" and np.bincount(chosen).max() > 1:
-            raise ArgumentError(f"step: ids={ids!r}: a world is named twice; steps= makes several steps")
+            raise ArgumentError(f"step: ids={ids!r}: duplicate ids; use steps= to take several steps")
         return chosen
 
     def _rows(self, verb: str, name: str, x: Any, size: int, n: int) -> np.ndarray:

@@ -138,7 +138,7 @@ def _quaternions(tree: ClusterTree) -> tuple[tuple[str, int], ...]:
 
 
 def read_counts(every: Any, passive: Any, threads: Any = None) -> int:
-    """`every` as a number of steps; refuses what is none, what is no number of threads, and what is no choice."""
+    """Validate `every`, `threads` and `passive`; `every` as a number of steps."""
     if (count := to_count(every)) is None:
         raise ArgumentError(f"every={every!r}: expected a whole number of steps, at least 1")
     if threads is not None and to_count(threads) is None:

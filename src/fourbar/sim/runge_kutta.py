@@ -366,7 +366,7 @@ class PythonRun:
         return np.where(self._given_up, 0, lost).astype(int)
 
     def finish(self) -> None:
-        """Nothing is left to be said."""
+        """No-op; divergence is reported elsewhere."""
 
     def warn_of_divergence(self) -> None:
         """Warn when the motion diverged, and in how many samples."""

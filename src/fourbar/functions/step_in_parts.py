@@ -94,7 +94,7 @@ def _end(
     valid, is_first = square < float("inf"), now.done <= 0.0
     before = dict(zip(state, now.state, strict=True))
 
-    def kept(name: str, old: Scalar, new: Scalar) -> Scalar:
+    def keep(name: str, old: Scalar, new: Scalar) -> Scalar:
         if name in COUNTS:
             return old
         if name in PHASES:

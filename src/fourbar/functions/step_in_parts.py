@@ -123,7 +123,7 @@ def _end(
     part = select(valid, now.part, 0.5 * now.part)
     stop = select(valid, maximum(now.stop, stop), now.stop)
     left = select(part < shortest, 0.0, select(stop > 0.0, 0.0, 1.0 - done))
-    kept_state, kept_reports = each(state, kept, now.state, after), each(reports, report, now.reports, reported)
+    kept_state, kept_reports = each(state, keep, now.state, after), each(reports, report, now.reports, reported)
     return StepProgress(done, part, kept_state, kept_reports, stop), left
 
 

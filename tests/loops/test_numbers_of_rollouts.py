@@ -63,6 +63,36 @@ def test_a_rod_of_other_lengths_through_dead_centres(independent: str) -> None:
         assert np.abs(run.q[:, k] - alone.q).max() < 1e-7  # others may be followed a few steps earlier or later
 
 
+def cranks(length: float) -> fb.System:
+    """Two equal cranks a metre apart, tied by a rod: with a rod of a metre they fold where all is in line."""
+    b = fb.Builder("cranks", gravity=(0, 0, 0))
+    shape: dict[str, Any] = {"mass": 1.0, "com": (0.1, 0.0, 0.02), "inertia": (0.01, 0.01, 0.01)}
+    b.body("first", joint=Revolute("y"), **shape)
+    b.body("second", joint=Revolute("y"), position=(1.0, 0, 0), **shape)
+    b.loop(Distance("first", "second", (0.3, 0, 0), (0.3, 0, 0), length), name="rod", independent=("first",))
+    return b.configuration("home", {"first": 1.0, "second": 1.0}).build()
+
+
+def test_folds_of_other_lengths_are_passed() -> None:
+    """The robot as built has none. Each sample moves as the robot with its length does, and keeps its energy."""
+    robot, lengths, dt = cranks(1.02), np.array([1.02, 1.0, 1.0 + 1e-9, 1.0001]), 7e-3
+    q, v = robot.assemble([1.0, 1.0], ["first"]), np.array([6.0])
+    run = fb.simulate(robot, q, v, duration=1.4, dt=dt, numbers={"rod.length": lengths})
+    assert not run.diverged.any() and (np.ptp(run.q[:, :, 0], axis=0) > np.pi).all()  # through both positions in line
+    for k, length in enumerate(lengths):
+        other = cranks(float(length))
+        alone = fb.simulate(other, other.assemble(q, ["first"]), v, duration=1.4, dt=dt)
+        states = [i for i in range(0, len(run.q), 7) if _is_clear(run.q[i, k])]
+        energy = [other.kinetic_energy(run.q[i, k], run.v[i, k]) for i in states]
+        assert np.ptp(energy) < 1e-3 * energy[0]
+        assert np.abs(run.q[:, k] - alone.q).max() < 1e-2
+
+
+def _is_clear(q: np.ndarray) -> bool:
+    """Whether cranks are away from where all is in line: nearer, velocities have no digits."""
+    return bool(np.abs(np.sin(q)).min() > 0.05)
+
+
 def test_a_scene_and_its_worlds() -> None:
     robot = slider_crank(independent="slider")
     scene, q, v = fb.Scene(robot), robot.assemble([1.2, 0.0], ["crank"]), np.array([-0.5])

@@ -12,11 +12,11 @@ import numpy as np
 from ..compile.rollout_loop import RUNNING
 from ..functions.charted_tree import GROWN
 from ..functions.rollout import Rollout
-from ..once import cached_property
+from ..once import cached_property, recently_made
 from ..system.system import System
 from .charts import FAIR, POOR, Charts, noted
 from .folds import RUNGE_KUTTA, Folds
-from .varied_loops import Which, loop_parameters
+from .varied_loops import Which, folds_at, loop_parameters
 
 _AT_TOGGLE = 0.03  # the conditioning of independent velocities, at most 1, below which steps cannot be trusted
 
@@ -109,6 +109,7 @@ class ChartTable:
         self.robot, self._chart_of, self.which = robot, chart_of, loop_parameters(robot, which)
         self.charts = [chart_of(robot)]
         self._known: dict[Any, System] = vars(robot).setdefault("_charts", {})
+        self._varied_folds: dict[Any, Folds] = {}
 
     @property
     def home(self) -> Chart:
@@ -122,9 +123,14 @@ class ChartTable:
         charts.now = self.charts[k].now
         return charts
 
-    def _far_from_folds(self, chart: Chart) -> np.ndarray:
-        """The numbers of folds where none is near; none is looked for where loops have other parameters."""
-        return chart.folds.none if self.which and len(chart.far_from_folds) else chart.far_from_folds
+    def _folds(self, s: ChartedSamples, i: int) -> Folds:
+        """The folds of the loops of sample i, in its velocities."""
+        k = int(s.chart[i])
+        if not self.which:
+            return self.charts[k].folds
+        values = [x[i] for x in s.numbers]
+        key = (k, *(x.tobytes() for x in values))
+        return recently_made(self._varied_folds, key, lambda: folds_at(self.charts[k].now, self.which, values))
 
     def number(self, now: System) -> int:
         """The number of the chart of a robot."""
@@ -149,7 +155,7 @@ class ChartTable:
         than in the neutral configuration are examined.
         """
         if self.which:
-            s.usual[ids, len(self.home.loops) :] = self._far_from_folds(self.home)
+            s.usual[ids, len(self.home.loops) :] = self.home.far_from_folds
             self.examine(s, ids)
             return
         usual, is_good = self._neutral
@@ -180,7 +186,7 @@ class ChartTable:
             own = ids[s.chart[ids] == k]
             loops = self.charts[k].loops
             s.usual[own, : len(loops)] = noted(self.at(k, s, own).sizes(s.state["q"][own]), None)[:, loops]
-            s.usual[own[switched[own]], len(loops) :] = self._far_from_folds(self.charts[k])
+            s.usual[own[switched[own]], len(loops) :] = self.charts[k].far_from_folds
         return switched[ids]
 
     def meet_folds(self, s: ChartedSamples, ids: np.ndarray) -> np.ndarray:
@@ -188,10 +194,10 @@ class ChartTable:
         followed there.
         """
         found = np.zeros(len(ids), bool)
-        for n, i in enumerate(ids if self.home.watched > len(self.home.loops) and not self.which else ()):
+        for n, i in enumerate(ids if self.home.watched > len(self.home.loops) else ()):
             chart = self.charts[s.chart[i]]
             first = len(chart.loops)
-            changed = chart.folds.meet(s.usual[i, first:], s.state["q"][i], s.state["v"][i])
+            changed = self._folds(s, i).meet(s.usual[i, first:], s.state["q"][i], s.state["v"][i])
             if changed is not None:
                 found[n], s.usual[i, first:] = True, changed
         return found
@@ -204,7 +210,8 @@ class ChartTable:
         for n, i in enumerate(ids if self.home.watched > len(self.home.loops) else ()):
             chart = self.charts[s.chart[i]]
             own = slice(len(chart.loops), None)
-            found[n], s.usual[i, own] = chart.folds.parts(s.usual[i, own], s.state["q"][i], s.state["v"][i] * dt[n])
+            way = s.state["v"][i] * dt[n]
+            found[n], s.usual[i, own] = self._folds(s, i).parts(s.usual[i, own], s.state["q"][i], way)
             if found[n] == 1:
                 s.stuck[i] = min(s.stuck[i], s.made[i])
         return found

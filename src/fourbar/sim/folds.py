@@ -9,6 +9,7 @@ turn there.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -359,10 +360,11 @@ class LoopFolds:
 
 class Folds:
     """The folds of a robot in some independent velocities. Numbers of samples (n, size) are those of `FoldedLoops`, by
-    cluster, and then the length of the shortest part of a step (`StepInParts`).
+    cluster, and then the length of the shortest part of a step (`StepInParts`). `ties`: the loops with other
+    parameters, by the names of a cluster's loops.
     """
 
-    def __init__(self, now: System) -> None:
+    def __init__(self, now: System, ties: Mapping[tuple[str, ...], LoopEmbedding] | None = None) -> None:
         self.loops: list[tuple[LoopFolds, slice, int, slice]] = []  # with the places of q, of v, of the numbers
         self._columns: list[list[int]] = []  # of each among the velocities of all joints
         tree = now.model.cluster_tree
@@ -370,13 +372,12 @@ class Folds:
         for cluster in tree.clusters:
             tie: Any = cluster.embedding
             if is_solved(tie):
-                loop = LoopFolds(tie)
+                loop = LoopFolds((ties or {}).get(cluster.loops, tie))
                 self.loops.append((loop, slice(nq, nq + tie.nq), nv, slice(at, at + loop.size)))
                 at += loop.size
                 first = tree.spanning_tree.first_v
                 self._columns.append([first[i] + k for i in cluster.links for k in range(tree.moving[i].joint.nv)])
             nq, nv = nq + tie.nq, nv + tie.nv
-        self.none = self._joined([_anywhere(x[0].first(1.0)) for x in self.loops])
 
     @staticmethod
     def _joined(numbers: list[np.ndarray], shortest: float = 1.0) -> np.ndarray:

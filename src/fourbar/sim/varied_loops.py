@@ -83,6 +83,17 @@ def _near_folds(robot: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     return every
 
 
+def folds_at(robot: System, which: Which, values: Sequence[np.ndarray]) -> Folds:
+    """The folds of a robot where parameters have values (*shape)."""
+    ties = {}
+    for cluster in robot.model.cluster_tree.clusters:
+        loops = loops_at(robot, cluster, which, [x[None] for x in values])
+        if loops is not None:
+            tie, p = loops
+            ties[cluster.loops] = tie.at([float(x[0]) for x in p])
+    return Folds(robot, ties)
+
+
 def loops_at(
     robot: System, cluster: Cluster, which: Which, values: Sequence[np.ndarray]
 ) -> tuple[Following, list[np.ndarray]] | None:

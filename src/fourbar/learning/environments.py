@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ArgumentError, needed
 from .actions import read_actions
 from .episode_camera import EpisodeDisplay
-from .episodes import Episodes, Outcome
+from .episodes import Episodes, Judgement
 from .task import Task
 
 gym: Any = needed("gymnasium", "gymnasium")
@@ -235,7 +235,7 @@ class VectorEnv(gym.vector.VectorEnv):
         self._observations, self._ended = self._episodes.observe(), terminated | truncated
         return self._observations.copy(), reward, terminated, truncated, info
 
-    def _same_step(self, judged: Outcome) -> dict[str, Any]:
+    def _same_step(self, judged: Judgement) -> dict[str, Any]:
         """Begin anew where episodes have ended; the info of the step, with the last observations."""
         n, ended, on = self.num_envs, np.flatnonzero(self._ended), np.flatnonzero(~self._ended)
         assert self._observations is not None

@@ -13,7 +13,7 @@ from .task import Task
 from .worlds import Worlds
 
 
-class Outcome(NamedTuple):
+class Judgement(NamedTuple):
     """Rewards of a step, and whether each world terminated or was truncated."""
 
     reward: np.ndarray
@@ -101,7 +101,7 @@ class Episodes:
         worlds = Worlds(self, ids)
         return self._check_result("observe", self.task.observe(worlds), (len(worlds), self.width), ids).copy()
 
-    def judge(self, ids: np.ndarray | None = None) -> Outcome:
+    def judge(self, ids: np.ndarray | None = None) -> Judgement:
         """The rewards and ends of the last step."""
         worlds = Worlds(self, ids)
         n = len(worlds)
@@ -111,7 +111,7 @@ class Episodes:
             "diverged": worlds.diverged.copy(),
             "residual": self.batch.residual[slice(None) if ids is None else ids],
         }
-        return Outcome(reward, ended | worlds.diverged, worlds.steps >= self.task.steps, info | self._info(worlds))
+        return Judgement(reward, ended | worlds.diverged, worlds.steps >= self.task.steps, info | self._info(worlds))
 
     def _info(self, worlds: Worlds) -> dict[str, np.ndarray]:
         """The info of the task about a step."""

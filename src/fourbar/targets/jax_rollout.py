@@ -58,7 +58,7 @@ class _Now(NamedTuple):
     held: dict[str, Any]
 
 
-class _Plan(NamedTuple):
+class _RolloutPlan(NamedTuple):
     """The steps of a rollout: how many, how long, how many of them a row and a control last."""
 
     dt: float
@@ -152,7 +152,7 @@ def rollout(
     return _Rolling(stage, plan, given, numbers or {}).run()
 
 
-def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, tau: Any, u: Any) -> _Plan:
+def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, tau: Any, u: Any) -> _RolloutPlan:
     for name, x in (("dt", dt), ("steps", steps), ("period", period), ("every", every), ("passive", passive)):
         if isinstance(x, jax.core.Tracer):
             raise ArgumentError(
@@ -161,7 +161,7 @@ def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, tau: 
             )
     every = read_counts(every, passive)
     held = read_period(period, dt)
-    return _Plan(float(dt), read_steps(steps, held, tau, u), every, held)
+    return _RolloutPlan(float(dt), read_steps(steps, held, tau, u), every, held)
 
 
 class _Stage:
@@ -248,7 +248,7 @@ def _limits(robot: System) -> np.ndarray:
 class _Rolling:
     """A rollout while JAX traces it."""
 
-    def __init__(self, stage: _Stage, plan: _Plan, given: dict[str, Any], numbers: Mapping[str, Any]) -> None:
+    def __init__(self, stage: _Stage, plan: _RolloutPlan, given: dict[str, Any], numbers: Mapping[str, Any]) -> None:
         robot = stage.robot
         self._stage, self._plan = stage, plan
         if given["u"] is not None:

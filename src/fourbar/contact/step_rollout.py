@@ -16,7 +16,6 @@ from ..functions.fingerprint import fingerprint
 from ..functions.registry import flat
 from ..functions.rollout import GIVEN, NONE, Rollout, Step, held_control, steps_since
 from ..functions.step_end import OBSERVED, Observation, StepEnd
-from ..functions.step_in_parts import PART, PASSES, StepInParts
 from ..functions.varied_context import VariedContext, argument_names
 from ..mechanism.mechanism import Mechanism
 from ..once import cached_property
@@ -193,7 +192,7 @@ class ContactRollout:
     def write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
         """Record one step."""
         c: Context = VariedContext.with_parameters(self.model, recorder, given, self.taken.which)
-        c = self.followed.watch(c, given["usual"], given[PART][0]) if self.loops else c
+        c = self.followed.watch(c, given["usual"]) if self.loops else c
         acting, more = self._controls(c)
         c.given |= acting
         tau = c.given.get("tau")
@@ -242,6 +241,5 @@ def contact_rollout(mechanism: Mechanism, spec: Spec, taken: Taken, robot: Mecha
     x = ContactRollout(mechanism, spec, taken, robot)
     key = (mechanism, spec, taken, *(() if robot is mechanism else (robot,)))
     given = (x.state, x.controls, x.numbers, x.records)
-    loops: dict[str, Any] = {"stop": True, "thresholds": ("usual",), "passes": PASSES} if x.loops else {}
-    write = StepInParts(x.write, tuple(x.state), x.records).write if x.loops else x.write
-    return Rollout(RolloutStep("contact_rollout", write, *given, key=key, **loops))
+    watched = {"stop": bool(x.loops), "thresholds": ("usual",)}
+    return Rollout(RolloutStep("contact_rollout", x.write, *given, key=key, **watched))

@@ -67,20 +67,20 @@ class ChartedTree(NamedTuple):
 
     @property
     def reference_size(self) -> int:
-        """How many numbers say what is `usual` of loops: a velocity for each of `loops`, then those of branches near
-        folds (`FoldedLoops`), by cluster, and the length of the shortest part of a step (`StepInParts`).
+        """How many numbers say what is `usual` of loops: a velocity for each of `loops`, and then those of branches
+        near folds (`FoldedLoops`), by cluster.
         """
-        ties: list[Any] = [cluster.embedding for cluster in self.now.clusters if is_solved(cluster.embedding)]
-        return len(self.loops) + sum(map(branch_size, ties)) + bool(ties)
+        ties: list[Any] = [cluster.embedding for cluster in self.now.clusters]
+        return len(self.loops) + sum(branch_size(tie) for tie in ties if is_solved(tie))
 
-    def watch(self, c: Context, usual: Sequence[Any], part: Any = 1.0) -> Context:
-        """The recording of a part of a step with loops that follow branches near folds."""
+    def watch(self, c: Context, usual: Sequence[Any]) -> Context:
+        """The recording with loops that follow branches near folds."""
         clusters, at = list(c.clusters), len(self.loops)
         ties: list[Any] = [cluster.embedding for cluster in self.now.clusters]
         for k, tie in enumerate(ties):
             if is_solved(tie):
                 end, plain = at + branch_size(tie), cast(LoopEmbedding | Bound, clusters[k].embedding)
-                clusters[k] = replace(clusters[k], embedding=FoldedLoops(plain, Vec(usual[at:end]), part))
+                clusters[k] = replace(clusters[k], embedding=FoldedLoops(plain, Vec(usual[at:end])))
                 at = end
         return c.with_clusters(tuple(clusters))
 

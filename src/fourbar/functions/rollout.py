@@ -75,8 +75,7 @@ class Step:
 
     `key` identifies what `write` does, as far as fourbar's source does not: of steps with equal keys the program is
     written once (see `fingerprint`). With None it is written anew. `thresholds` are those of the numbers with which
-    results are only compared, so that they decide nothing else. `passes` is how often the program may repeat the step,
-    which is mostly made once.
+    results are only compared, so that they decide nothing else.
     """
 
     name: str
@@ -88,7 +87,6 @@ class Step:
     stop: bool = False
     key: Any = None
     thresholds: tuple[str, ...] = ()
-    passes: int = 1
 
     @property
     def roles(self) -> Roles:
@@ -159,7 +157,7 @@ class Rollout:
         if sum(map(math.prod, deciding)) <= _FEW_NUMBERS:
             return None
         found = separate(self.program, self.step.numbers)
-        return found if found.moved * _WORTH_SEPARATING > self._operations else None
+        return found if found.moved * _WORTH_SEPARATING > self.program.operations else None
 
     def precompute(self, numbers: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The argument of a step of `separation` for numbers (n, *shape): these themselves if it is not."""
@@ -169,15 +167,10 @@ class Rollout:
         (found,) = Variant(before, {}).run(list(numbers), numbers[0].shape[:1], None, default_threads())
         return [found]
 
-    @property
-    def _operations(self) -> int:
-        """Operations of a step of one sample."""
-        return self.program.operations // self.step.passes
-
     @cached_property
     def work(self) -> int:
         """Operations of a step of one sample, with those that put its state in place."""
-        return self._operations + _AROUND + 4 * sum(math.prod(shape) for shape in self.step.state.values())
+        return self.program.operations + _AROUND + 4 * sum(math.prod(shape) for shape in self.step.state.values())
 
     def several(self, n: int) -> int:
         """Steps of n samples that take some milliseconds."""

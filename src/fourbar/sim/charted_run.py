@@ -21,7 +21,7 @@ from ..system.system import System
 from . import step_parts
 from .chart_table import Chart, ChartedSamples, ChartTable
 from .charts import ANY, FAIR
-from .folds import AGAIN, leapt_well
+from .folds import leapt_well
 from .varied_loops import Which
 
 _LEAP = 0  # in place of the number of parts: a step that leaps over a fold
@@ -283,8 +283,7 @@ class ChartedRun:
         made it, and their records (m, *shape) by name. Some may try the whole step again.
         """
         counts = self.table.parts(s, ids, self._numbers["dt"][ids])
-        s.status[ids[(counts == 1) | (counts == AGAIN)]] = RUNNING
-        counts[counts == AGAIN] = 0
+        s.status[ids[counts == 1]] = RUNNING
         valid = np.zeros(len(ids), bool)
         reports = {name: np.empty((len(ids), *shape)) for name, shape in shapes.items()}
         for count in [_LEAP, *np.unique(np.abs(counts[np.abs(counts) > 1])).tolist()]:

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from ..functions.charted_tree import is_solved
-from ..functions.step_in_parts import FINEST
 from ..joints import Revolute
 from ..linalg import least_squares
 from ..system.system import System
@@ -42,9 +41,7 @@ _LOST = FOLD_STEP  # and below which a motion is marked where no branch was foun
 _SEARCHED = 0.2  # the smallest pivot of K_d below which branches are looked for
 _FASTEST = 8.0  # how fast pivots change with coordinates, in their units, at most
 _LEAPT = 3e-5, 1e-2  # what a leap and its halves may differ by: kinetic energy, and the relative length of the way
-AGAIN = 1 << 30  # for parts: the step is made again with other numbers
 _PARTS = (8, 64)  # how many parts a step is made in, at least and at most; parts may have parts again
-_FINER = 0.25  # how much shorter the shortest part of a step becomes after one that gave no state
 # Lengths along the independent coordinate, in its unit (rad):
 _RADII = (0.03, 0.015, 0.0075)  # of branches: the first that fits is taken
 _STEP, _STEPS, _BEYOND = 0.04, 16, 4  # of the search: its steps, how many, and how many beyond a fold
@@ -143,17 +140,6 @@ class LoopFolds:
         away = abs(q[self.i] - numbers[CENTRE]) / self.unit
         return numbers[ACTIVE] == 0.0 and numbers[LEAST] < _NEAR**2 and away < _AGAIN
 
-    def watch_for_folds(self, numbers: np.ndarray) -> np.ndarray:
-        """The numbers for steps that make parts themselves: they give no state where a branch should be looked for, or
-        a fold be leapt over.
-        """
-        found = numbers.copy()
-        if not self.folds:
-            found[LEAST] = max(found[LEAST], _NEAR**2)
-        elif not numbers[ACTIVE] and numbers[LEAST] >= _NEAR**2:
-            found[LEAST] = (0.5 * _SEARCHED) ** 2
-        return found
-
     def parts(self, numbers: np.ndarray, q: np.ndarray, way: np.ndarray) -> int:
         """In how many parts a step from q that gave no state should be made, with displacements `way` (nv) of the
         independent coordinates: one where the loops are so singular that shorter steps are no better, and none if the
@@ -168,7 +154,7 @@ class LoopFolds:
         independent, moved = [j for j, _ in self.tie.independent], self.expand_velocity(q, way)
         length, change = (float(np.linalg.norm((moved / steps)[own])) for own in (independent, slice(None)))
         needed = min(length * numbers[STRIDE] ** 0.5, watched_pivot(self.tie) ** 0.5)
-        least = numbers[LEAST] ** 0.5 if self.folds else _LOST
+        least = numbers[LEAST] ** 0.5
         if not pivot - _FASTEST * change < max(needed, least):
             return 0
         if needed < 0.5 * pivot < least:
@@ -360,8 +346,7 @@ class LoopFolds:
 
 class Folds:
     """The folds of a robot in some independent velocities. Numbers of samples (n, size) are those of `FoldedLoops`, by
-    cluster, and then the length of the shortest part of a step (`StepInParts`). `ties`: the loops with other
-    parameters, by the names of a cluster's loops.
+    cluster. `ties`: the loops with other parameters, by the names of a cluster's loops.
     """
 
     def __init__(self, now: System, ties: Mapping[tuple[str, ...], LoopEmbedding] | None = None) -> None:
@@ -379,15 +364,9 @@ class Folds:
                 self._columns.append([first[i] + k for i in cluster.links for k in range(tree.moving[i].joint.nv)])
             nq, nv = nq + tie.nq, nv + tie.nv
 
-    @staticmethod
-    def _joined(numbers: list[np.ndarray], shortest: float = 1.0) -> np.ndarray:
-        return np.concatenate([*numbers, [shortest]]) if numbers else np.zeros(0)
-
-    def first(self, stride: float, shortest: float = 1.0) -> np.ndarray:
-        """The numbers where no fold is near (see `LoopFolds.first`), for steps that make no shorter parts themselves;
-        zero for those that never do.
-        """
-        return self._joined([x[0].first(stride) for x in self.loops], shortest)
+    def first(self, stride: float) -> np.ndarray:
+        """The numbers where no fold is near; see `LoopFolds.first`."""
+        return np.concatenate([np.zeros(0), *(x[0].first(stride) for x in self.loops)])
 
     @staticmethod
     def of(now: System) -> Folds:
@@ -421,33 +400,21 @@ class Folds:
 
     def parts(self, numbers: np.ndarray, q: np.ndarray, way: np.ndarray) -> tuple[int, np.ndarray]:
         """In how many parts a step from q (nq) that gave no state should be made, with displacements `way` (nv), and
-        with which numbers: one part where no step is short enough, none if loops are not the reason, a negative number
-        if a whole step may `leap` first, and `AGAIN` where it may be tried again, as it makes (shorter) parts itself.
+        with which numbers: one part where no step is short enough, none if loops are not the reason, and a negative
+        number if a whole step may `leap` first.
         """
         counts = [x[0].parts(numbers[x[3]], q[x[1]], way[x[2] : x[2] + x[0].tie.nv]) for x in self.loops]
         changed = numbers.copy()
         for (*_, place), count in zip(self.loops, counts, strict=True):
             if count == 1:
                 changed[place] = _anywhere(numbers[place])
-        count = 1 if 1 in counts else max(counts, key=abs, default=0)
-        if count > 1 and numbers[-1] > FINEST:
-            changed[-1] = max(FINEST, _FINER * numbers[-1])
-            for loop, *_, place in self.loops:
-                changed[place] = loop.watch_for_folds(numbers[place])
-            return AGAIN, changed
-        leaping = [place for loop, *_, place in self.loops if not loop.folds]
-        if abs(count) > 1 and numbers[-1] and leaping:  # parts are whole steps, which may leap
-            changed[-1] = 1.0
-            for place in leaping:
-                changed[place.start + LEAST] = min(changed[place.start + LEAST], _LOST**2)
-        return count, changed
+        return (1 if 1 in counts else max(counts, key=abs, default=0)), changed
 
     def leap(self, numbers: np.ndarray) -> np.ndarray:
         """The numbers (..., size) with which a step leaps over a fold, wherever it comes down but next to it."""
         found = numbers.copy()
         for *_, place in self.loops:
             found[..., place.start + STRIDE], found[..., place.start + LEAST] = 0.0, _LOST**2
-        found[..., -1] = 1.0
         return found
 
     def after_parts(self, numbers: np.ndarray, stride: float) -> np.ndarray:

@@ -152,7 +152,7 @@ class Follower:
         """The numbers (..., m) of branches near folds, in the velocities in use."""
         robot = self.charts.now
         if self._folds is None or self._folds[0] is not robot:
-            first = Folds.of(robot).first(RUNGE_KUTTA, 0.0) if self.charts.moving else np.zeros(0)
+            first = Folds.of(robot).first(RUNGE_KUTTA) if self.charts.moving else np.zeros(0)
             self._folds = robot, np.tile(first, (*now.q.shape[:-1], 1))
         return self._folds[1]
 

@@ -24,7 +24,6 @@ from ..functions.methods.dynamics import accelerations
 from ..functions.methods.passive import dissipated_power, passive_parts
 from ..functions.registry import flat
 from ..functions.rollout import GIVEN, NONE, Rollout, Step, held_control, steps_since
-from ..functions.step_in_parts import PART, PASSES, StepInParts
 from ..functions.varied_context import VariedContext, argument_names
 from ..joints.euclidean import FlatJoint
 from ..spatial.linear import Vec
@@ -223,8 +222,7 @@ class RungeKuttaStage:
     def base(self, recorder: Any, given: Mapping[str, tuple[Any, ...]]) -> Context:
         """A recording with the parameters that are given, to be used at states (`with_values`)."""
         base = VariedContext.with_parameters(self.model, recorder, given, self.law.which)
-        (part,) = given.get(PART, (1.0,))
-        return self.followed.trees.watch(base, given["usual"], part) if "usual" in given else base
+        return self.followed.trees.watch(base, given["usual"]) if "usual" in given else base
 
     def write(self, base: Context, now: Pass, given: dict[str, Any]) -> Pass:
         """Record it. `given`: q0 and v0, where the step begins, `dt`, and what the law and the loops need."""
@@ -348,6 +346,6 @@ def assembled(followed: Followed, law: ForceLaw, step: RungeKutta, watched: int,
     numbers: dict[str, tuple[int, ...]] = {"dt": ()} | ({"usual": (watched,)} if watched else {})
     numbers |= {name: x.shape for name, x in zip(argument_names(law.which), law.which, strict=True)}
     controls = {name: sizes[name] for name in law.given}
-    loops: dict[str, Any] = {"stop": True, "thresholds": ("usual",), "passes": PASSES} if watched else {}
-    write = StepInParts(step.write, tuple(state), {}).write if watched else step.write
-    return Rollout(Step("runge_kutta", write, state, controls, numbers, key=key, **loops))
+    return Rollout(
+        Step("runge_kutta", step.write, state, controls, numbers, key=key, stop=bool(watched), thresholds=("usual",))
+    )

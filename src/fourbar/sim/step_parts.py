@@ -11,15 +11,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..functions.step_in_parts import COUNTS, FIRST, LARGEST, MEAN, PHASES
-
 State = dict[str, np.ndarray]
+_COUNTS = ("count",)  # of the steps since the start
+_PHASES = ("since",)  # of the steps since controls were asked for
+_FIRST, _LARGEST, _MEAN = ("gap",), ("residual", "residuals"), ("force", "kept")
 
 
 def begin(state: Mapping[str, np.ndarray], count: int) -> State:
     """The state (n, ...) by name at the start of the parts of a step."""
     found = dict(state)
-    for name in COUNTS:
+    for name in _COUNTS:
         if name in found:
             found[name] = found[name] * count
     if "impulse" in found:
@@ -29,21 +30,21 @@ def begin(state: Mapping[str, np.ndarray], count: int) -> State:
 
 def asks_in_periods(state: Mapping[str, np.ndarray]) -> bool:
     """Whether traced controls are asked for every so many steps."""
-    return any(name in state for name in PHASES)
+    return any(name in state for name in _PHASES)
 
 
 def hold(state: Mapping[str, np.ndarray]) -> State:
     """The state before a later part, in which traced controls are held."""
-    return {name: np.ones_like(x) if name in PHASES else x for name, x in state.items()}
+    return {name: np.ones_like(x) if name in _PHASES else x for name, x in state.items()}
 
 
 def end(before: Mapping[str, np.ndarray], first: Mapping[str, np.ndarray], last: State, count: int) -> State:
     """The state after a step, of those `before` it, after the `first` of its parts and after the `last`."""
     found = dict(last)
-    for name in COUNTS:
+    for name in _COUNTS:
         if name in found:
             found[name] = before[name] + 1.0
-    for name in PHASES:
+    for name in _PHASES:
         if name in found:
             found[name] = first[name]
     if "late" in found:
@@ -56,8 +57,8 @@ def end(before: Mapping[str, np.ndarray], first: Mapping[str, np.ndarray], last:
 
 def report(name: str, parts: np.ndarray) -> np.ndarray:
     """The record (n, ...) of a step, from those of its parts (n, count, ...)."""
-    if name in FIRST:
+    if name in _FIRST:
         return parts[:, 0]
-    if name in LARGEST:
+    if name in _LARGEST:
         return parts.max(axis=1)
-    return parts.mean(axis=1) if name in MEAN else parts[:, -1]
+    return parts.mean(axis=1) if name in _MEAN else parts[:, -1]

@@ -7,8 +7,7 @@ independent coordinate x, fitted where the loops determine it well: q_d = P(s), 
 
 Near a singular position that is none of these (a loop whose lengths nearly have a fold, or one with more degrees of
 freedom) the tangent of closed configurations turns within a distance of the size of the smallest pivot of K_d. A step
-that moves further, relative to this pivot, than a given stride gives no state, and must be made in parts. The parts of
-a long step may move further, but not further relative to the pivot than a whole step moves elsewhere, nor than `_LEAP`.
+that moves further, relative to this pivot, than a given stride gives no state, and must be made in parts.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ LEAST, STRIDE, CENTRE, INVERSE, ACTIVE, COEFFICIENTS = range(6)  # places among 
 _SAFE = 25.0  # the square of s up to which a branch through a fold is known to be smooth
 _WATCHED = 0.35  # pivots of K_d below this fraction of that where the loops were closed first are compared with steps
 _POOREST = 0.5  # and that one counts at least so much
-_LEAP = 0.1  # the stride that no part of a step exceeds
 
 
 def may_fold(tie: LoopEmbedding) -> bool:
@@ -90,12 +88,11 @@ class FoldedLoops(NamedTuple):
     `numbers`: the square of a pivot of K_d that counts as none, so that results are NaN where no branch is known; the
     square of the smallest pivot per unit displacement of a step, which is NaN where a pivot is smaller; then, if the
     loops may have a fold, its centre, the inverse of its radius, 1 (0 where none is near), and the coefficients
-    (DEGREE + 1) of each dependent coordinate, the constant one first. `part` is the fraction of a step that is made.
+    (DEGREE + 1) of each dependent coordinate, the constant one first.
     """
 
     tie: LoopEmbedding | Bound
     numbers: Vec
-    part: Scalar = 1.0
 
     def state(self, call: Call, q: Vec, v: Vec | None) -> ClusterState:
         """As for `LoopEmbedding`; what is recorded depends on the numbers too."""
@@ -123,9 +120,7 @@ class FoldedLoops(NamedTuple):
         for (j, scale), x in zip(tie.independent, step, strict=True):
             part = x * (scale / float(tie.units.steps[j]))
             square = square + part * part
-        watched, stride = watched_pivot(tie), self.numbers[STRIDE]
-        least = minimum(square * stride, watched * (self.part * self.part))
-        least = maximum(least, minimum(square * minimum(stride, _LEAP**-2.0), watched))
+        least = minimum(square * self.numbers[STRIDE], watched_pivot(tie))
         tie.least = maximum(tie.least, least if at is None else select(at.smooth, 0.0, least))
         return tie
 

@@ -430,14 +430,14 @@ SAME_THING = {
     "a public name of a module within a package": "baselines casadi convert jax lagrange torch",
     "one library, format or command each": "drake mujoco pinocchio json toml view",
     "read from, or written to, one format each": (
-        "actuators bodies closures contacts equalities joints links names shapes surfaces"
+        "actuators bodies closures contacts joints links names shapes surfaces"
     ),
     "mathematics, and the methods for users": (
         "actuators bodies cluster_joints coriolis derivatives dynamics energy hybrid inverse_kinematics"
         " kinematics passive"
     ),
     "the same idea, applied to what the package is about": (
-        "base euler in_chunks lines mirror parameters registry rotations serialize sticks"
+        "base euler lines mirror registry rotations serialize sticks"
     ),
 }
 

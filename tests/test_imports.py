@@ -38,7 +38,7 @@ fourbar.algorithms.energy fourbar.algorithms.kinematics fourbar.algorithms.regre
 fourbar.expr.program_derivatives fourbar.expr.shared fourbar.expr.shared_tasks fourbar.tree.parameter_changes
 fourbar.tree.parameters fourbar.functions.parameter_derivatives fourbar.functions.derivatives
 fourbar.functions.derivative_recordings fourbar.algorithms.massless fourbar.functions.incompatible_changes
-fourbar.functions.inverse_kinematics_targets fourbar.mechanism.contact fourbar.system.held_joints
+fourbar.functions.inverse_kinematics_targets fourbar.mechanism.contact fourbar.system.inverse_kinematics
 fourbar.system.inverse_kinematics fourbar.system.limits
 decimal difflib fractions fnmatch
 """

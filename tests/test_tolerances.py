@@ -21,7 +21,7 @@ ELSEWHERE = ("tolerances.py", "compile/elementary.py", "contact/")  # coefficien
 FORMATS = """
 io/export/inertials.py LEAST _NEGLIGIBLE _PARALLEL _ROOM _ROUNDING
 io/export/mjcf_contacts.py _FRICTION _THINNEST
-io/export/sdf_loops.py _RIGHT
+io/export/sdf.py _RIGHT
 io/mesh_hulls.py _REACHED
 io/mjcf/contacts.py _SOLIMP _SOLREF
 io/sdf/build.py _NEAR
@@ -36,9 +36,9 @@ learning/layout.py _SMALL
 plots/matrices.py _ROUNDING
 plots/motion_pictures.py _CONSTANT
 plots/sticks.py _FLAT
-viewer/dragging.py _BETTER _STUCK
+viewer/robot_page.py _BETTER _STUCK
 viewer/gltf.py _STILL
-viewer/pose_handles.py _PASSED
+viewer/robot_page.py _PASSED
 viewer/sticks.py _SHORT
 viewer/terrain_surfaces.py _SAME
 viewer/triangles.py _SAME
@@ -59,7 +59,7 @@ ROUNDING_OF_RESULTS = """
 functions/incompatible_changes.py _ROUNDING
 identification/base_parameters.py _NEGLIGIBLE
 identification/least_squares.py _FAINT
-identification/sdp.py _MARGIN
+identification/estimate.py _MARGIN
 io/loop_repair.py _EXACT _ROUNDING
 spatial/groups/subgroup.py _ROUNDING
 spatial/inertia.py _POINT
@@ -72,7 +72,7 @@ SETTINGS = "sim/folds.py _LEAPT"  # of the search past folds, among its other on
 OTHERS = """
 constraints/loop.py _LARGEST
 functions/inverse_kinematics.py _NONE
-io/export/actuators.py _ENDLESS
+io/export/mjcf.py _ENDLESS
 io/export/urdf.py _ENDLESS
 io/numbers.py _ENDLESS
 joints/euclidean.py _ENDLESS

@@ -14,8 +14,7 @@ from pathlib import Path
 import fourbar as fb
 from fourbar.robots.crank_rocker import LENGTHS
 from fourbar.targets.exported_functions import read
-from fourbar.targets.wasm import loader
-from fourbar.targets.wasm_code import Module
+from fourbar.targets.wasm import Module, loader
 
 HERE = Path(__file__).resolve().parent
 PLACE = "/* the robot */"

@@ -13,7 +13,7 @@ from tests.loops.test_wide import ring
 import fourbar as fb
 from fourbar.algorithms.tiled_product import plus_product
 from fourbar.compile.kernel import units
-from fourbar.expr import Direct, Program, Unrolled, directions, interpret
+from fourbar.expr import Direct, Program, Unrolled, interpret, program_derivatives
 from fourbar.functions import context
 from fourbar.functions.recording import MethodRecording
 from fourbar.joints import Revolute
@@ -170,7 +170,7 @@ def test_directions_of_few_samples_share_code_for_a_little_more_work(monkeypatch
     recording = robot(13, True).coriolis_matrix.jacobian.function.held[0].recording
     programs = []
     for more in (0.0, 0.01, 0.2):
-        monkeypatch.setattr(directions, "_MORE", more)
+        monkeypatch.setattr(program_derivatives, "_MORE", more)
         programs.append(recording.write(("q", "v")))
     apart, usual, together = programs
     assert written(together) < written(usual) < 0.95 * written(apart)

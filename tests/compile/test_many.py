@@ -12,9 +12,7 @@ import fourbar as fb
 from fourbar.compile import cache
 from fourbar.compile import llvm as machine
 from fourbar.compile import ufunc as gufunc
-from fourbar.compile.arena import Arena, is_supported
-from fourbar.compile.elf import image
-from fourbar.compile.llvm import Loaded, to_object
+from fourbar.compile.llvm import Arena, Loaded, image, is_supported, to_object
 from fourbar.joints import Revolute
 
 from .support import machine_code_only, python
@@ -128,7 +126,7 @@ def test_many_robots_need_few_mappings(count, step):
 
 _EXHAUSTED = """
 import ctypes
-from fourbar.compile.arena import arena
+from fourbar.compile.llvm import arena
 kept = arena().put(b"x")
 c = ctypes.CDLL(None)
 c.mmap.restype = ctypes.c_void_p

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fourbar.compile import cache_folder
-from fourbar.compile.windows_profile import untrusted_on_windows
+from fourbar.compile.cache_folder import untrusted_on_windows
 
 ME = {
     "USERPROFILE": r"C:\Users\me",

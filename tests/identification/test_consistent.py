@@ -10,11 +10,10 @@ import pytest
 import fourbar as fb
 from fourbar import System
 from fourbar.identification.base_parameters import random_triangle
-from fourbar.identification.interior_point import solve_interior
+from fourbar.identification.estimate import solve_interior, solve_sdp
 from fourbar.identification.least_squares import LeastSquares
 from fourbar.identification.parameter_coordinates import EstimatedCoordinates, make_coordinates
 from fourbar.identification.pseudo_inertia import symmetric
-from fourbar.identification.sdp import solve_sdp
 
 from .arms import arm, changed, geared
 

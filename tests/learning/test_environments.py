@@ -13,7 +13,7 @@ gym: Any = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
 import fourbar as fb  # noqa: E402
 import fourbar.gymnasium as fg  # noqa: E402
 from fourbar.errors import ArgumentError  # noqa: E402
-from fourbar.learning.episode_camera import EpisodeCamera  # noqa: E402
+from fourbar.learning.environments import EpisodeCamera  # noqa: E402
 
 from . import tasks  # noqa: E402
 

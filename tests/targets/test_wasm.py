@@ -19,7 +19,7 @@ from expr.support import triangular
 from fourbar.cli.main import main
 from fourbar.expr import Shared, Unrolled, interpret
 from fourbar.targets.exported_functions import Exported, read
-from fourbar.targets.wasm_code import Module, signed, unsigned
+from fourbar.targets.wasm import Module, signed, unsigned
 
 from .support import chain, floating
 

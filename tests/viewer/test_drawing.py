@@ -17,12 +17,11 @@ from fourbar.mechanism.placement import Placement
 from fourbar.sim.results import load_recording
 from fourbar.spatial.linear import Vec
 from fourbar.viewer import recorded_motion, triangles
-from fourbar.viewer.draw_robot import draw
 from fourbar.viewer.gltf import glb
 from fourbar.viewer.mesh_files import read_mesh
 from fourbar.viewer.overlays import half_axes
 from fourbar.viewer.quaternions import continuous, matrices, quaternions
-from fourbar.viewer.recorded_motion import RecordedMotion, held, still
+from fourbar.viewer.recorded_motion import RecordedMotion, draw, held, still
 from fourbar.viewer.terrain_surfaces import surface_of
 from fourbar.viewer.view import recording_of
 

@@ -21,9 +21,8 @@ from fourbar.errors import extra
 from fourbar.mechanism.geometry import Geometry
 from fourbar.sim.results import load_recording
 from fourbar.viewer import drawing, pictures
-from fourbar.viewer.draw_robot import draw
 from fourbar.viewer.gltf import glb
-from fourbar.viewer.recorded_motion import following, still, warn_of_missing
+from fourbar.viewer.recorded_motion import draw, following, still, warn_of_missing
 from fourbar.viewer.standalone_page import page
 
 pytestmark = pytest.mark.drawn_in_line

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.viewer.dragging import reach
-from fourbar.viewer.pose_handles import PoseHandles
+from fourbar.viewer.robot_page import PoseHandles, reach
 
 
 def test_handles_are_the_independent_coordinates_with_their_limits() -> None:

@@ -19,7 +19,7 @@ import fourbar as fb
 from fourbar.cli.main import main
 from fourbar.errors import ArgumentError
 from fourbar.viewer.mesh_files import linear
-from fourbar.viewer.tone_mapping import aces, paint
+from fourbar.viewer.served_page import aces, paint
 
 pytest.importorskip("viser", reason="viser is not installed: the extra 'view'")
 

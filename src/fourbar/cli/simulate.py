@@ -10,6 +10,8 @@ heights and contact forces. With --ground joints without damping get some, unles
 a robot without a ground stops at its joint limits, which do not act otherwise: what is held by nothing but its limits,
 such as the platform of a hexapod, falls without end. Exit code 1 if the picture could not be written (it needs
 matplotlib) or if the motion diverged before its end.
+
+Progress on the terminal: tqdm's bar, or plain dots where tqdm is not installed.
 """
 
 from __future__ import annotations
@@ -19,11 +21,11 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -34,7 +36,6 @@ from ..sim import Run, SimulationWarning, simulate
 from ..sim.applied_forces import beyond_limits
 from ..system.system import System
 from . import contact_simulation, limits_simulation, table
-from .progress import progress
 from .shared_arguments import (
     DEFAULT_ROBOT,
     add_robot,
@@ -45,6 +46,26 @@ from .shared_arguments import (
     read_robot,
     reading_options,
 )
+
+
+def progress(steps: Iterable[int]) -> Iterable[int]:
+    """The same steps, with a progress display on stderr."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return _plain(cast(Sequence[int], steps))
+    return tqdm(steps, desc="simulating", unit=" steps", unit_scale=True, leave=False, disable=None)
+
+
+def _plain(steps: Sequence[int]) -> Iterator[int]:
+    print(f"simulating (for a progress bar: {extra('plot')}) ", end="", file=sys.stderr, flush=True)
+    tenth = max(1, len(steps) // 10)
+    for i in steps:
+        yield i
+        if (i + 1) % tenth == 0:
+            print(".", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+
 
 _MOST_RECORDED = 20_000
 _MOST_STEPS = 10**10

@@ -4,6 +4,12 @@ Files are written to a temporary name and moved into place, so that many process
 with a checksum of its name and its content, and one that does not match is made again, never trusted. The folder and
 its files must belong to the user alone (on Windows: be in the user's profile), and its size is bounded. FOURBAR_CACHE
 names another folder, or switches the cache off with "off".
+
+Whether a folder of Windows is one that only this user, and administrators, can write to.
+
+Windows has no owner and mode as POSIX has. But it protects the profile of each user, where the default folder of the
+cache is; elsewhere, as in the root of a drive, it lets every user create and change files unless this is
+forbidden.
 """
 
 from __future__ import annotations
@@ -15,11 +21,47 @@ import stat
 import sys
 import time
 import warnings
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
-from .windows_profile import untrusted_on_windows
+_OWN = ("USERPROFILE", "LOCALAPPDATA", "APPDATA")  # set by Windows, for each user
+_EVERYBODYS = ("PUBLIC", "ALLUSERSPROFILE")
+
+
+def untrusted_on_windows(
+    folder: str, environment: Mapping[str, str], real: Callable[[str], str] = os.path.realpath
+) -> str | None:
+    """Why others could write to a folder; None if it is in the profile of this user.
+
+    `real` resolves links and junctions: what counts is where they lead.
+    """
+    here = _path(real(folder))
+    shared = [_path(real(environment[name])) for name in _EVERYBODYS if environment.get(name)]
+    if any(here.is_relative_to(one) for one in shared):
+        return "all users may write to it"
+    folders = [_path(real(environment[name])) for name in _OWN if environment.get(name)]
+    profiles = [one for one in folders if _is_one_users(one)]
+    if any(here.is_relative_to(one) for one in profiles):
+        return None
+    if not profiles:
+        return "the folder of your profile is not known: USERPROFILE is not set to it"
+    return f"Windows lets other users write to folders outside of your profile, {profiles[0]}"
+
+
+def _is_one_users(path: PureWindowsPath) -> bool:
+    r"""Whether a folder is deep enough to be one user's: C:\Users\me or \\server\homes\me, not C:\Users."""
+    return len(path.parts) > (1 if path.drive.startswith("\\\\") else 2)
+
+
+def _path(name: str) -> PureWindowsPath:
+    r"""A path without the prefix of long ones, \\?\C:\... or \\?\UNC\server\..., which is another name of the same."""
+    path = name.replace("/", "\\")
+    if path.startswith("\\\\?\\UNC\\"):
+        return PureWindowsPath("\\\\" + path[8:])
+    return PureWindowsPath(path.removeprefix("\\\\?\\"))
+
 
 _MAGIC = b"fourbar cached 1\n"
 

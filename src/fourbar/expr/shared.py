@@ -3,11 +3,19 @@
 The shape of a call is its function, the structure of its arguments, and for each leaf whether it is 0, 1 or -1 (folded
 into the code), another constant (read from the call's table) or a value (loaded through a port). A call whose shape was
 seen before is not traced again. `shared_tasks.py` then fuses calls, and `shared_slots.py` places their results.
+
+Where the values of shared blocks lie.
+
+The results of a task lie together in *records*, one record for the leaves that the same later tasks use, so that
+short-lived ones can be overwritten early. A block finds each record through a port.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -18,8 +26,8 @@ from .node import Value
 from .program import Block, Call, Program, Store
 from .pytree import flatten, unflatten
 from .repeat import CARRIED, Body, OpenRepeats, repeat
-from .shared_slots import Ports, Records
 from .shared_tasks import (
+    KEPT,
     TABLE,
     FusedTask,
     TracedStep,
@@ -34,6 +42,192 @@ from .shared_tasks import (
 from .split import split
 from .standalone_steps import Constants, is_standalone
 from .unrolled import InputSlots, Presets, collect_outputs, standalone_block
+
+_RESULT = -1  # the role of the caller of the program
+_last_use = attrgetter("last_use")
+
+
+@dataclass(frozen=True)
+class PortLayout:
+    """Where one task finds its loads and puts its exports: (port, offset) each; ports are numbered as they appear."""
+
+    bases: tuple[int, ...]
+    loads: tuple[tuple[int, int], ...]
+    exports: tuple[tuple[int, int], ...]
+
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """Where everything is: loads, then exports."""
+        return self.loads + self.exports
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The addresses of loads and exports in one block, for all of its calls, wherever these have them.
+
+    `anchors` are the numbers of the values that the ports point at; `addresses` are (port, offset) of every value.
+    """
+
+    anchors: tuple[int, ...]
+    addresses: tuple[tuple[int, int], ...]
+
+    @staticmethod
+    def common(layouts: Sequence[PortLayout]) -> Ports:
+        """Values share a port if they lie equally far apart in all layouts: the fewest ports that serve every call."""
+        numbers: dict[Any, list[int]] = {}
+        given = [layout.places() for layout in layouts]
+        (_, first), *others = [list(zip(*places, strict=True)) if places else [(), ()] for places in given]
+        for i, (port, _) in enumerate(given[0] if given else ()):
+            moved = tuple((ports[i], offsets[i] - first[i]) for ports, offsets in others)
+            numbers.setdefault((port, moved), []).append(i)
+        anchors: list[int] = []
+        addresses: dict[int, tuple[int, int]] = {}
+        for port, members in enumerate(numbers.values()):
+            least = min(members, key=lambda i: first[i])
+            anchors.append(least)
+            addresses.update((i, (port, first[i] - first[least])) for i in members)
+        return Ports(tuple(anchors), tuple(addresses[i] for i in range(len(addresses))))
+
+    @staticmethod
+    def of_slots(slots: np.ndarray) -> Ports:
+        """The ports of values that lie in slots (calls, values): values share a port if they are always equally far."""
+        groups: dict[bytes, list[int]] = {}
+        for i, column in enumerate(slots.T):
+            groups.setdefault((column - column[0]).tobytes(), []).append(i)
+        anchors = [min(members, key=lambda i: slots[0, i]) for members in groups.values()]
+        found = {i: port for port, members in enumerate(groups.values()) for i in members}
+        distances = [(found[i], int(slots[0, i] - slots[0, anchors[found[i]]])) for i in range(slots.shape[1])]
+        return Ports(tuple(anchors), tuple(distances))
+
+    def bases(self, layout: PortLayout) -> tuple[int, ...]:
+        """The slots that the ports of a call point at."""
+        places = layout.places()
+        return tuple(layout.bases[places[i][0]] + places[i][1] for i in self.anchors)
+
+
+class Records:
+    """Places every value: the records of a task are allocated when it runs and recycled after their last use.
+
+    The results of a standalone step are one record, whoever uses them.
+    """
+
+    def __init__(self, tasks: Sequence[FusedTask], first_free: int, repeated: Sequence[tuple[int, int]] = ()) -> None:
+        self._tasks = tasks
+        self._roles = _number_roles(task.role for task in tasks)
+        self._ends = [task.last for task in tasks]
+        self._users = self._find_users()
+        self._addressed = {value for task in tasks if not task.is_standalone for value in task.loads}  # by record
+        self._outlasting: dict[Value, int] = {}
+        for first, end in repeated:
+            self._outlast(first, end)
+        self._offsets = self._group()
+        self._home: dict[Value, tuple[Any, int]] = {}
+        self.slots = self._allocate(first_free)
+
+    def _find_users(self) -> dict[Value, frozenset[int]]:
+        """The roles that use each value which is not the result of a standalone step."""
+        users: dict[Value, frozenset[int]] = {}
+        nobody: frozenset[int] = frozenset()
+        joined: dict[tuple[frozenset[int], int], frozenset[int]] = {}  # few are different, and a set takes 216 bytes
+        made = {value for task in self._tasks if not task.is_standalone for value in task.exports}
+        for task, role in zip(self._tasks, self._roles, strict=True):
+            for value in made.intersection(task.loads):
+                before = users.get(value, nobody)
+                if role not in before:
+                    if (before, role) not in joined:
+                        joined[before, role] = before | {role}
+                    users[value] = joined[before, role]
+        return users
+
+    def _outlast(self, first: int, end: int) -> None:
+        """Keep what tasks[first:end], which run again and again, read and did not make until the last of them."""
+        made = {value for task in self._tasks[first:end] for value in task.exports}
+        for task in self._tasks[first:end]:
+            for value in task.loads:
+                if value not in made:
+                    self._outlasting[value] = max(self._outlasting.get(value, 0), end - 1)
+
+    def _last(self, values: Sequence[Value], made: int) -> int:
+        """The task that is the last to use one of some values, which task `made` has made."""
+        last = max(made, bisect_left(self._ends, max(map(_last_use, values))))
+        return max([last, *(self._outlasting.get(value, 0) for value in values)]) if self._outlasting else last
+
+    def _group(self) -> dict[int, dict[Any, tuple[Any, int]]]:
+        """For every role: its results, split by the roles that use them -> (record, offset in it)."""
+        users: dict[int, dict[Any, set[int]]] = defaultdict(lambda: defaultdict(set))
+        for task, number in zip(self._tasks, self._roles, strict=True):
+            role = users[number]
+            for value, tag in zip(() if task.is_standalone else task.exports, task.tags, strict=True):
+                role[tag].update(self._users.get(value, ()))
+                if value.last_use == KEPT:
+                    role[tag].add(_RESULT)
+        groups: dict[int, dict[Any, tuple[Any, int]]] = {}
+        for number, results in users.items():
+            size: dict[Any, int] = defaultdict(int)
+            groups[number] = {}
+            for tag in sorted(results):
+                record = frozenset(results[tag])
+                groups[number][tag] = (record, size[record])
+                size[record] += 1
+        return groups
+
+    def _allocate(self, top: int) -> int:
+        """Place the records of every task; returns the number of slots."""
+        free: dict[int, list[int]] = defaultdict(list)
+        expiring: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for number, task in enumerate(self._tasks):
+            for record, size, values, offsets in self._records_of(number):
+                if free[size]:
+                    base = free[size].pop()
+                else:
+                    base, top = top, top + size
+                home = ((number, record), base)
+                for value, offset in zip(values, offsets, strict=True):
+                    value.slot = base + offset
+                for value in self._addressed.intersection(values) if task.is_standalone else values:
+                    self._home[value] = home
+                if max(map(_last_use, values)) != KEPT:
+                    expiring[self._last(values, number)].append((size, base))
+            for size, base in expiring.pop(number, ()):
+                free[size].append(base)
+        return top
+
+    def _records_of(self, number: int) -> list[tuple[Any, int, Sequence[Value], Sequence[int]]]:
+        """The records that a task writes: what each is, its size, its members, and the offsets of these."""
+        task = self._tasks[number]
+        if task.is_standalone:
+            own = bool(task.exports[0].argument)  # a copy into values that have slots of their own
+            return [] if own else [("all", len(task.exports), task.exports, range(len(task.exports)))]
+        records: dict[Any, tuple[list[Value], list[int]]] = defaultdict(lambda: ([], []))
+        places = self._offsets.get(self._roles[number], {})
+        for value, tag in zip(task.exports, task.tags, strict=True):
+            record, offset = places[tag]
+            records[record][0].append(value)
+            records[record][1].append(offset)
+        return [(record, 1 + max(offsets), values, offsets) for record, (values, offsets) in records.items()]
+
+    def layout(self, task: FusedTask) -> PortLayout:
+        """The addresses of a task's loads and exports."""
+        ports: dict[Any, int] = {}
+        bases: list[int] = []
+
+        def address(value: Value) -> tuple[int, int]:
+            record, base = (value.argument, value.slot) if value.argument else self._home[value]
+            if record not in ports:
+                ports[record] = len(bases)
+                bases.append(base)
+            port = ports[record]
+            return port, value.slot - bases[port]
+
+        loads = tuple(address(value) for value in task.loads)
+        exports = tuple(address(value) for value in task.exports)
+        return PortLayout(tuple(bases), loads, exports)
+
+
+def _number_roles(roles: Iterable[Any]) -> list[int]:
+    """Equal roles by equal numbers, which are compared faster."""
+    known: dict[Any, int] = {}
+    return [known.setdefault(role, len(known)) for role in roles]
+
 
 _FOLDED = (0.0, 1.0, -1.0)
 _LONGEST = 4000  # instructions in a block: compile time grows more than linearly

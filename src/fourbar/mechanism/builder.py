@@ -1,14 +1,22 @@
-"""Building a mechanism body by body. All checks that need the complete mechanism happen in `mechanism()`."""
+"""Building a mechanism body by body. All checks that need the complete mechanism happen in `mechanism()`.
+
+Declaring armature that couples joints: a part of the `Builder`.
+
+Checks that everything that the parts of a mechanism refer to exists, before it is made.
+
+Declaring what a robot may touch: a part of the `Builder`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
 from ..constraints.loop import Loop
-from ..errors import ModelError
+from ..errors import ModelError, unknown
 from ..hints import Hinted
 from ..joints.base import Joint
 from ..joints.fixed import Fixed
@@ -16,11 +24,10 @@ from ..joints.one_axis import Revolute
 from ..spatial.inertia import unphysical
 from . import actuators
 from .actuator_builder import ActuatorBuilder
-from .armature_builder import ArmatureBuilder
-from .contact_builder import ContactBuilder
+from .armature_blocks import ArmatureBlock, check, read_block
+from .contact_rules import NO_RULES, ContactRules
 from .fluid import Fluid, read_fluid
-from .mechanism import WORLD, Body, Configuration, Frame, Mechanism, NamedLoop, PlacedJoint
-from .references import check_configurations, check_loops, check_new_name, check_references, parents_first
+from .mechanism import WORLD, Body, Configuration, Frame, Mechanism, NamedLoop, PlacedJoint, joint_of
 from .validate import (
     as_matrix,
     read_by_joint,
@@ -40,6 +47,301 @@ from .validate import (
 
 if TYPE_CHECKING:
     from ..constraints.closures import Closure
+    from .contact import Surface
+    from .geometry import Geometry
+    from .mechanism import Body
+
+
+_WORLD = "world"
+
+
+class ContactBuilder:
+    """Collects shapes of the world, and rules of contact by name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._world: dict[Geometry, None] = {}
+        self._rules: ContactRules = NO_RULES
+
+    def world(self, *shapes: Geometry) -> Self:
+        """Add shapes that are fixed in the world: a floor, a height field, a table.
+
+        Parameters
+        ----------
+        *shapes : Geometry
+            Their placement is in the world; with role "collision" bodies can touch them.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> from fourbar.mechanism.geometry import Geometry
+        >>> b = fb.Builder("hopper").world(Geometry("plane", role="collision", name="floor"))
+        >>> _ = b.body("trunk", joint=fb.joints.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1))
+        >>> b.build().mechanism.world[0].name
+        'floor'
+        """
+        return self._add_world(read_geometry("world", shapes), NO_RULES)
+
+    def exclude_contact(self, first: str, second: str) -> Self:
+        """Say that no shapes of two bodies touch each other.
+
+        Parameters
+        ----------
+        first, second : str
+            Bodies, or "world".
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("arm").body("upper", joint=fb.joints.Revolute("y"), mass=1.0, inertia=(0.1, 0.1, 0.1))
+        >>> b.exclude_contact("upper", "world").build().mechanism.contacts.excluded
+        (('upper', 'world'),)
+        """
+        self._rules = self._rules.joined(ContactRules(excluded=((first, second),)))
+        return self
+
+    def contact_pair(
+        self, first: tuple[str, str], second: tuple[str, str], surface: Surface | None = None, name: str = ""
+    ) -> Self:
+        """Say that two shapes may touch, whatever their groups and bodies are.
+
+        Parameters
+        ----------
+        first, second : pair of str
+            Body (or "world") and name of the shape: ("foot", "sole").
+        surface : Surface, optional
+            Friction and other numbers of this pair; those of `Surface()` if None.
+        name : str, optional
+            What the pair is called.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> from fourbar.mechanism.geometry import Geometry
+        >>> ball = Geometry("sphere", (0.1,), role="collision", name="ball")
+        >>> from fourbar.mechanism.contact import Surface
+        >>> b = fb.Builder("toy").world(Geometry("plane", role="collision", name="floor"))
+        >>> _ = b.body("toy", joint=fb.joints.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1), geometry=[ball])
+        >>> robot = b.contact_pair(("world", "floor"), ("toy", "ball"), Surface(friction=0.3)).build()
+        >>> robot.mechanism.contacts.pairs[0].surface.friction
+        0.3
+        """
+        from .contact import PLAIN, ContactPair, Surface
+
+        for shape in (first, second):
+            if not (isinstance(shape, tuple) and len(shape) == 2 and all(isinstance(x, str) and x for x in shape)):
+                raise ModelError(f"contact_pair: a shape is (body, name of the shape), got {shape!r}")
+        if surface is None:
+            surface = PLAIN
+        if not isinstance(surface, Surface):
+            raise ModelError(f"contact_pair: surface must be a Surface, got {surface!r}")
+        self._rules = self._rules.joined(ContactRules((ContactPair(first, second, surface, name),)))
+        return self
+
+    def contact_options(self, **options: Any) -> Self:
+        """Set options of all contacts.
+
+        Parameters
+        ----------
+        **options
+            with_parents, enabled, cone, impratio and timestep of `ContactRules`.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("arm").body("upper", joint=fb.joints.Revolute("y"), mass=1.0, inertia=(0.1, 0.1, 0.1))
+        >>> b.contact_options(cone="elliptic", timestep=0.001).build().mechanism.contacts.cone
+        'elliptic'
+        """
+        known = ("with_parents", "enabled", "cone", "impratio", "timestep")
+        for key in options:
+            if key not in known:
+                raise ModelError(f"contact_options: {unknown('option', key, known)}")
+        self._rules = replace(self._rules, **options)
+        return self
+
+    def _add_world(self, shapes: Iterable[Geometry], rules: ContactRules) -> Self:
+        self._world |= dict.fromkeys(shapes)
+        self._rules = self._rules.joined(rules)
+        return self
+
+    def _checked_rules(self, bodies: Mapping[str, Body]) -> ContactRules:
+        if self._rules == NO_RULES:
+            return NO_RULES
+        names = {body: {x.name for x in own.geometry} for body, own in bodies.items()}
+        names[_WORLD] = {x.name for x in self._world}
+        self._rules.check(names, lambda what, body: ModelError(f"{what}: {unknown('body', body, names)}"))
+        return self._rules
+
+
+Names = Collection[str]
+Joints = Mapping[str, PlacedJoint]  # by the body that each carries
+
+
+def check_new_name(kind: str, name: Any, *taken: Names) -> None:
+    """A body or frame has a name that no other has."""
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"a {kind} needs a name, a non-empty string; got {name!r}")
+    if name == WORLD:
+        raise ModelError(f"{WORLD!r} is reserved for the ground; choose another name for the {kind}")
+    if any(name in names for names in taken):
+        raise ModelError(f"there is already a {kind} {name!r}; names must be unique")
+
+
+def check_references(bodies: Names, joints: Joints, frames: Iterable[Frame]) -> None:
+    """Parents and the bodies of frames are there, and each joint carries one body."""
+    seen: dict[str, str] = {}
+    for c in joints.values():
+        if c.parent != WORLD and c.parent not in bodies:
+            raise ModelError(f"body {c.child!r}: parent: {unknown('body', c.parent, [WORLD, *bodies])}")
+        if c.name in seen:
+            raise ModelError(
+                f"joint {c.name!r} carries both {seen[c.name]!r} and {c.child!r}; give one of them another joint_name="
+            )
+        seen[c.name] = c.child
+    for f in frames:
+        if f.body != WORLD and f.body not in bodies:
+            raise ModelError(f"frame {f.name!r}: {unknown('body', f.body, [WORLD, *bodies])}")
+
+
+def check_loops(bodies: Names, placed: Joints, loops: Iterable[NamedLoop]) -> None:
+    """The joints and bodies that loops name are there."""
+    joints = [c.name for c in placed.values()]
+    for loop in loops:
+        for joint in (*loop.loop.joints, *(j for j, _ in loop.independent if joint_of(j, joints) is None)):
+            if joint not in joints:
+                raise ModelError(f"loop {loop.name!r}: {unknown('joint', joint, joints)}")
+        for body in loop.loop.bodies:
+            if body != WORLD and body not in bodies:
+                raise ModelError(f"loop {loop.name!r}: {unknown('body', body, [WORLD, *bodies])}")
+
+
+def check_configurations(placed: Joints, actuators: Names, configurations: Iterable[Configuration]) -> None:
+    """Named configurations fit their joints and actuators."""
+    joints = {c.name: c.joint for c in placed.values()}
+    for configuration in configurations:
+        what = f"configuration {configuration.name!r}"
+        for joint, _ in (*configuration.coordinates, *configuration.velocities):
+            if joint not in joints:
+                raise ModelError(f"{what}: {unknown('joint', joint, joints)}")
+        for joint, q in configuration.coordinates:
+            if len(q) != joints[joint].nq:
+                raise ModelError(f"{what}: joint {joint!r} has {joints[joint].nq} coordinates, got {len(q)}")
+        for joint, v in configuration.velocities:
+            if len(v) != joints[joint].nv:
+                raise ModelError(f"{what}: joint {joint!r} has {joints[joint].nv} velocities, got {len(v)}")
+        for actuator, _ in configuration.controls:
+            if actuator not in actuators:
+                raise ModelError(f"{what}: {unknown('actuator', actuator, actuators)}")
+
+
+def parents_first(bodies: Names, joints: Joints) -> list[str]:
+    """The bodies as declared, but each after its parent."""
+    order: list[str] = []
+    placed = {WORLD}
+    for start in bodies:
+        path: list[str] = []
+        name = start
+        while name not in placed:
+            if name in path:
+                loop = " -> ".join([*path[path.index(name) :], name])
+                raise ModelError(
+                    f"the parents of these bodies form a cycle: {loop}. Every body has one parent, and the chain "
+                    "of parents ends at 'world'; declare a kinematic loop with loop(...), not through parents"
+                )
+            path.append(name)
+            name = joints[name].parent
+        placed.update(path)
+        order.extend(reversed(path))
+    return order
+
+
+class ArmatureBuilder:
+    """Collects armature blocks by name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._armatures: dict[str, ArmatureBlock] = {}
+
+    def armature(self, joints: Any, matrix: Any, *, name: str | None = None) -> Self:
+        """Add armature that couples joints: a symmetric block of the mass matrix.
+
+        Parameters
+        ----------
+        joints : sequence of str
+            Joints; each has all of its velocities.
+        matrix : array_like, shape (n, n)
+            Symmetric matrix (kg m², kg m, kg) over their n velocities, without negative eigenvalues. It is added to the
+            mass matrix, and to the `armature` of the joints.
+        name : str, optional
+            Name of the block; by default 'armature' and a number.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        See Also
+        --------
+        rotor : A rotor as a body, which is exact.
+        fourbar.baselines.reflected_robot : A robot with such blocks in place of its rotors.
+
+        Notes
+        -----
+        A rotor of inertia I that turns by c · v adds I c cᵀ, the reflected inertia of a transmission (Chignoli §II-C).
+        The joints then form one cluster. On spherical, planar and free joints the momentum turns with the joint, as
+        that of a body does.
+
+        Examples
+        --------
+        Two rotors of 1e-4 kg m² drive a knee and an ankle by belts: they turn by 12 knee and 12 (knee + ankle).
+
+        >>> import fourbar as fb
+        >>> b = fb.Builder("leg")
+        >>> _ = b.body("knee", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.1), inertia=(0.01, 0.01, 0.01))
+        >>> _ = b.body("ankle", parent="knee", joint=fb.joints.Revolute("y"), position=(0, 0, -0.3), mass=0.2)
+        >>> robot = b.armature(["knee", "ankle"], [[0.0288, 0.0144], [0.0144, 0.0144]], name="belts").build()
+        >>> robot.mass_matrix([0.0, 0.0]).round(4)
+        array([[0.0668, 0.0144],
+               [0.0144, 0.0144]])
+        """
+        chosen = f"armature{len(self._armatures) + 1}" if name is None else name
+        if not isinstance(chosen, str) or not chosen:
+            raise ModelError(
+                f"the name of an armature must be a non-empty string, got {name!r}; leave it out to have one chosen"
+            )
+        return self._add_armatures(read_block(chosen, joints, matrix))
+
+    def _add_armatures(self, *blocks: ArmatureBlock) -> Self:
+        for block in blocks:
+            if block.name in self._armatures:
+                raise ModelError(f"there is already an armature {block.name!r}; names must be unique")
+            self._armatures[block.name] = block
+        return self
+
+    def _checked_armatures(self, joints: Mapping[str, Joint]) -> tuple[ArmatureBlock, ...]:
+        check(tuple(self._armatures.values()), joints)
+        return tuple(self._armatures.values())
 
 
 class MechanismBuilder(ActuatorBuilder, ArmatureBuilder, ContactBuilder, Hinted):

@@ -357,12 +357,13 @@ class Folds:
         for cluster in tree.clusters:
             tie: Any = cluster.embedding
             if is_solved(tie):
-                loop = LoopFolds((ties or {}).get(cluster.loops, tie))
+                loop = LoopFolds(tie if ties is None else ties.get(cluster.loops, tie))
                 self.loops.append((loop, slice(nq, nq + tie.nq), nv, slice(at, at + loop.size)))
                 at += loop.size
                 first = tree.spanning_tree.first_v
                 self._columns.append([first[i] + k for i in cluster.links for k in range(tree.moving[i].joint.nv)])
             nq, nv = nq + tie.nq, nv + tie.nv
+        self.none = np.concatenate([np.zeros(0), *(_anywhere(x[0].first(1.0)) for x in self.loops)])
 
     def first(self, stride: float) -> np.ndarray:
         """The numbers where no fold is near; see `LoopFolds.first`."""

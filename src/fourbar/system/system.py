@@ -1,40 +1,461 @@
-"""`System`: the user's robot. One method per algorithm, traced and compiled when first called."""
+"""`System`: the user's robot. One method per algorithm, traced and compiled when first called.
+
+Configurations of a robot: neutral, named, random.
+
+Numbers of a robot: its inertial parameters as one vector, and functions that take some of them as arguments.
+
+Pictures of a robot, by matplotlib.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
+from ..arrays import to_count
 from ..errors import ArgumentError, warn
 from ..functions.attributes import OptionedMethod, with_methods
 from ..functions.model import Model
 from ..hints import Hinted
 from ..mechanism.builder import MechanismBuilder as MechanismBuilder
-from ..mechanism.inertial_parameters import parameter_names
+from ..mechanism.inertial_parameters import RIGID, parameter_names, parameter_values, with_inertial_parameters
 from ..mechanism.mechanism import Mechanism
-from ..mechanism.validate import read_three
+from ..mechanism.validate import read_rng, read_three
 from ..once import cached_property
 from ..representation import counted, html_table
-from ..tree.assembly import ClusterInfo, choose_independent, describe
+from ..tree.assembly import ClusterInfo, choose_independent, cluster_named, describe
 from ..tree.cluster_tree import ClusterTree
-from .closed_states import FLAT_FIX, SLACK_FIX, Looped, flat_messages, slack_messages
-from .configurations import Configured
+from ..tree.sampling import Follow, cluster_random
+from .closed_states import FLAT_FIX, SLACK_FIX, Looped, flat_messages, slack_messages, stored
 from .edit import Editing
 from .inspection import Inspected
 from .massless_bodies import check_regular, unsolvable
-from .names import Names
-from .parameters import Parametrised
-from .plotting import Plotting
+from .names import ByName, Names
 from .reaching import Reaching
 from .robot_methods import RobotMethods
 
 if TYPE_CHECKING:
     from ..constraints import Condition, Loop
+    from ..functions.varying import Varying
     from ..io.report import Report
     from ..mechanism.actuators import Actuator
     from .constrained.actuated import Actuated
     from .constrained.robot import Constrained
+
+
+class Plotting:
+    """Pictures of a robot. Figures belong to no window: `figure.savefig("robot.png")` writes one."""
+
+    nq: int
+    name: str
+    model: Any
+
+    def plot(self, q: Any = None, *, frames: Sequence[str] = (), center_of_mass: bool = False) -> Any:
+        """Draw the robot as a stick figure.
+
+        Parameters
+        ----------
+        q : array_like, shape (nq,) or (n, nq), optional
+            Configuration, `neutral` if None; of several the last is drawn dark and those before pale.
+        frames : sequence of str, optional
+            Frames and bodies whose axes are drawn: x red, y green, z blue.
+        center_of_mass : bool, default False
+            Mark the centre of mass.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; flat for a robot that moves in a plane of two axes of the world.
+
+        Raises
+        ------
+        ArgumentError
+            If matplotlib is not installed.
+
+        See Also
+        --------
+        Run.plot : A motion over time.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> figure = robot.plot(robot.random(0, n=3))
+        >>> len(figure.axes)
+        1
+        """
+        from ..plots.sticks import plot_robot
+
+        configurations = stored("plot", "q", self.nq, self.model.neutral() if q is None else q)
+        if not np.isfinite(configurations).all():
+            raise ArgumentError("plot: q is NaN or infinite; a figure shows finite configurations")
+        listed = [frames] if isinstance(frames, str) else list(frames)
+        return plot_robot(self, configurations.reshape(-1, self.nq), listed, bool(center_of_mass), self.name)
+
+    def plot_mass_matrix(self, q: Any = None) -> Any:
+        """Draw which entries the mass matrix has, and how large they are.
+
+        Parameters
+        ----------
+        q : array_like, shape (nq,), optional
+            Configuration; `neutral` if None.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; entries that are zero are white.
+
+        Raises
+        ------
+        ArgumentError
+            If matplotlib is not installed.
+
+        See Also
+        --------
+        mass_matrix : The matrix itself.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> figure = fb.robots.gt_chain().plot_mass_matrix()
+        >>> len(figure.axes)
+        2
+        """
+        from ..plots.matrices import plot_mass_matrix
+
+        given = stored("plot_mass_matrix", "q", self.nq, self.model.neutral() if q is None else q)
+        return plot_mass_matrix(self, given.reshape(-1, self.nq)[-1])
+
+    def plot_tree(self, what: str | Sequence[str] = ("bodies", "clusters")) -> Any:
+        """Draw the connectivity graph and the tree of clusters.
+
+        Parameters
+        ----------
+        what : {'bodies', 'clusters'} or sequence of these, default both
+            'bodies': a row for each body below the body that carries it, with the joint between them; loops are dashed
+            lines between the bodies that they tie. 'clusters': a box for each cluster with its bodies, and a line from
+            each body that carries it, one or several.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, as large as it needs to be. Clusters that loops tie have a colour, the same as with
+            ``fb.view(robot, colour="clusters")``; bodies that no loop ties are grey.
+
+        Raises
+        ------
+        ArgumentError
+            If matplotlib is not installed, or if the robot is too large for a picture.
+
+        See Also
+        --------
+        graphviz : The same graphs as text for Graphviz.
+        clusters : The clusters by name.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> figure = fb.robots.tello().plot_tree()
+        >>> figure.savefig("tello.png")  # doctest: +SKIP
+        """
+        from ..plots.trees import PANELS, plot_tree
+
+        panels = [what] if isinstance(what, str) else list(what)
+        if not panels or any(x not in PANELS for x in panels):
+            raise ArgumentError(f"plot_tree: what={what!r}: expected {' or '.join(map(repr, PANELS))}, or both")
+        return plot_tree(self, panels)
+
+
+class Parametrised:
+    """The parameters of a robot: read, changed and varied."""
+
+    mechanism: Mechanism
+    model: Model
+
+    def varying(self, *names: str) -> Varying:
+        """The functions of this robot with some of its parameters as arguments, without compiling for each value.
+
+        Parameters
+        ----------
+        *names : str
+            Parameters, some of `names.numbers`: ``"gravity"``, ``"hand.mass"``, ``"hand.com"``, ``"hand.inertia"``
+            (about the centre of mass), those of the fluid around a body (``"hull.linear_drag"``, ...),
+            ``"elbow.placement"`` (a twist that displaces it), ``"elbow.armature"``,
+            ``"elbow.damping"``, ``"elbow.stiffness"`` and ``"elbow.rest"`` where there is a spring,
+            ``"elbow.friction"`` where there is some (which acts in scenes), ``"hand.gravity_compensation"`` where there
+            is some, numbers of the type of a joint,
+            ``"screw.pitch"``, gains of actuators (``"motor.gain"``, ``"servo.kp"``, ``"servo.kd"``, ``"wheel.kv"``;
+            ``gain`` and ``bias`` of others), ``"tip.placement"`` of a frame, and those of loops, ``"gear.ratio"``.
+
+        Returns
+        -------
+        Varying
+            Its methods take the parameters after their own arguments, in the order of `names`. They may differ from
+            sample to sample of a batch.
+
+        Raises
+        ------
+        UnknownNameError
+            For a name that the robot does not have.
+        ArgumentError
+            For what the robot has that cannot vary, such as an axis, with the reason.
+
+        Notes
+        -----
+        Values are taken as they are: whether some body can have them is not checked. Where parameters of a loop vary, q
+        must close the loop with these parameters.
+
+        Examples
+        --------
+        >>> import fourbar as fb, numpy as np
+        >>> robot = fb.robots.double_pendulum()
+        >>> masses = np.linspace(0.5, 2.0, 1000)
+        >>> a = robot.varying("lower.mass").forward_dynamics([0.3, 0.4], [0, 0], [0, 0], masses)
+        >>> a.shape
+        (1000, 2)
+        """
+        from ..functions.varying import Varying  # when first needed
+
+        return Varying(self.model, names)
+
+    def inertial_parameters(self, columns: Any = RIGID) -> np.ndarray:
+        """Inertial parameters, in which joint forces are linear.
+
+        Parameters
+        ----------
+        columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
+            Kinds of parameters, see `System.regressor`.
+
+        Returns
+        -------
+        ndarray, shape (p,)
+            φ, in the order of `parameter_names`: what a `regressor` with the same columns multiplies.
+
+        See Also
+        --------
+        with_inertial_parameters : The robot with other parameters.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.inertial_parameters("armature")
+        array([0., 0.])
+        """
+        return parameter_values(self.mechanism, columns)
+
+    def parameter_names(self, columns: Any = RIGID) -> tuple[str, ...]:
+        """Names of the inertial parameters.
+
+        Parameters
+        ----------
+        columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
+            Kinds of parameters, see `System.regressor`.
+
+        Returns
+        -------
+        tuple of str
+            'link.m', 'link.mx', ..., 'link.Jzz', 'joint.armature', ..., in the order of `inertial_parameters`.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.parameter_names()[:5]
+        ('upper.m', 'upper.mx', 'upper.my', 'upper.mz', 'upper.Jxx')
+        """
+        return parameter_names(self.mechanism, columns)
+
+    def with_inertial_parameters(self, parameters: Any, columns: Any = RIGID, allow_unphysical: bool = False) -> Self:
+        """Robot with other inertial parameters.
+
+        Parameters
+        ----------
+        parameters : array_like, shape (p,)
+            φ, in the order of `parameter_names`.
+        columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
+            Kinds of parameters, see `System.regressor`.
+        allow_unphysical : bool, default False
+            Accept parameters that no distribution of mass has.
+
+        Returns
+        -------
+        System
+            The same robot with these parameters.
+
+        Raises
+        ------
+        ModelError
+            If the parameters are not physically consistent, or a preload has no spring that could hold it.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> heavier = robot.with_inertial_parameters(2.0 * robot.inertial_parameters())
+        >>> float(heavier.mass_matrix([0.0, 0.0])[0, 0] / robot.mass_matrix([0.0, 0.0])[0, 0])
+        2.0
+        """
+        return type(self)(with_inertial_parameters(self.mechanism, parameters, columns, allow_unphysical))  # type: ignore[call-arg]
+
+    def regressor_pattern(self, columns: Any = RIGID) -> tuple[np.ndarray, np.ndarray]:
+        """Places of the entries of a packed regressor.
+
+        Parameters
+        ----------
+        columns : str or sequence of str, default ('inertia', 'armature', 'fluid')
+            Kinds of parameters, see `System.regressor`.
+
+        Returns
+        -------
+        rows : ndarray of int, shape (n,)
+            Rows of the entries that ``regressor(..., packed=True)`` keeps, in its order.
+        columns : ndarray of int, shape (n,)
+            Their columns.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> rows, columns = robot.regressor_pattern()
+        >>> len(rows)
+        12
+        """
+        from ..functions.methods.regressors import regressor_pattern
+
+        return regressor_pattern(self.model, columns)
+
+
+_SHOWN = 4  # joints listed in a message
+
+
+class Configured:
+    """Configurations that a robot offers, with their loops closed."""
+
+    mechanism: Mechanism
+    model: Model
+
+    def neutral(self) -> np.ndarray:
+        """Configuration in which every joint is at its neutral position.
+
+        Returns
+        -------
+        ndarray, shape (nq,)
+            Zeros and unit quaternions, or the nearest configuration in which loops are closed.
+
+        Warns
+        -----
+        RuntimeWarning
+            If joints are outside their limits there, with their names: `random` and `configurations` have others.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.neutral()
+        array([0., 0.])
+        """
+        if self._neutral_advice:
+            warn(self._neutral_advice, RuntimeWarning)
+        return self.model.neutral()
+
+    @cached_property
+    def _neutral_advice(self) -> str:
+        """The joints that are outside their limits in the neutral configuration, and what to do; empty if none is."""
+        from .limits import beyond_limits
+
+        beyond = [str(x) for x in beyond_limits(self.model.cluster_tree, self.model.neutral())]
+        if not beyond:
+            return ""
+        others = f" and {len(beyond) - _SHOWN} more" if len(beyond) > _SHOWN else ""
+        valid = [x for x, q in self.configurations.items() if not beyond_limits(self.model.cluster_tree, q)]
+        other = f"robot.configurations[{valid[0]!r}]" if valid else "a configuration named by Builder.configuration"
+        return (
+            f"neutral: joints of {self.mechanism.name!r} are outside their limits there: "
+            f"{'; '.join(beyond[:_SHOWN])}{others}. Begin with {other}, or with robot.random(0)"
+        )
+
+    @cached_property
+    def configurations(self) -> Mapping[str, np.ndarray]:
+        """Named configurations, such as keyframes of a file.
+
+        Returns
+        -------
+        mapping of str to ndarray, shape (nq,)
+            Each with its loops closed.
+        """
+        cluster_tree, by_name = self.model.cluster_tree, {}
+        for named in self.mechanism.configurations:
+            coordinates = dict(named.coordinates)
+            parts = [cluster_named(cluster_tree, cluster, coordinates) for cluster in cluster_tree.clusters]
+            by_name[named.name] = np.concatenate(parts or [np.zeros(0)])
+            by_name[named.name].setflags(write=False)
+        return ByName("configuration", by_name)
+
+    def random(self, rng: np.random.Generator | int | None = None, n: int | None = None) -> np.ndarray:
+        """Random configurations within the limits of the joints.
+
+        Parameters
+        ----------
+        rng : Generator or int, optional
+            Generator of random numbers, or its seed.
+        n : int, optional
+            Number of configurations; one without an axis for it if None.
+
+        Returns
+        -------
+        ndarray, shape (nq,) or (n, nq)
+            Configurations with their loops closed, in the assembly of `neutral`: a motion leads from there to each of
+            them, unless the robot is built outside its limits and none leads into them.
+
+        Notes
+        -----
+        Coordinates of joints outside loops are uniform between their limits (±π rad and ±1 m where there are none),
+        rotations uniform over all rotations. So are the independent coordinates of explicit loops, over those values at
+        which the joints that they drive are within their limits too; where these values are fewer than one in fifty,
+        samples are the ends of random walks among them, nearly uniform if the loops are linear. If no configuration is
+        found within the limits of the joints that are driven, samples pass these, with a warning. In loops whose
+        coordinates are all stored none is uniform: samples are ends of random paths from `neutral`, which turn at
+        limits and before singular positions, and lie more densely near it. A seed gives the same samples again; from
+        256 on they are computed in machine code.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.random(0, n=1000).shape
+        (1000, 2)
+        """
+        if n is not None and to_count(n, 0) is None:
+            raise ArgumentError(f"random: n must be a whole number of configurations, or None for one, got {n!r}")
+        generator, size = read_rng(rng), () if n is None else (int(n),)
+        cluster_tree = self.model.cluster_tree
+        parts = [
+            cluster_random(cluster_tree, cluster, generator, size, self._follower(number, n or 1))
+            for number, cluster in enumerate(cluster_tree.clusters)
+        ]
+        return np.concatenate(parts, axis=-1) if parts else np.zeros((*size, 0))
+
+    def _follower(self, number: int, n: int) -> Follow | None:
+        """Machine code that follows the paths of a cluster, where it pays for n samples."""
+        from ..functions import closed_paths  # when first needed: few ask for many samples
+
+        cluster_tree = self.model.cluster_tree
+        if not closed_paths.is_worthwhile(cluster_tree, number, n):
+            return None
+        first = closed_paths.like(cluster_tree, number)
+        if first not in self._paths:
+            function = closed_paths.compiled_path(self.mechanism, first)
+            self._paths.setdefault(first, closed_paths.follower(function))
+        return self._paths[first]
+
+    @cached_property
+    def _paths(self) -> dict[int, Follow]:
+        """Machine code for paths, by the number of a cluster."""
+        return {}
 
 
 @with_methods

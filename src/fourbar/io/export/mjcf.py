@@ -2,33 +2,254 @@
 
 Joints of several freedoms become hinges and slides of one body, frames become sites, loops become equalities, which
 MuJoCo enforces softly. Its bodies come depth first, so that coordinates may be ordered differently.
+
+Actuators of MJCF: on a joint, or through a fixed tendon over several.
+
+Loops as MJCF equalities: of joints (up to a quartic), of fixed tendons, and of sites, wherever these are.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ...constraints import Gear
+from ...constraints import Closure, Coupling, Differential, Distance, Gear, Loop, Polynomial
 from ...edit.placements import transform
-from ...joints import Fixed, Free, Helical, Joint, Spherical
-from ...joints.axis import unit_axis
+from ...joints import Fixed, Free, Helical, Joint, Revolute, Spherical
+from ...joints.axis import rotation_from_z, unit_axis
 from ...joints.registry import tag_of
-from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
+from ...mechanism.actuators import Actuator, Drive
+from ...mechanism.mechanism import WORLD, Body, Mechanism, NamedLoop, PlacedJoint
+from ...spatial.linear import Vec, vec
 from ...spatial.transform import IDENTITY, Transform
 from ..mjcf.bodies import FLOATING
 from ..report import Report
 from ..rotations import quaternion
-from .actuators import ActuatorWriter
-from .equalities import EqualityWriter
 from .inertials import Inertials, refuse_fluids
 from .joint_armatures import without_blocks
 from .mjcf_contacts import GeomWriter, options
 from .series_joints import in_other_coordinates, leave_order
 from .written_numbers import Fresh, Unsaid, as_text, child
+
+_ARM = 0.1  # between the two points that hold a hinge, in metres
+
+
+class EqualityWriter:
+    """Writes the loops of a mechanism. `new_site` gives names to sites."""
+
+    def __init__(
+        self,
+        root: ET.Element,
+        bodies: Mapping[str, ET.Element],
+        joints: Mapping[str, PlacedJoint],
+        new_site: Fresh,
+        unsaid: Unsaid,
+    ) -> None:
+        self._root, self._bodies, self._joints, self._unsaid = root, bodies, joints, unsaid
+        self._new_site, self._new = new_site, Fresh(())
+        self._tendons: ET.Element | None = None
+        self._by_child = {c.child: c for c in joints.values()}
+
+    def write(self, loops: Sequence[NamedLoop], screws: Sequence[Gear] = ()) -> None:
+        """Write all loops, and slides that follow hinges; those that cannot be expressed are refused."""
+        if not loops and not screws:
+            return
+        equality = ET.Element("equality")
+        self._new = Fresh(loop.name for loop in loops)
+        for loop in loops:
+            if not self._said(equality, self._unsaid.name(loop.name), loop.loop):
+                what = f"loop {loop.name!r}, a {type(loop.loop).__name__} (robot.spanning() has no loops)"
+                self._unsaid.refuse(what, "loop")
+        for screw in screws:
+            self._polynomial(equality, self._new(screw.driven), screw.driver, screw.driven, (0.0, screw.ratio))
+        self._root.append(equality)
+        self._unsaid.leave("loops are written as equalities, which MuJoCo enforces softly")
+
+    def _said(self, equality: ET.Element, name: str, loop: Loop) -> bool:
+        if any(self._joints[joint].joint.nv != 1 for joint in loop.joints):
+            return False
+        if isinstance(loop, Gear):
+            self._polynomial(equality, name, loop.driver, loop.driven, (loop.offset, loop.ratio))
+        elif isinstance(loop, Polynomial) and len(loop.coefficients) <= 5:
+            self._polynomial(equality, name, loop.driver, loop.driven, loop.coefficients)
+        elif isinstance(loop, Coupling):
+            self._tendon(equality, name, loop)
+        elif isinstance(loop, Differential):
+            rows = zip(loop.outputs, loop.matrix, strict=True)
+            for i, (out, row) in enumerate(rows, 1):
+                factors = {**dict(zip(loop.inputs, row, strict=True)), out: -1.0}
+                self._tendon(equality, self._new(f"{name}_{i}"), Coupling(factors))
+        elif isinstance(loop, Closure) and type(loop.joint.in_loop()) in (Fixed, Revolute, Spherical):
+            self._closure(equality, name, loop)
+        elif isinstance(loop, Distance):
+            self._rod(equality, name, loop)
+        else:
+            return False
+        return True
+
+    def _polynomial(self, equality: ET.Element, name: str, driver: str, driven: str, c: Sequence[float]) -> None:
+        five = [*c, *(0.0,) * (5 - len(c))]
+        child(equality, "joint", name=name, joint1=driven, joint2=driver, polycoef=five)
+
+    def _section(self) -> ET.Element:
+        if self._tendons is None:
+            self._tendons = child(self._root, "tendon")
+        return self._tendons
+
+    def _rod(self, equality: ET.Element, name: str, loop: Distance) -> None:
+        """A tendon straight from end to end, held at its length in the neutral configuration plus the missing part."""
+        points = [Vec(point) for point in (loop.predecessor_point, loop.successor_point)]
+        sites = [
+            self._site(f"{name}_{i}", body, Transform((), point))
+            for i, (body, point) in enumerate(zip(loop.bodies, points, strict=True), 1)
+        ]
+        spatial = child(self._section(), "spatial", name=name)
+        for site in sites:
+            child(spatial, "site", site=site)
+        ends = [self._neutral_pose(body).point(point) for body, point in zip(loop.bodies, points, strict=True)]
+        length = math.dist(*([float(x) for x in end] for end in ends))
+        child(equality, "tendon", name=name, tendon1=name, polycoef=[loop.length - length, 0.0, 0.0, 0.0, 0.0])
+
+    def _neutral_pose(self, body: str) -> Transform:
+        """Where a body is in the world while all joints are neutral."""
+        T = IDENTITY
+        while body != WORLD:
+            c = self._by_child[body]
+            T = transform(c.placement).then(c.joint.placement(c.joint.neutral())).then(T)
+            body = c.parent
+        return T
+
+    def _tendon(self, equality: ET.Element, name: str, loop: Coupling) -> None:
+        fixed = child(self._section(), "fixed", name=name)
+        for joint, x in loop.factors:
+            child(fixed, "joint", joint=joint, coef=[x])
+        child(equality, "tendon", name=name, tendon1=name, polycoef=[loop.offset, 0.0, 0.0, 0.0, 0.0])
+
+    def _closure(self, equality: ET.Element, name: str, loop: Closure) -> None:
+        places = (loop.at_predecessor, loop.at_successor)
+        if isinstance(loop.joint, Fixed):
+            ends = [
+                self._site(f"{name}_{i}", body, T)
+                for i, (body, T) in enumerate(zip(loop.bodies, places, strict=True), 1)
+            ]
+            child(equality, "weld", name=name, site1=ends[0], site2=ends[1])
+            return
+        shifts = [Vec((0.0, 0.0, 0.0))]
+        if isinstance(loop.joint, Revolute):
+            A = rotation_from_z(loop.joint.axis)
+            axis = Vec((0.0, 0.0, 1.0)) if A is None else A @ Vec((0.0, 0.0, 1.0))
+            shifts.append(axis * _ARM)
+        for k, shift in enumerate(shifts):
+            label = name if len(shifts) == 1 else self._new(f"{name}_{k + 1}")
+            moved = [Transform((), T.point(shift)) for T in places]
+            ends = [
+                self._site(f"{label}_{i}", b, T) for i, (b, T) in enumerate(zip(loop.bodies, moved, strict=True), 1)
+            ]
+            child(equality, "connect", name=label, site1=ends[0], site2=ends[1])
+
+    def _site(self, name: str, body: str, T: Transform) -> str:
+        site = self._new_site(name)
+        child(self._bodies[body], "site", name=site, pos=T.p, quat=quaternion(T.R))
+        return site
+
+
+_DYNAMICS = ("integrator", "filter", "filterexact")
+_ENDLESS = 1e9
+
+
+class ActuatorWriter:
+    """Writes the actuators of a mechanism. `parts`: the names of hinges and slides, by the joint they represent."""
+
+    def __init__(
+        self, root: ET.Element, joints: Mapping[str, PlacedJoint], parts: Mapping[str, Sequence[str]], unsaid: Unsaid
+    ) -> None:
+        self._root, self._joints, self._parts, self._unsaid = root, joints, parts, unsaid
+
+    def write(self, actuators: Sequence[Actuator]) -> None:
+        """Write all of them; what cannot be expressed is left out and reported."""
+        section = ET.Element("actuator")
+        for actuator in actuators:
+            on = self._transmission(actuator)
+            if on is None:
+                self._unsaid.leave("left out: MJCF has no such transmission", actuator=actuator.name)
+                continue
+            ranges = {"ctrlrange": _finite(actuator.control_range), "forcerange": _finite(actuator.force_range)}
+            name = self._unsaid.name(actuator.name)
+            child(section, "general", name=name, **on, **ranges, **self._law(actuator))
+        if len(section):
+            self._root.append(section)
+
+    def _transmission(self, actuator: Actuator) -> dict[str, Any] | None:
+        joints = [self._joints[drive.joint].joint for drive in actuator.drives]
+        if isinstance(joints[0], Free) and len(actuator.joints) == 1:
+            c = self._joints[actuator.joints[0]]  # others are written as hinges and slides
+            return _on_free(actuator.drives, transform(c.placement)) if c.parent == WORLD else None
+        if joints[0] == FLOATING and len(actuator.joints) == 1 and self._joints[actuator.joints[0]].parent == WORLD:
+            gear = [sum(x) for x in zip(*(drive.gear for drive in actuator.drives), strict=True)]
+            turned = transform(self._joints[actuator.joints[0]].placement).rotate(vec(gear[:3]))
+            return {"joint": actuator.joints[0], "gear": [*turned, *gear[3:]]}  # its other velocities are MuJoCo's
+        if isinstance(joints[0], Spherical) and len(joints) == 1:
+            drive = actuator.drives[0]
+            return {"jointinparent" if drive.axes == "parent" else "joint": drive.joint, "gear": drive.gear}
+        if not all(drive.joint in self._parts for drive in actuator.drives):
+            return None
+        terms = [
+            (name, x) for drive in actuator.drives for name, x in zip(self._parts[drive.joint], drive.gear, strict=True)
+        ]
+        if len(terms) == 1:
+            return {"joint": terms[0][0], "gear": [terms[0][1]]}
+        return self._tendon(actuator.name, terms)
+
+    def _tendon(self, name: str, terms: list[tuple[str, float]]) -> dict[str, Any]:
+        name = Fresh(tendon.get("name", "") for tendon in self._root.iter("fixed"))(name)
+        fixed = child(child(self._root, "tendon"), "fixed", name=name)
+        for joint, x in terms:
+            child(fixed, "joint", joint=joint, coef=[x])
+        return {"tendon": name}
+
+    def _law(self, actuator: Actuator) -> dict[str, Any]:
+        given = dict(actuator.parameters)
+        dynamics, gain, bias = (given.get(key) for key in ("dynamics", "gain", "bias"))
+        if actuator.kind == "muscle":
+            types: dict[str, str | None] = {"dyntype": "muscle", "gaintype": "muscle", "biastype": "muscle"}
+        elif actuator.kind in ("motor", "affine", *_DYNAMICS) and set(given) <= {"dynamics", "gain", "bias"}:
+            types = {
+                "dyntype": actuator.kind if actuator.kind in _DYNAMICS else None,
+                "gaintype": "affine" if len(gain or ()) > 1 else None,
+                "biastype": "affine" if bias or actuator.kind == "affine" else None,
+            }
+        else:
+            self._unsaid.leave(f"the control law of kind {actuator.kind!r} is left out", actuator=actuator.name)
+            return {}
+        return {**types, "dynprm": dynamics, "gainprm": gain, "biasprm": bias}
+
+
+def _finite(ends: tuple[float, float]) -> tuple[float, float] | None:
+    return None if all(map(math.isinf, ends)) else (max(ends[0], -_ENDLESS), min(ends[1], _ENDLESS))
+
+
+def _on_free(drives: Sequence[Drive], at: Transform) -> dict[str, Any] | None:
+    """MuJoCo expects the force in world axes, and the torque in body axes, or for jointinparent in world axes.
+
+    Our axes of the parent are those of the joint's placement `at` in the world.
+    """
+    force, torque = [0.0] * 3, {"child": [0.0] * 3, "parent": [0.0] * 3}
+    for drive in drives:
+        turn, push = drive.gear[:3], drive.gear[3:]
+        if drive.axes == "child" and any(push):
+            return None
+        force = [a + b for a, b in zip(force, push, strict=True)]
+        torque[drive.axes] = [a + b for a, b in zip(torque[drive.axes], turn, strict=True)]
+    force = at.rotate(vec(force))
+    if any(torque["parent"]):
+        in_world = {"jointinparent": drives[0].joint, "gear": [*force, *at.rotate(vec(torque["parent"]))]}
+        return None if any(torque["child"]) else in_world
+    return {"joint": drives[0].joint, "gear": [*force, *torque["child"]]}
+
 
 _UNEQUAL = "joint {!r}: {} that is not the same for all its velocities"
 

@@ -3,6 +3,13 @@
 MuJoCo opens any file that is named to it, takes "nan" for a number, and skips what precedes the root. Here every
 document passes the strict XML reader, numbers are checked to be finite, and included files and attached models must be
 below the folders that the user allows; MuJoCo then gets their texts, and opens nothing itself.
+
+Models that a document attaches, and how many bodies result: models that attach models multiply.
+
+Where the files are that a document names: found as MuJoCo does, inside the folders that may be read.
+
+A document that is included is part of the model that includes it. MuJoCo looks for the files it names in the folder of
+that model first, and if there are none, in the folder of the document itself.
 """
 
 from __future__ import annotations
@@ -13,15 +20,122 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from ...errors import ArgumentError
+from ...once import cached_property
 from ..element import Element
-from ..report import Reading
+from ..meshes import Meshes
+from ..report import Place, Reading
 from ..source import Options, Source, read_source
 from ..xml import parse
-from .attached import COPYING, MOST_COPIES, MjcfDocument, copies
-from .finder import Finder
 from .lines import ElementLines
+
+
+class Finder:
+    """Finds what one document names. `model`: the folder of the model that it is part of, `own`: its own folder."""
+
+    def __init__(self, folders: Sequence[Path], model: Path | None, own: Path | None) -> None:
+        self._folders, self._model = tuple(folders), model
+        above = (*folders, *([] if model is None else [model]))  # into which a path may lead
+        self._from_model = Meshes((), model, above)
+        self._from_own = Meshes((), own, above)
+        self._listed = Meshes(folders, None)
+
+    def inside(self, own: Path | None) -> Finder:
+        """The finder of a document in the folder `own` that this one includes."""
+        return Finder(self._folders, self._model, own)
+
+    def included(self, name: str) -> Path | None:
+        """A document to include."""
+        return _first((self._from_model, name), (self._from_own, name), (self._listed, name))
+
+    def attached(self, name: str) -> Path | None:
+        """A model to attach: from the folder of the document alone."""
+        return _first((self._from_own, name), (self._listed, name))
+
+    def mesh(self, folder: str, file: str) -> Path | None:
+        """A mesh; `folder` is the `meshdir` of the model, which does not apply in a document's own folder."""
+        name = f"{folder}/{file}" if folder else file
+        return _first((self._from_model, name), (self._from_own, file), (self._listed, name), (self._listed, file))
+
+
+def _first(*tries: tuple[Meshes, str]) -> Path | None:
+    found = (meshes.find(name).path for meshes, name in tries)
+    return next((Path(path) for path in found if path), None)
+
+
+COPYING = ("replicate", "composite", "flexcomp")
+MOST_COPIES = 10_000
+
+
+class Size(NamedTuple):
+    """The size of a model: its bodies, and its models, which are itself and copies of those it attaches."""
+
+    bodies: float
+    models: float
+
+
+class MjcfDocument:
+    """The main document, or an attached one, with the files that it includes."""
+
+    def __init__(self, name: str, parent: MjcfDocument | None = None) -> None:
+        self.name = name
+        self.chain: tuple[str, ...] = (name,) if parent is None else (*parent.chain, name)
+        self.attachable: dict[str, MjcfDocument] = {}  # by the name that it has here
+        self.included: set[str] = {str(Path(name).resolve())}
+        self._bodies = 0.0
+        self._attaches: list[Element] = []
+        self._keys: list[Element] = []
+
+    def count(self, element: Element) -> None:
+        """Count a body, or remember an <attach> or a keyframe."""
+        if element.tag == "body":
+            self._bodies += copies(element)
+        elif element.tag == "attach":
+            self._attaches.append(element)
+        elif element.tag == "key":
+            self._keys.append(element)
+
+    def check_size(self) -> Size:
+        """The size of the result, with all that is attached; too much is refused."""
+        total, sizes = Size(self._bodies, 1.0), {name: model.check_size() for name, model in self.attachable.items()}
+        largest = Size(*(max(parts) for parts in zip(Size(0.0, 1.0), *sizes.values(), strict=True)))
+        for element in self._attaches:
+            more, n = sizes.get(element.attributes.get("model", ""), largest), copies(element)
+            total = Size(*(own + n * part for own, part in zip(total, more, strict=True)))
+            for number, what in zip(total, ("bodies", "models"), strict=True):
+                if number > MOST_COPIES:
+                    element.fail(f"{number:.3g} {what} are attached", f"at most {MOST_COPIES} are allowed")
+        return total
+
+    @cached_property
+    def keys(self) -> list[tuple[str, Place]]:
+        """The names of keyframes and where they are, those of attached models too."""
+        found = [
+            (key.attributes.get("name") or f"key{number}", Place(key.reading.file, key.line, key.tag))
+            for number, key in enumerate(self._keys)
+        ]
+        for element in self._attaches:
+            other, prefix = self.attachable.get(element.attributes.get("model", "")), element.attributes.get("prefix")
+            found += [((prefix or "") + name, place) for name, place in other.keys] if other is not None else []
+            if len(found) > MOST_COPIES:
+                element.fail(f"{len(found)} keyframes are attached", f"at most {MOST_COPIES} are allowed")
+        return found
+
+
+def copies(element: Element) -> float:
+    """The number of copies that an element makes, with those of its ancestors; 1 where MuJoCo will refuse a count."""
+    total, at = 1.0, element
+    while at is not None:
+        if at.tag in COPYING:
+            try:
+                total *= math.prod(max(1.0, float(n)) for n in at.attributes.get("count", "1").split())
+            except ValueError:
+                return 1.0
+        at = at.parent
+    return total if total == total else math.inf
+
 
 _DEEPEST = 2100  # of the body elements of a chain; MuJoCo stops at about half of it
 _WORDS = {"nan", "inf", "infinity"}

@@ -1,4 +1,9 @@
-"""From the text of a URDF to a mechanism."""
+"""From the text of a URDF to a mechanism.
+
+<link>: the name and the inertia of a body.
+
+<mimic>: joints that follow another one exactly.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +11,162 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
+
+from ...constraints import Gear
 from ...errors import unknown
 from ...joints import Fixed, Free, Joint
 from ...mechanism.builder import MechanismBuilder
 from ...mechanism.mechanism import WORLD, Mechanism
+from ...mechanism.validate import read_placement
+from ...spatial.inertia import is_usable, unphysical
 from ..element import Element, report_leftovers
 from ..meshes import Meshes
-from ..report import Place, Report
+from ..report import Place, Report, loop_key
 from ..sidecar import add_sidecar
 from ..source import Options, Source
 from ..srdf import add_srdf
 from ..xml import parse
 from .closures import Closures, report_not_dependent
-from .joints import ReadJoint, read_joint
-from .links import read_link
-from .mimics import add_mimics
-from .pose import read_origin_numbers
+from .joints import Mimic, ReadJoint, read_joint
+from .pose import read_origin, read_origin_numbers
 from .shapes import UrdfShapes
 from .transmissions import read_transmissions
 from .tree import check_tree, with_ground
+
+
+def add_mimics(builder: MechanismBuilder, joints: Mapping[str, ReadJoint]) -> None:
+    """A gear for every joint that mimics another; chains of them end at a joint that mimics none."""
+    for name, joint in joints.items():
+        if joint.mimic is not None:
+            with joint.element.reading.element():
+                _add(builder, joints, name, joint.mimic)
+
+
+def _add(builder: MechanismBuilder, joints: Mapping[str, ReadJoint], name: str, mimic: Mimic) -> None:
+    if joints[name].joint.nv == 0:
+        mimic.element.reading.note(mimic.element.place, "a fixed joint cannot mimic another")
+        return
+    found = _end(joints, name, mimic)
+    if found is None:
+        return
+    driver, ratio, offset = found
+    for end in (name, driver):
+        if joints[end].joint.nq != 1:
+            mimic.element.fail(f"joint {end!r} has {joints[end].joint.nq} coordinates; only joints with one can mimic")
+    chosen = next(({end: joints[end].scale} for end in (driver, name) if joints[end].independent), {})
+    reading, loop = mimic.element.reading, f"{name}_mimic"
+    reading.places[loop_key(loop)] = mimic.element.place
+    with reading.naming(mimic.element.place):
+        builder.loop(Gear(driver, name, ratio, offset), name=loop, independent=chosen)
+
+
+def _end(joints: Mapping[str, ReadJoint], name: str, mimic: Mimic) -> tuple[str, float, float] | None:
+    """The joint at the end of a chain of mimics, with the ratio and offset of the whole chain.
+
+    None where the chain ends at an unknown joint, and the user accepts that the joint then moves freely.
+    """
+    path = {name: None}
+    ratio, offset = 1.0, 0.0
+    follows: Mimic | None = mimic
+    while follows is not None:
+        offset, ratio = offset + ratio * follows.offset, ratio * follows.multiplier
+        if follows.joint not in joints:
+            text = str(unknown("joint", follows.joint, joints))
+            mimic.element.reading.doubt(mimic.element.place, text, "name a joint of the file", "mimic")
+            return None
+        if follows.joint in path:
+            shown = [*path, follows.joint]
+            mimic.element.fail(f"joints mimic each other in a cycle: {' -> '.join(shown[:12])}")
+        path[follows.joint] = None
+        follows = joints[follows.joint].mimic
+    return list(path)[-1], ratio, offset
+
+
+_MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+
+def read_link(link: Element, shapes: UrdfShapes) -> dict[str, Any]:
+    """A link as arguments of `Builder.body`: mass, com, inertia about it in the link's axes, geometry."""
+    _check_origin(link)
+    body = _read_inertial(link)
+    body["geometry"] = shapes.read(link)
+    return body
+
+
+def _check_origin(link: Element) -> None:
+    """A link has no <origin>; an identity is harmless, any other is left to be reported."""
+    if all(c.text == "" and not any(read_origin_numbers(c)) for c in link.children if c.tag == "origin"):
+        for origin in link.all("origin"):
+            origin.mark("*")
+
+
+def _read_inertial(link: Element) -> dict[str, Any]:
+    inertial = link.child("inertial")
+    if inertial is None:
+        return {}
+    place = read_origin(inertial)
+    mass, I = _read_mass(inertial), _read_moments(inertial)
+    body: dict[str, Any] = {"mass": mass, "com": place.get("position", (0.0, 0.0, 0.0))}
+    if inertial.children:
+        _check_inertia(inertial.child("inertia") or inertial, mass, I)
+    if "rpy" in place or "rotation" in place:
+        with inertial.reading.naming(inertial.place):
+            placed = read_placement("origin", (0.0, 0.0, 0.0), place.get("rotation"), place.get("rpy"))
+        R = np.array(placed.rotation)
+        with np.errstate(over="ignore", invalid="ignore"):  # the builder refuses what is not finite
+            I = R @ I @ R.T
+            I = 0.5 * (I + I.T)
+    return {**body, "inertia": I, "allow_unphysical": True}
+
+
+def _read_mass(inertial: Element) -> float:
+    """The mass; zero where it is missing and that is waived."""
+    given = inertial.child("mass")
+    if given is None:
+        fix = 'write <mass value="...">, or remove <inertial>'
+        inertial.reading.doubt(
+            inertial.place, "<mass> is missing; without it the mass is zero", fix, _key(inertial, "mass")
+        )
+        return 0.0
+    mass = given.number("value")
+    if mass < 0.0:
+        given.fail(f"mass {mass} is negative")
+    return mass
+
+
+def _read_moments(inertial: Element) -> np.ndarray:
+    """The inertia about the centre of mass; zero, that of a point, where it is missing and that is waived, as are
+    moments that are.
+    """
+    tensor = inertial.child("inertia")
+    if tensor is None:
+        message, fix = "<inertia> is missing; without it the mass is a point", "write its six moments"
+        inertial.reading.doubt(inertial.place, message, fix, _key(inertial, "inertia"))
+        return np.zeros((3, 3))
+    missing = [name for name in _MOMENTS if tensor.get(name) is None]
+    if missing:
+        some = f"attribute {missing[0]!r} is" if len(missing) == 1 else f"attributes {', '.join(missing)} are"
+        message = f"{some} missing; if accepted, missing moments count as zero"
+        tensor.reading.doubt(tensor.place, message, "write all six moments", tensor.key)
+    xx, xy, xz, yy, yz, zz = (tensor.number(name, 0.0) for name in _MOMENTS)
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def _key(inertial: Element, tag: str) -> str:
+    return f"{inertial.key}/{tag}"
+
+
+def _check_inertia(tensor: Element, mass: float, I: np.ndarray) -> None:
+    """Physically inconsistent inertias: a warning where equations of motion make sense with them, else an error unless
+    waived.
+    """
+    problem = unphysical(mass, I)
+    if problem is None:
+        return
+    report = tensor.reading.warn if is_usable(mass, I) else tensor.reading.doubt
+    report(tensor.place, problem, "correct the numbers", "inertia")
+
 
 # What is not understood in these places would change the dynamics.
 _MATTERS = (

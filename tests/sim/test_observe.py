@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from contact.bodies import G, ball, placed
+from contact.test_actuators import differential
+from contact.walkers import hopper, starts
 from fourbar import observe
 from fourbar.sim import state_observer
-
-from .bodies import G, ball, placed
-from .test_actuators import differential
-from .walkers import hopper, starts
 
 STANCE = np.array([0.6, -1.2])
 

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from contact.walkers import hopper, standing, starts
 from fourbar.compile import rollout_kernel as machine
 from fourbar.sim import given_numbers
 from fourbar.system.system import restored
 from fourbar.tree.parameters import changed, find, parameters
-
-from .walkers import hopper, standing, starts
 
 
 @pytest.fixture(autouse=True)

@@ -15,9 +15,8 @@ from fourbar.functions.function import backend
 from fourbar.joints import Revolute
 from fourbar.sim.applied_forces import acting_on
 from fourbar.sim.runge_kutta import SimulatedState, step
-
-from .mechanisms import near, random_mechanism, small_mechanism, state
-from .sprung import sprung, states
+from physics.mechanisms import near, random_mechanism, small_mechanism, state
+from physics.sprung import sprung, states
 
 DT = 1e-3
 SOME = 1024 if backend() == "llvm" else 24  # the interpreter is for comparisons, not for speed

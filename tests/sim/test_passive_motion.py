@@ -11,8 +11,7 @@ import fourbar as fb
 from fourbar.functions.function import backend
 from fourbar.joints import Prismatic, Revolute
 from loops import looped
-
-from .sprung import LOOPED, TREES, sprung, states
+from physics.sprung import LOOPED, TREES, sprung, states
 
 SOLID = {"mass": 2.0, "inertia": (0.1, 0.2, 0.3)}
 

@@ -53,7 +53,7 @@ def test_hostile(name: str) -> None:
 def test_memory() -> None:
     code = (
         "import sys, warnings; warnings.simplefilter('ignore')\n"
-        "import fourbar as fb\nfrom reading.urdf_hostile import HOSTILE\n"
+        "import fourbar as fb\nfrom model_files.urdf_hostile import HOSTILE\n"
         "for text, _ in HOSTILE.values():\n"
         "    try: fb.loads(text, format='urdf')\n    except fb.ParseError: pass\n"
         # not ru_maxrss: it starts from what the parent had

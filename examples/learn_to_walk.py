@@ -282,7 +282,7 @@ def draw(curves: dict[str, np.ndarray], still: float, most: float, path: str) ->
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    _, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
+    figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
     for name, curve in curves.items():
         axes.plot(curve[:, 0] / 1e6, curve[:, 2], ".-", label=name)
     axes.axhline(most, color="0.5", linestyle=":", label="perfect")
@@ -291,7 +291,8 @@ def draw(curves: dict[str, np.ndarray], still: float, most: float, path: str) ->
     axes.set_title("Mini Cheetah learns to walk")
     axes.legend(loc="lower right")
     axes.grid(alpha=0.3)
-    pyplot.savefig(path, dpi=120)
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
 
 
 def main() -> None:

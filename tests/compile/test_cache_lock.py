@@ -57,8 +57,8 @@ def test_the_lock_of_a_process_that_was_killed_is_free(tmp_path: Path) -> None:
     code = """
 import sys, time
 from pathlib import Path
-from fourbar.compile.cache_lock import made_once
-with made_once(Path(sys.argv[1])):
+from fourbar.compile.cache_lock import make_once_across_processes
+with make_once_across_processes(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
 """

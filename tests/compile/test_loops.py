@@ -166,7 +166,7 @@ def test_only_samples_without_result_are_examined(monkeypatch):
     system, q, v = toggle()
     seen = []
     monkeypatch.setattr(
-        "fourbar.functions.nan_reasons.folded", lambda cluster_tree, row: seen.append(row) or {"closing": 0.0}
+        "fourbar.functions.nan_reasons.fold_distances", lambda cluster_tree, row: seen.append(row) or {"closing": 0.0}
     )
     with pytest.warns(RuntimeWarning, match="toggle"):
         system.forward_dynamics(q, v, v)

@@ -12,13 +12,13 @@ import fourbar as fb
 from fourbar.compile import cache
 from fourbar.compile import llvm as machine
 from fourbar.compile import ufunc as gufunc
-from fourbar.compile.llvm import Arena, Loaded, image, is_supported, to_object
+from fourbar.compile.llvm import Arena, Loaded, has_arena, image, to_object
 from fourbar.joints import Revolute
 
 from .support import machine_code_only, python
 
 pytestmark = [machine_code_only, pytest.mark.usefixtures("only_new")]
-LINUX = pytest.mark.skipif(not is_supported(), reason="about memory for code under Linux")
+LINUX = pytest.mark.skipif(not has_arena(), reason="about memory for code under Linux")
 Q = np.array([0.3])
 
 

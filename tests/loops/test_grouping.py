@@ -301,7 +301,7 @@ def test_clusters_are_merged_where_that_takes_fewer_operations(name: str) -> Non
             for x in (recording.method.record, *merging)
         )
         assert function.program().operations <= min(own.operations, merged.operations)
-        arrays = {x: states[x] for x in recording.required}
+        arrays = {x: states[x] for x in recording.required_names}
         (separate,), (together,) = (interpret(x, arrays).values() for x in (own, merged))
         near(together, separate, 1e-9)
 

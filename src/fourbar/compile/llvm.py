@@ -50,8 +50,8 @@ _MEANING = {
 }
 
 
-def is_supported() -> bool:
-    """Whether this file supports the system."""
+def has_arena() -> bool:
+    """Whether code is put into an arena: under Linux with 64 bits."""
     return sys.platform == "linux" and sys.maxsize > 1 << 32
 
 
@@ -358,7 +358,7 @@ class Loaded:
     """Object code in memory; it stays as long as this object lives."""
 
     def __init__(self, code: bytes) -> None:
-        laid_out = image(code) if is_supported() else None
+        laid_out = image(code) if has_arena() else None
         if laid_out is None:
             self._code: Any = _Engine(code)
             return

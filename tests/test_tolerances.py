@@ -68,7 +68,7 @@ tree/cluster_tree.py _ROUNDING
 tree/reframe.py _DUST _TINY
 tree/sampling.py _ROUNDING
 """
-SETTINGS = "sim/folds.py _LEAPT"  # of the search past folds, among its other ones
+SETTINGS = "sim/loops/folds.py _LEAPT"  # of the search past folds, among its other ones
 OTHERS = """
 constraints/loop.py _LARGEST
 functions/inverse_kinematics.py _NONE

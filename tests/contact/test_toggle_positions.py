@@ -17,7 +17,7 @@ from fourbar.joints import Revolute
 from fourbar.loops import Closure
 from fourbar.robots.crank_rocker import LENGTHS, MASSES
 from fourbar.robots.simple_inertias import rod
-from fourbar.sim.charts import Charts
+from fourbar.sim.loops.charts import Charts
 
 UNTIL = 0.6  # the crank makes more than half a turn, and the rocker turns back at least once
 

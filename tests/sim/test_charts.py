@@ -10,7 +10,7 @@ from fourbar.joints import Revolute
 from fourbar.loops import Closure
 from fourbar.robots.crank_rocker import LENGTHS
 from fourbar.robots.simple_inertias import rod
-from fourbar.sim.charts import Charts
+from fourbar.sim.loops.charts import Charts
 
 
 def drive(robot: fb.System, q: np.ndarray, v: np.ndarray) -> np.ndarray:

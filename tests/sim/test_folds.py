@@ -16,8 +16,8 @@ import fourbar as fb
 from fourbar.joints import Prismatic, Revolute
 from fourbar.loops import Closure
 from fourbar.robots.simple_inertias import rod
-from fourbar.sim.folds import FoldBranch, Folds, LoopFolds
-from fourbar.sim.varied_loops import expand_velocity
+from fourbar.sim.loops.folds import FoldBranch, Folds, LoopFolds
+from fourbar.sim.loops.varied_loops import expand_velocity
 
 pytestmark = pytest.mark.drawn_in_line
 

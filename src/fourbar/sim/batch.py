@@ -20,10 +20,10 @@ from ..system.system import System
 from .given_numbers import nominal, read_values
 from .in_place_worlds import STATE, InPlaceWorlds
 from .looped_worlds import GivenToParts, LoopedWorlds
+from .loops.varied_loops import close
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators, is_positive, unit_quaternions
 from .runge_kutta_step import control_sizes
-from .varied_loops import close
 from .wrenches import read_constant
 
 if TYPE_CHECKING:

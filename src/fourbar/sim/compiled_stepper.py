@@ -14,9 +14,9 @@ from ..functions.rollout import ALWAYS, RolloutRun
 from ..once import recently_made
 from ..system.system import System
 from .applied_forces import Acting
-from .chart_table import Chart
-from .charted_run import ChartedRun
-from .charts import Charts
+from .loops.chart_table import Chart
+from .loops.charted_run import ChartedRun
+from .loops.charts import Charts
 from .run import Run
 from .runge_kutta import SimulatedState, step
 from .runge_kutta_step import Followed, ForceLaw, rollout_of

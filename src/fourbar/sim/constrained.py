@@ -24,9 +24,9 @@ from ..system.constrained.robot import Constrained
 from ..system.system import System
 from ..tolerances import CONVERGED, OPEN
 from .constrained_step import NEWTON
+from .loops.varied_loops import Which, loop_parameters
 from .read_arguments import check_closed, on_copies
 from .runge_kutta import Follower, SimulatedState, Torque, step
-from .varied_loops import Which, loop_parameters
 
 _UNIT_TIME = np.array(1.0)
 

@@ -15,12 +15,12 @@ from ..compile.rollout_loop import DIVERGED, RUNNING
 from ..system.constrained.robot import Constrained
 from ..system.system import System
 from .applied_forces import Acting
-from .chart_table import Chart, ChartedSamples
-from .charted_run import AskedSteps, ChartedRun
-from .charts import Charts
 from .compiled_stepper import CompiledStepper, ControlRows, kept_chart
 from .constrained import follower_of
 from .constrained_step import constrained_rollout
+from .loops.chart_table import Chart, ChartedSamples
+from .loops.charted_run import AskedSteps, ChartedRun
+from .loops.charts import Charts
 from .runge_kutta import SimulatedState, diverged, forces_of
 from .runge_kutta_step import ForceLaw
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
 from ..contact.step_rollout import Taken
-from .chart_table import ChartedSamples, ChartTable
-from .charted_run import ChartedRun
-from .charts import ANY, FAIR
+from .loops.chart_table import ChartedSamples, ChartTable
+from .loops.charted_run import ChartedRun
+from .loops.charts import ANY, FAIR
 
 if TYPE_CHECKING:
     from .scene import Scene

@@ -20,8 +20,8 @@ from ..tolerances import OPEN
 from ..tree.closed_positions import are_closed
 from ..tree.cluster_tree import ClusterTree
 from .applied_forces import SimulationWarning
+from .loops.varied_loops import Which, loop_parameters, varied_clusters, varied_functions
 from .runge_kutta_step import Traced
-from .varied_loops import Which, loop_parameters, varied_clusters, varied_functions
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 _LONGEST = 1 << 62  # steps that machine code can count

@@ -15,8 +15,8 @@ from ..errors import CoordinateError, SingularError
 from ..functions.nan_reasons import implicit_loops
 from ..system.system import System
 from .applied_forces import Acting, with_passive
-from .charts import ANY, FAIR, Charts, chart_rate
-from .folds import RUNGE_KUTTA, Folds, leapt_well
+from .loops.charts import ANY, FAIR, Charts, chart_rate
+from .loops.folds import RUNGE_KUTTA, Folds, leapt_well
 from .outcome import NotFinite, warn_of_divergence, warn_of_folds
 from .read_arguments import read_answer
 from .run import Run

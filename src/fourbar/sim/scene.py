@@ -25,11 +25,12 @@ from ..once import cached_property, recently_made
 from ..system.system import System
 from .applied_forces import SimulationWarning
 from .batch import Batch
-from .chart_table import Chart
 from .constrained import Kept
-from .folds import FIRST_ORDER
 from .given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, read_numbers, refuse_moved
 from .keyframe import Keyframe, keyframes_of
+from .loops.chart_table import Chart
+from .loops.folds import FIRST_ORDER
+from .loops.varied_loops import close
 from .read_arguments import MotionRequest, check_actuators, check_step, unit_quaternions
 from .run import Run
 from .scene_motion import Stepped, run_motion
@@ -38,7 +39,6 @@ from .scene_start import added, check_parts, home, home_poses, lifted, read_poin
 from .simulations import Staged, rollout, simulate
 from .state_observer import Observer, kept_observer
 from .too_fast import largest_moves
-from .varied_loops import close
 
 
 class Scene(Staged, SceneRepresentation):

@@ -17,8 +17,8 @@ from ..functions.rollout import ALWAYS, GIVEN, Rolled, RolloutRun
 from ..functions.step_end import OBSERVED
 from ..system.system import System
 from .applied_forces import SimulationWarning
-from .charted_run import ChartedRepeats, ChartedRun, repeated_steps
 from .given_numbers import NOTHING, GivenNumbers
+from .loops.charted_run import ChartedRepeats, ChartedRun, repeated_steps
 from .observe import check_driven, read_observations
 from .outcome import NotFinite, check_room, loop_hint, states_attached
 from .read_arguments import MotionRequest, read_answer, read_control

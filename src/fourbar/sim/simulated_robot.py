@@ -15,11 +15,12 @@ from ..system.constrained.actuated import Actuated
 from ..system.constrained.robot import Constrained
 from ..system.system import System
 from .applied_forces import acting_on, warn_of_contacts, warn_of_limits, with_passive
-from .charted_run import ChartedRun
 from .compiled_stepper import CompiledStepper, ControlRows, PartlyIndependent
 from .constrained import ConstrainedFollower, check_met, follower_of, in_drives
 from .constrained_stepper import ConstrainedStepper
 from .given_numbers import GivenNumbers, are_passive, read_numbers, refuse_dry_friction, refuse_moved_rows
+from .loops.charted_run import ChartedRun
+from .loops.varied_loops import close
 from .observe import check_driven, read_observations
 from .outcome import check_room, states_attached, warn_of_divergence, warn_of_folds
 from .read_arguments import MotionRequest, check_closed, on_copies, read_control, read_state, started
@@ -35,7 +36,6 @@ from .runge_kutta import (
 )
 from .runge_kutta_step import ForceLaw, Traced, control_sizes
 from .state_observer import InstantObserver, Observer, kept_observer
-from .varied_loops import close
 from .wrenches import read_wrenches
 
 

@@ -16,13 +16,13 @@ from ..functions.arguments import F_EXT
 from ..functions.charted_tree import GROWN, is_solved
 from ..functions.varied_context import argument_names
 from ..sim.applied_forces import acting_on, warn_of_contacts, with_passive
-from ..sim.folds import Folds
 from ..sim.given_numbers import are_passive, read_numbers, refuse_dry_friction, which_numbers
 from ..sim.in_chunks import control_core
+from ..sim.loops.folds import Folds
+from ..sim.loops.varied_loops import close, loop_parameters, varied_clusters, varied_functions
 from ..sim.read_arguments import check_actuators, check_closed, read_counts, read_period, read_steps
 from ..sim.runge_kutta_step import GIVEN, Followed, ForceLaw, Traced
 from ..sim.stage_function import StageRecording
-from ..sim.varied_loops import close, loop_parameters, varied_clusters, varied_functions
 from ..system.system import System
 from ..tree.parameters import Parameter
 from .jax import array, call, check_precision, function, jax, whole

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
-from ..functions.repeated_steps import RepeatedSteps
-from ..functions.rollout import ALWAYS, Rolled, RolloutRun, as_samples, outcome
-from ..functions.varied_context import argument_names
-from ..system.system import System
+from ...compile.rollout_loop import DIVERGED, RUNNING, STOPPED
+from ...functions.repeated_steps import RepeatedSteps
+from ...functions.rollout import ALWAYS, Rolled, RolloutRun, as_samples, outcome
+from ...functions.varied_context import argument_names
+from ...system.system import System
 from . import step_parts
 from .chart_table import Chart, ChartedSamples, ChartTable
 from .charts import ANY, FAIR

@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from ..edit.coordinates import coordinates, gathered_velocity
-from ..errors import FourbarError
-from ..functions.charted_tree import GROWN, is_solved
-from ..joints.base import Joint
-from ..joints.euclidean import FlatJoint
-from ..linalg import pick, smallest
-from ..mechanism.mechanism import Configuration, velocity_names
-from ..system.system import System
-from ..tree.clusters import Cluster
-from ..tree.embedding import LoopEmbedding
-from .read_arguments import read_answer
+from ...edit.coordinates import coordinates, gathered_velocity
+from ...errors import FourbarError
+from ...functions.charted_tree import GROWN, is_solved
+from ...joints.base import Joint
+from ...joints.euclidean import FlatJoint
+from ...linalg import pick, smallest
+from ...mechanism.mechanism import Configuration, velocity_names
+from ...system.system import System
+from ...tree.clusters import Cluster
+from ...tree.embedding import LoopEmbedding
+from ..read_arguments import read_answer
 from .varied_loops import Which, expand_velocity, loops_at
 
 POOR = 0.3  # the conditioning σ_min(K_d) / σ_min(K), at most 1, below which other joints are considered

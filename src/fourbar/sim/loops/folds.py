@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from ..functions.charted_tree import is_solved
-from ..joints import Revolute
-from ..linalg import least_squares
-from ..system.system import System
-from ..tolerances import CLOSED, FOLD_BRANCHES, FOLD_STEP
-from ..tree.elimination import TOGGLE, smallest_pivot
-from ..tree.embedding import LoopEmbedding
-from ..tree.fold_branch import (
+from ...functions.charted_tree import is_solved
+from ...joints import Revolute
+from ...linalg import least_squares
+from ...system.system import System
+from ...tolerances import CLOSED, FOLD_BRANCHES, FOLD_STEP
+from ...tree.elimination import TOGGLE, smallest_pivot
+from ...tree.embedding import LoopEmbedding
+from ...tree.fold_branch import (
     ACTIVE,
     CENTRE,
     COEFFICIENTS,

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compile.rollout_loop import RUNNING
-from ..functions.charted_tree import GROWN
-from ..functions.rollout import Rollout
-from ..once import cached_property, recently_made
-from ..system.system import System
+from ...compile.rollout_loop import RUNNING
+from ...functions.charted_tree import GROWN
+from ...functions.rollout import Rollout
+from ...once import cached_property, recently_made
+from ...system.system import System
 from .charts import FAIR, POOR, Charts, noted
 from .folds import RUNGE_KUTTA, Folds
 from .varied_loops import Which, folds_at, loop_parameters

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError
-from ..functions.charted_tree import is_solved
-from ..functions.varying import Varying
-from ..once import recently_made
-from ..system.system import System
-from ..tree.bound_embedding import Following
-from ..tree.clusters import Cluster
-from ..tree.parameter_changes import loops_with
-from ..tree.parameters import Parameter
+from ...errors import ArgumentError
+from ...functions.charted_tree import is_solved
+from ...functions.varying import Varying
+from ...once import recently_made
+from ...system.system import System
+from ...tree.bound_embedding import Following
+from ...tree.clusters import Cluster
+from ...tree.parameter_changes import loops_with
+from ...tree.parameters import Parameter
 from .folds import Folds
 
 Which = tuple[Parameter, ...]

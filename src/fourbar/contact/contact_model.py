@@ -9,13 +9,12 @@ from typing import Any
 
 from ..algorithms.constrained.rows import ConstraintRows
 from ..arrays import Argument
-from ..expr import Program
 from ..functions.arguments import DT, F_EXT, TAU, DeclaredArgument, Q, U, V
 from ..functions.constraint_rows import bundle
-from ..functions.context import Context, Record, record_program
+from ..functions.context import Context
 from ..functions.function import make
 from ..functions.model import Changes, Model
-from ..functions.recording import BLOCK, MethodRecording
+from ..functions.recording import MethodRecording
 from ..functions.registry import Method, Option
 from ..functions.varied_context import VariedContext, argument_names
 from ..mechanism.mechanism import Mechanism
@@ -89,6 +88,8 @@ def rows(model: ContactModel) -> int:
 class StepRecording(MethodRecording):
     """The recording of a step, with some parameters of the model, and numbers of terrain, as arguments."""
 
+    largest = LARGEST
+
     def __init__(self, mechanism: Mechanism, spec: Spec, which: tuple[Parameter, ...] = ()) -> None:
         model = ContactModel.with_contacts(mechanism, spec)
         again = (compiled_step, mechanism, spec, which)
@@ -97,13 +98,10 @@ class StepRecording(MethodRecording):
         super().__init__(model, "step", METHOD, partial(_static, spec=spec), again, more)
         self._which = which
 
-    def record_algorithm(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
-        def run(recorder: Any) -> Any:
-            which = self._which
-            c = VariedContext(self.model, recorder, present, which) if which else Context(self.model, recorder, present)
-            return algorithm(c.in_steps(), **self.static)
-
-        return record_program(self.name, run, block, LARGEST)
+    def context(self, recorder: Any, present: Sequence[Argument]) -> Context:
+        which = self._which
+        c = VariedContext(self.model, recorder, present, which) if which else Context(self.model, recorder, present)
+        return c.in_steps()
 
 
 def _static(cluster_tree: ClusterTree, spec: Spec) -> dict[str, Any]:

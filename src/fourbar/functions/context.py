@@ -23,7 +23,7 @@ from ..tree.states import ClusterState, project_forces
 from .model import Model
 
 # Above so many traced operations a program takes long to compile when unrolled; its steps then share their code.
-_LARGEST_UNROLLED = 16_000
+LARGEST_UNROLLED = 16_000
 _LARGE = 32  # links of a cluster from which on a row that speaks of few of them names only those
 LARGEST_JACOBIAN = 80_000  # whose steps have less in common, beside products of matrices, which are shared anyhow
 
@@ -249,14 +249,14 @@ def record(
     present: Sequence[Argument],
     static: dict[str, Any],
     block: int = 1000,
-    largest: int = _LARGEST_UNROLLED,
+    largest: int = LARGEST_UNROLLED,
 ) -> Program:
     """The program of an algorithm of a model."""
     return record_program(name, lambda recorder: algorithm(Context(model, recorder, present), **static), block, largest)
 
 
 def record_program(
-    name: str, run: Callable[[Any], Outputs], block: int = 1000, largest: int = _LARGEST_UNROLLED
+    name: str, run: Callable[[Any], Outputs], block: int = 1000, largest: int = LARGEST_UNROLLED
 ) -> Program:
     """The program of what `run` does with a recorder: unrolled if that is small enough, else with shared steps."""
     try:

@@ -117,10 +117,12 @@ class DerivativeRecording(Recording):
         given = original.select_arguments(arguments)
         unknown = [x.on(self.model) for x in stages.unknown]
         source = original.record_algorithm(stages.data, [*given, *unknown])
-        c = Context(self.model, _recorder(source, block), given)
-        known = {**c.given, **{a.name: found for a, found in zip(unknown, stages.solve(c), strict=True)}}
+        c = original.current_context(_recorder(source, block), given)
+        static = original.options_in(c)
+        solution = stages.solve(c, **static)
+        known = {**c.given, **{a.name: entries for a, entries in zip(unknown, solution, strict=True)}}
         entries = self._inputs(source, c.recorder, known)
-        return Forwards(Replay(source, c.recorder, entries, piece), partial(stages.rates, c))
+        return Forwards(Replay(source, c.recorder, entries, piece), partial(stages.rates, c, **static))
 
     def _inputs(self, source: Program, recorder: Any, known: Entries) -> Entries:
         """The inputs of the original function, beside what is known; what is left out is zero."""

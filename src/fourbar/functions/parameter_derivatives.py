@@ -5,7 +5,7 @@ The numbers are inputs of the program that is differentiated (`Changing`), at th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -14,33 +14,52 @@ from ..errors import ArgumentError
 from ..expr import Program, Replay
 from ..expr.program_derivatives import MANY, Entries
 from ..once import cached_property
+from ..tree.cluster_tree import ClusterTree
 from ..tree.parameters import Parameter
-from .context import inputs, record_program
+from .context import Context, inputs, record_program
 from .derivative_recordings import DerivativeRecording, Jvp, Vjp
 from .incompatible_changes import Sparse, allowed_projection
 from .methods import dynamics
 from .model import Model
 from .recording import BLOCK, MethodRecording, ParameterRecording, Recording
-from .varied_context import VariedContext
+from .varied_context import VariedContext, argument_names
+
+Which = tuple[Parameter, ...]
 
 
 class Changing(ParameterRecording):
     """A method with parameters of the model as inputs of its program after the arguments, called by their names."""
 
     def __init__(self, of: MethodRecording, which: tuple[Parameter, ...]) -> None:
-        super().__init__(of.model, of.name, of.method, of.read, of.pickle_recipe())
-        self.which = which
+        super().__init__(of.model, of.name, of.method, of.read, of.pickle_recipe(), of.more)
+        self._of, self._varied = of, of.which if isinstance(of, ParameterRecording) else ()
+        for x in which:
+            if x in self._varied:
+                (name,) = argument_names((x,))
+                raise ArgumentError(
+                    f"{of.name}: {x.name!r} is an argument of this function, {name}; its derivative is among those by "
+                    "the arguments, so leave it out of parameters="
+                )
+        self.which = (*self._varied, *which)
+        self._changing = which
 
     def context(self, recorder: Any, present: Sequence[Argument]) -> VariedContext:
-        return parameter_context(self.model, recorder, present, self.which)
+        return parameter_context(self.model, recorder, present, self._changing, self._varied)
+
+    def current_context(self, recorder: Any, present: Sequence[Argument]) -> Context:
+        return self._of.context(recorder, present)
+
+    def tree_at(self, number: Callable[[Argument], Sequence[float]]) -> ClusterTree:
+        return self._of.tree_at(number)
 
 
 def parameter_context(
-    model: Model, recorder: Any, present: Sequence[Argument], which: tuple[Parameter, ...]
+    model: Model, recorder: Any, present: Sequence[Argument], which: Which, varied: Which = ()
 ) -> VariedContext:
-    """A recording with parameters as inputs that are called by their names."""
+    """A recording with parameters as inputs that are called by their names; those `varied` are arguments already."""
     given = inputs(recorder, [*present, *(Argument(x.name, x.shape) for x in which)])
-    return VariedContext(model, recorder, present, which, given, [x.name for x in which])
+    names = [*argument_names(varied), *(x.name for x in which)]
+    return VariedContext(model, recorder, present, (*varied, *which), given, names)
 
 
 def changing(of: Recording, which: tuple[Parameter, ...]) -> Recording:

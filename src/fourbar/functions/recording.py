@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..arrays import Argument
 from ..compile.program_cache import cached_program
 from ..once import Turn, cached_property
-from .context import Context, Record, record, record_program
+from .context import LARGEST_UNROLLED, Context, Record, record_program
 from .fingerprint import fingerprint
 from .model import Model
 from .nan_reasons import implicit_loops
@@ -109,6 +109,7 @@ class MethodRecording(Recording):
     """
 
     is_plain = True  # the method as it is registered
+    largest = LARGEST_UNROLLED  # traced operations
 
     def __init__(
         self, model: Model, name: str, method: Method, static: Static, rebuild: tuple[Any, ...],
@@ -121,12 +122,12 @@ class MethodRecording(Recording):
         self.method = method
         self.read = static
         self.static = static(model.cluster_tree)
-        self._rebuild, self._more = rebuild, more
+        self._rebuild, self.more = rebuild, more
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:  # type: ignore[override]
         """All arguments, with their shapes."""
-        return self.method.all_arguments(self.model, self._more)
+        return self.method.all_arguments(self.model, self.more)
 
     @property
     def doc(self) -> str:
@@ -138,7 +139,7 @@ class MethodRecording(Recording):
 
     @property
     def required_names(self) -> tuple[str, ...]:
-        return (*self.method.arguments, *(a.name for a in self._more))
+        return (*self.method.arguments, *(a.name for a in self.more))
 
     def select_arguments(self, present: Iterable[str]) -> list[Argument]:
         """The named arguments."""
@@ -154,9 +155,27 @@ class MethodRecording(Recording):
                 best = program if program.operations < best.operations else best
         return best
 
+    def context(self, recorder: Any, present: Sequence[Argument]) -> Context:
+        """The context in which its algorithms are recorded: every one of them, those of its derivatives too."""
+        return Context(self.model, recorder, present)
+
+    def current_context(self, recorder: Any, present: Sequence[Argument]) -> Context:
+        """The same where numbers by which it is differentiated, which are no arguments, have their values."""
+        return self.context(recorder, present)
+
+    def options_in(self, context: Context) -> dict[str, Any]:
+        """The options as read for the tree of a context, whose numbers may be symbols."""
+        tree = context.model.cluster_tree
+        return self.static if tree is self.model.cluster_tree else self.read(tree)
+
     def record_algorithm(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
         """The program of an algorithm of the model, with the options of this one."""
-        return record(self.name, self.model, algorithm, present, self.static, block)
+
+        def run(recorder: Any) -> Any:
+            context = self.context(recorder, present)
+            return algorithm(context, **self.options_in(context))
+
+        return record_program(self.name, run, block, self.largest)
 
     @property
     def nan(self) -> str:
@@ -170,10 +189,8 @@ class MethodRecording(Recording):
     @property
     def stages(self) -> Stages | None:
         """The stages in which it is differentiated forwards, if it has any."""
-        stages, static = self.method.stages, self.static
-        if stages is None or not stages.apply(self.model, **static):
-            return None
-        return stages._replace(solve=partial(stages.solve, **static), rates=partial(stages.rates, **static))
+        stages = self.method.stages
+        return stages if stages is not None and stages.apply(self.model, **self.static) else None
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -200,10 +217,3 @@ class ParameterRecording(MethodRecording):
     @abstractmethod
     def context(self, recorder: Any, present: Sequence[Argument]) -> Context:
         """The recording with the parameters."""
-
-    def record_algorithm(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
-        def run(recorder: Any) -> Any:
-            context = self.context(recorder, present)
-            return algorithm(context, **self.read(context.model.cluster_tree))
-
-        return record_program(self.name, run, block)

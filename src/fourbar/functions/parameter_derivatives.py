@@ -33,13 +33,12 @@ class Changing(ParameterRecording):
     def __init__(self, of: MethodRecording, which: tuple[Parameter, ...]) -> None:
         super().__init__(of.model, of.name, of.method, of.read, of.pickle_recipe(), of.more)
         self._of, self._varied = of, of.which if isinstance(of, ParameterRecording) else ()
-        for x in which:
-            if x in self._varied:
-                (name,) = argument_names((x,))
-                raise ArgumentError(
-                    f"{of.name}: {x.name!r} is an argument of this function, {name}; its derivative is among those by "
-                    "the arguments, so leave it out of parameters="
-                )
+        doubled = tuple(x for x in which if x in self._varied)
+        if doubled:
+            raise ArgumentError(
+                f"{of.name}: {doubled[0].name!r} is an argument of this function, {argument_names(doubled)[0]}; its "
+                "derivative is among those by the arguments, so leave it out of parameters="
+            )
         self.which = (*self._varied, *which)
         self._changing = which
 

@@ -24,7 +24,9 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "fourbar"
 PAGES = ("README.md", "docs/*.md", "docs/site/*.md")
 
-CHECKED: tuple[str, ...] = ("compile", "expr", "functions", "learning")
+CHECKED: tuple[str, ...] = (
+    "fourbar", "bridges", "chunks", "compile", "expr", "functions", "learning", "reference", "robots",
+)  # fmt: skip
 UNREAD = ("contact", "sim")
 
 PHRASES = {  # what to write instead, by a regular expression of the phrase
@@ -170,8 +172,9 @@ def long_lived_locals(file: Path, tree: ast.Module) -> Iterator[Fault]:
 
 
 def package_of(file: Path) -> str:
-    """The package of a source file, or the name of a module beside the packages."""
-    return file.relative_to(SOURCE).parts[0].removesuffix(".py")
+    """The package of a source file; "fourbar" for the modules beside the packages."""
+    parts = file.relative_to(SOURCE).parts
+    return parts[0] if len(parts) > 1 else "fourbar"
 
 
 def faults() -> Iterator[Fault]:

@@ -20,8 +20,8 @@ _AT_HAND = (np.ndarray, list, tuple, float, int, np.float64)
 class Argument(NamedTuple):
     """An array argument: its name, core shape, and whether it may be left out (None).
 
-    `moves` is the shape of its tangent if it is a configuration. `rows` are the names of its rows, those of bodies, by
-    which some of them may be given. Where none is given, an argument whose default is a number has that value.
+    `moves` is the shape of its tangent if it is a configuration. `rows` are the names of its rows (bodies), so
+    that some rows may be given by name. An argument with a numeric default takes that value where it is left out.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Argument(NamedTuple):
     default: float | None = None
 
     @property
-    def written(self) -> str:
+    def declaration(self) -> str:
         """Its name as signatures show it, with its default."""
         return f"{self.name}={self.default}" if self.optional or self.default is not None else self.name
 
@@ -65,7 +65,7 @@ def is_lazy(x: Any) -> bool:
 
 
 def to_count(value: Any, least: int = 1) -> int | None:
-    """A whole number of at least `least` as an int; None if the value is no such number. True and False are none."""
+    """A whole number of at least `least` as an int; None for anything else, True and False included."""
     try:
         count = least - 1 if isinstance(value, bool | np.bool_) else index(value)  # old NumPy: index(np.True_) is 1
     except TypeError:
@@ -88,34 +88,34 @@ def bind(function: str, arguments: Sequence[Argument], args: Sequence[Any], name
     complete = len(args) == len(arguments) or (len(args) < len(arguments) and arguments[len(args)].optional)
     if complete and not named and not any(x is None for x in args):
         return {a.name: x for a, x in zip(arguments, args, strict=False)}
-    listed = ", ".join(a.written for a in arguments)
+    listed = ", ".join(a.declaration for a in arguments)
     if len(args) > len(arguments):
         raise TypeError(f"{function}({listed}) takes {len(arguments)} arrays, {len(args)} were given")
-    given = dict(zip((a.name for a in arguments), args, strict=False))
+    values = dict(zip((a.name for a in arguments), args, strict=False))
     for name, value in named.items():
-        if name in given:
+        if name in values:
             raise TypeError(f"{function}({listed}) got {name!r} twice")
         if name not in {a.name for a in arguments}:
             near = hint(name, [*(a.name for a in arguments), "out", "threads"], "argument")
             near = near or "besides these it takes out= and threads="
             raise TypeError(f"{function}({listed}) has no argument {name!r}; {near}")
-        given[name] = value
+        values[name] = value
     for a in arguments:
-        if given.get(a.name) is None and a.default is not None:
-            given[a.name] = a.default
-        if given.get(a.name) is None and not a.optional:
-            raise TypeError(f"{function}({listed}) needs {a.name!r}, an array of shape {expected(a.shape)}")
-    return {a.name: given[a.name] for a in arguments if given.get(a.name) is not None}
+        if values.get(a.name) is None and a.default is not None:
+            values[a.name] = a.default
+        if values.get(a.name) is None and not a.optional:
+            raise TypeError(f"{function}({listed}) needs {a.name!r}, an array of shape {shape_text(a.shape)}")
+    return {a.name: values[a.name] for a in arguments if values.get(a.name) is not None}
 
 
-def expected(shape: tuple[int, ...]) -> str:
+def shape_text(shape: tuple[int, ...]) -> str:
     """A shape with leading batch axes, as text."""
     return "(" + ", ".join(["...", *map(str, shape)]) + ")"
 
 
 def to_array(function: str, argument: Argument, value: Any) -> np.ndarray:
     """The value as a float64 array of the right core shape."""
-    array = value if type(value) is np.ndarray and value.dtype == float else _converted(function, argument, value)
+    array = value if type(value) is np.ndarray and value.dtype == float else _convert(function, argument, value)
     core = len(argument.shape)
     if array.ndim < core or array.shape[array.ndim - core :] != argument.shape:
         raise wrong_core(function, argument, array.shape)
@@ -124,8 +124,10 @@ def to_array(function: str, argument: Argument, value: Any) -> np.ndarray:
 
 def wrong_core(function: str, argument: Argument, shape: tuple[int, ...]) -> ArgumentError:
     """The error for an array whose last axes are not those of an argument."""
-    some = f"; or give some by name, {{{argument.rows[-1]!r}: {expected(argument.shape[1:])}}}" if argument.rows else ""
-    return ArgumentError(f"{function}: {argument.name} must have shape {expected(argument.shape)}, got {shape}{some}")
+    some = (
+        f"; or give some by name, {{{argument.rows[-1]!r}: {shape_text(argument.shape[1:])}}}" if argument.rows else ""
+    )
+    return ArgumentError(f"{function}: {argument.name} must have shape {shape_text(argument.shape)}, got {shape}{some}")
 
 
 def named_rows(
@@ -137,7 +139,7 @@ def named_rows(
     """
     if not argument.rows:
         raise ArgumentError(
-            f"{function}: {argument.name} is a dictionary; expected an array of shape {expected(argument.shape)}"
+            f"{function}: {argument.name} is a dictionary; expected an array of shape {shape_text(argument.shape)}"
         )
     for name in value:
         if name not in argument.rows:
@@ -169,7 +171,7 @@ def _is_masked(value: Any) -> bool:
     return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value)
 
 
-def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
+def _convert(function: str, argument: Argument, value: Any) -> np.ndarray:
     """Anything as a float64 array."""
     refuse_lazy(function, **{argument.name: value})
     if isinstance(value, Mapping):
@@ -183,7 +185,7 @@ def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
     if callable(value) and not hasattr(value, "__array__"):
         raise ArgumentError(
             f"{function}: {argument.name} is a function, {value!r:.80}; expected its values, an array of shape "
-            f"{expected(argument.shape)}: call it here (simulate and rollout call functions of time and state)"
+            f"{shape_text(argument.shape)}: call it here (simulate and rollout call functions of time and state)"
         )
     try:
         array = np.asarray(value)
@@ -214,11 +216,11 @@ def tracing_advice(value: Any) -> str:
     if library not in ("jax", "torch"):
         return ""
     rollouts = " and fourbar.jax.rollout" if library == "jax" else ""
-    return f" ({library} follows what is done with it: use fourbar.{library}.functions(robot){rollouts} instead)"
+    return f" ({library} is tracing it: use fourbar.{library}.functions(robot){rollouts} instead)"
 
 
 def check_target(what: str, target: Any, shape: tuple[int, ...]) -> None:
-    """Refuse an out= to which results of a shape cannot be written as they are."""
+    """Refuse an out= that cannot hold results of a shape."""
     is_array = isinstance(target, np.ndarray)
     if not is_array or target.shape != shape or target.dtype != float:
         given = f"{target.dtype} array of shape {target.shape}" if is_array else repr(target)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import Any
 
-from .hints import hint, shortened
+from .hints import hint, shorten
 
 
 class FourbarError(Exception):
@@ -21,7 +21,7 @@ class ModelError(FourbarError, ValueError):
 
 
 class MasslessError(ModelError):
-    """A joint that moves nothing that has inertia."""
+    """A joint that moves no inertia."""
 
 
 class IndependenceError(ModelError):
@@ -46,7 +46,7 @@ class UnknownNameError(FourbarError, KeyError):
 def unknown(kind: str, name: object, known: Iterable[str], scope: str = "") -> UnknownNameError:
     """An error for an unknown name, with the closest known ones; `scope`: see `hints.hint`."""
     names = list(known)
-    listed = ", ".join(map(shortened, names[:12])) + (", ..." if len(names) > 12 else "" if names else "none")
+    listed = ", ".join(map(shorten, names[:12])) + (", ..." if len(names) > 12 else "" if names else "none")
     return UnknownNameError(f"there is no {kind} {name!r}; {hint(name, names, scope) or f'known: {listed}'}")
 
 
@@ -72,8 +72,8 @@ def _plain(marker: str) -> str:
     return marker.replace('"', "'").replace(" ", "")
 
 
-def needed(module: str, extra_name: str, what: str = "") -> Any:
-    """A library of another project that `what` needs, or an ImportError that says how to get it."""
+def require_library(module: str, extra_name: str, what: str = "") -> Any:
+    """Import a third-party library that `what` needs; the ImportError says how to install it."""
     from importlib import import_module
 
     try:
@@ -90,7 +90,7 @@ class AssemblyError(FourbarError, ValueError):
 
 
 class IdentificationError(FourbarError, ValueError):
-    """The data do not determine what was asked for."""
+    """Data that do not determine the requested parameters."""
 
 
 class SingularError(FourbarError, ArithmeticError):
@@ -101,7 +101,7 @@ _collected: ContextVar[list[tuple[str, type[Warning]]] | None] = ContextVar("war
 
 
 class OneWarning:
-    """A piece of work all of whose warnings become one, at its end, that lists them; `category` if theirs differ."""
+    """A context manager that collects warnings and issues them as one; `category` applies if theirs differ."""
 
     def __init__(self, about: str, category: type[Warning]) -> None:
         self._about, self._category = about, category

@@ -14,7 +14,7 @@ _MOVED |= {(x, "friction"): 'give numbers={"friction": ...}, of all contacts' fo
 _LONGEST = 60  # characters of a name in a message
 
 
-def shortened(name: str) -> str:
+def shorten(name: str) -> str:
     """A name as messages show it."""
     return name if len(name) <= _LONGEST else name[:_LONGEST] + "..."
 
@@ -25,7 +25,7 @@ def suggestions(name: object, known: Iterable[str], scope: str = "") -> list[str
 
     from .other_words import names_of, plain
 
-    names = [*map(shortened, known)]
+    names = [*map(shorten, known)]
     meant = [x for x in names_of(scope).get(plain(str(name)), ()) if x in names or "(" in x]
     within = [x for x in names if len(str(name)) > 2 and str(name).lower() in x.lower()]
     near = meant or difflib.get_close_matches(str(name), names, n=3)
@@ -39,7 +39,7 @@ def hint(name: object, known: Iterable[str], scope: str = "") -> str:
 
 
 class MissingAttribute(AttributeError):
-    """An attribute that there is none of. The hint is looked for when the error is shown: many only ask `hasattr`.
+    """A missing attribute. The hint is computed when the error is shown: most callers only ask `hasattr`.
 
     It holds no object: Python would append a hint of its own.
     """
@@ -58,7 +58,7 @@ class MissingAttribute(AttributeError):
 
 
 class Hinted:
-    """A class whose public methods and attributes answer a wrong name with the one that was meant.
+    """A class whose errors for unknown attributes and keywords suggest the intended name.
 
     `_scope` says which words others have for its attributes.
     """
@@ -71,7 +71,7 @@ class Hinted:
             if base.__module__.startswith("fourbar.") and base is not Hinted:
                 for name, function in [*vars(base).items()]:
                     if _takes_keywords(name, function):
-                        setattr(base, name, hinted(function))
+                        setattr(base, name, with_keyword_hints(function))
 
     if not TYPE_CHECKING:  # type checkers would take every name for an attribute
 
@@ -101,8 +101,8 @@ def unknown_keyword(function: str, name: str, known: Iterable[str]) -> TypeError
     return TypeError(f"{function} has no argument {name!r}; {near}")
 
 
-def hinted(function: F) -> F:
-    """A function that says which keyword argument was meant, where it has none of the given name."""
+def with_keyword_hints(function: F) -> F:
+    """A function whose TypeError for an unknown keyword argument suggests the intended one."""
 
     @wraps(function)
     def call(*args: Any, **named: Any) -> Any:

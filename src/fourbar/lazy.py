@@ -13,13 +13,13 @@ from .hints import MissingAttribute
 
 
 class Import:
-    """What `from part import name` imports: a name of a part, or, where the part is only dots, a module."""
+    """The import `from part import name`: a name of a part, or, where the part is only dots, a module."""
 
     def __init__(self, part: str, name: str) -> None:
         self.part, self.name = part, name
 
     def make(self, package: str) -> Any:
-        """What is imported, in a package."""
+        """The imported object, in a package."""
         if self.part.strip("."):
             return getattr(import_module(self.part, package), self.name)
         return import_module(self.part + self.name, package)
@@ -43,14 +43,14 @@ def lazy(optional: Sequence[str] = ()) -> None:
 
     def find(name: str) -> Any:
         if name not in imports and name not in parts:
-            raise MissingAttribute(f"module {known['__name__']!r}", name, listed, known["__name__"])
+            raise MissingAttribute(f"module {known['__name__']!r}", name, list_names, known["__name__"])
         known[name] = imports[name].make(package) if name in imports else import_module(f".{name}", package)
         return known[name]
 
-    def listed() -> list[str]:
+    def list_names() -> list[str]:
         return sorted({*(name for name in known if name.startswith("__")), *public})
 
-    known.update(__getattr__=find, __dir__=listed, __all__=sorted(public))
+    known.update(__getattr__=find, __dir__=list_names, __all__=sorted(public))
 
 
 def names_for_type_checkers(code: CodeType, known: Mapping[str, Any]) -> dict[str, Any]:

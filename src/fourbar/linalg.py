@@ -35,7 +35,7 @@ def apply(M: np.ndarray, x: np.ndarray) -> np.ndarray:
     return (M @ x[..., None])[..., 0]
 
 
-def transposed(M: np.ndarray) -> np.ndarray:
+def transpose(M: np.ndarray) -> np.ndarray:
     """Mᵀ, sample by sample."""
     return np.swapaxes(M, -1, -2)
 
@@ -135,13 +135,13 @@ def inverse_in_units(A: np.ndarray) -> np.ndarray:
         return np.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]))
     U, s, Vt = factors(A)
     kept = np.arange(s.shape[-1]) < count(singular_values(in_own_units(A)))[..., None]
-    return transposed(Vt) @ (np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)[..., None] * transposed(U))
+    return transpose(Vt) @ (np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)[..., None] * transpose(U))
 
 
 def in_own_units(A: np.ndarray) -> np.ndarray:
     """A (..., m, n) with columns, rows and columns again divided by their norms; zero where these are rounding."""
     B = A / lengths(A)[..., None, :]
-    B = B / lengths(transposed(B))[..., None]
+    B = B / lengths(transpose(B))[..., None]
     return B / lengths(B)[..., None, :]
 
 
@@ -183,7 +183,7 @@ def pick(A: np.ndarray, number: int, order: Sequence[int] = (), rather: Sequence
     return chosen
 
 
-def pivoted(A: np.ndarray, rows: Sequence[int]) -> list[int]:
+def pivot_order(A: np.ndarray, rows: Sequence[int]) -> list[int]:
     """The rows in the order in which column-by-column elimination finds the largest pivots."""
     left, order, remaining = A.copy(), [], list(rows)
     for j in range(len(rows)):

@@ -1,7 +1,7 @@
 """Things made once per process, by whichever thread comes first.
 
 A thread that makes something takes a turn at it (`Turn`), so that others wait for the result instead of making it
-again. Nobody may wait at such a lock for ever:
+again. No thread may wait for ever at such a lock:
 
 * A signal handler may need what the interrupted code is making: a thread that has a turn does not wait for it.
 * Two threads must not wait for each other, not even if a signal handler in one of them needs one thing while another
@@ -28,7 +28,7 @@ from weakref import ref
 
 T = TypeVar("T")
 K = TypeVar("K")
-_MOST_RECENT = 8  # things that `recently_made` keeps
+_MOST_RECENT = 8  # things that `make_recent` keeps
 
 
 class _Process:
@@ -38,8 +38,8 @@ class _Process:
         self.forks = 0
         self.renewing = RLock()
 
-    def forked(self) -> None:
-        """We are the child."""
+    def renew_in_child(self) -> None:
+        """Renew locks and levels in a forked child."""
         self.renewing = RLock()
         self.forks += 1
         mine = _levels.get(get_ident(), 0)
@@ -56,7 +56,7 @@ LARGE, SMALL, LAST = 1, 2, 3  # levels: things made from others, things made alo
 
 
 class Turn:
-    """`with turn.taken():` one thread at a time, as described above. The last level always waits."""
+    """`with turn.take():` one thread at a time, as described above. The last level always waits."""
 
     __slots__ = ("_forks", "_level", "_lock")
 
@@ -75,7 +75,7 @@ class Turn:
         return self._lock
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
+    def take(self) -> Iterator[None]:
         """Take the turn, or go on without it."""
         thread = get_ident()
         before = _levels.get(thread, 0)
@@ -104,7 +104,7 @@ class Once(Generic[T]):
 
     def __call__(self, *args: Any) -> T:
         if args not in self._values:
-            with self._turn.taken():
+            with self._turn.take():
                 if args not in self._values:
                     self._values.setdefault(args, self._make(*args))
         return self._values[args]
@@ -161,16 +161,17 @@ def make_once(kept: dict[K, T], key: K, make: Callable[[], T]) -> T:
     """
     value: Any = kept.get(key, _MISSING)
     if value is _MISSING:
-        with _turns[(id(kept) >> 4) % len(_turns)].taken():
+        with _turns[(id(kept) >> 4) % len(_turns)].take():
             value = kept.get(key, _MISSING)
             if value is _MISSING:
                 value = kept.setdefault(key, make())
     return value
 
 
-def recently_made(kept: dict[K, T], key: K, make: Callable[[], T], passing: Callable[[K], bool] = lambda _: True) -> T:
-    """The same, of keys that may be others in every call, such as those with functions of the user's: of those that
-    are `passing` the last few stay.
+def make_recent(kept: dict[K, T], key: K, make: Callable[[], T], passing: Callable[[K], bool] = lambda _: True) -> T:
+    """As `make_once`, for keys that may differ from call to call, such as those with functions of the user's.
+
+    Of the keys that are `passing` only the last few stay.
     """
 
     def make_room() -> T:
@@ -215,8 +216,10 @@ class once_property(cached_property[T]):  # noqa: N801
 
 
 class Standstill:
-    """Nobody has certain turns of the last level while the process forks: a child would find data half written, and
-    locks that no thread of its releases."""
+    """Keeps all threads out of certain turns of the last level while the process forks.
+
+    Otherwise a child would inherit half-written data, and locks that none of its threads releases.
+    """
 
     def __init__(self) -> None:
         self._turns: list[Turn] = []
@@ -231,7 +234,7 @@ class Standstill:
         while True:
             turns, held = list(self._turns), ExitStack()
             for turn in reversed(turns):
-                held.enter_context(turn.taken())
+                held.enter_context(turn.take())
             if len(turns) == len(self._turns):
                 break
             held.close()
@@ -244,8 +247,10 @@ class Standstill:
 
 
 class _Forking(Standstill):
-    """Nor does any other thread import a part of this library, whose import a child would wait for: for ever, as no
-    thread of its own finishes it."""
+    """Also waits until no other thread imports a part of this library.
+
+    A child would wait for such an import for ever, since none of its threads finishes it.
+    """
 
     def begin(self) -> None:
         """Take all turns when no such import is under way."""
@@ -294,7 +299,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=forking.begin, after_in_parent=forking.end, after_in_child=forking.end_in_child)
 
 
-def imported(name: str) -> ModuleType:
+def import_late(name: str) -> ModuleType:
     """A module that is imported when first needed.
 
     For the main thread another one imports it: a signal handler that needs it meanwhile then waits for that thread,
@@ -307,7 +312,7 @@ def imported(name: str) -> ModuleType:
             _import_in_thread(name)
             _complete[name] = import_module(name)  # which also raises the error, if there was one
         else:
-            with _importing.taken():
+            with _importing.take():
                 _complete[name] = import_module(name)
     return _complete[name]
 
@@ -316,7 +321,7 @@ def _import_in_thread(name: str) -> None:
     import threading
 
     def attempt() -> None:
-        with suppress(Exception), _importing.taken():
+        with suppress(Exception), _importing.take():
             import_module(name)
 
     worker = threading.Thread(target=attempt, name=f"fourbar imports {name}", daemon=True)
@@ -328,7 +333,7 @@ def _import_in_thread(name: str) -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_process.forked)
+    os.register_at_fork(after_in_child=_process.renew_in_child)
 
 
 class _Collector:
@@ -349,19 +354,19 @@ class _Collector:
             self._end()
 
     def _begin(self) -> None:
-        with self._turn.taken():
+        with self._turn.take():
             if not self._users:
                 self._wanted = gc.isenabled()
             self._users += 1
             gc.disable()
 
     def _end(self) -> None:
-        with self._turn.taken():
+        with self._turn.take():
             self._users = max(0, self._users - 1)
             if not self._users and self._wanted:
                 gc.enable()
 
-    def forked(self) -> None:
+    def renew_in_child(self) -> None:
         """In a child, where the other threads do not exist."""
         if self._users and self._wanted:
             gc.enable()
@@ -370,7 +375,7 @@ class _Collector:
 
 _collector = _Collector()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_collector.forked)
+    os.register_at_fork(after_in_child=_collector.renew_in_child)
 
 
 def no_collection() -> AbstractContextManager[None]:

@@ -172,7 +172,7 @@ SCOPES = {
 
 
 def plain(name: str) -> str:
-    """A name without case, underlines and the verbs that say nothing."""
+    """A name without case, underscores and prefixes such as get."""
     word = name.replace("_", "").lower()
     for verb in ("compute", "calc", "get"):
         if word.startswith(verb) and len(word) > len(verb):
@@ -183,8 +183,8 @@ def plain(name: str) -> str:
 @cache
 def names_of(scope: str) -> dict[str, list[str]]:
     """Our names by the words of others."""
-    found: dict[str, list[str]] = {}
+    ours: dict[str, list[str]] = {}
     for name, words in SCOPES.get(scope, {}).items():
         for word in dict.fromkeys(map(plain, (name, *words.split()))):
-            found.setdefault(word, []).append(name)
-    return found
+            ours.setdefault(word, []).append(name)
+    return ours

@@ -8,12 +8,12 @@ _ROWS = 20  # that a table shows
 _NAMES = 8  # that a list of names shows
 
 
-def counted(number: int, noun: str, several: str = "") -> str:
-    """A number and what it counts: '1 body', '2 bodies'."""
+def quantity(number: int, noun: str, several: str = "") -> str:
+    """A number with its noun: '1 body', '2 bodies'."""
     return f"{number} {noun if number == 1 else several or noun + 's'}"
 
 
-def shortened(names: Sequence[str]) -> str:
+def abbreviate(names: Sequence[str]) -> str:
     """Names as one text: the first few, and how many there are besides."""
     left = len(names) - _NAMES
     return ", ".join(names[:_NAMES]) + (f", ... and {left} more" if left > 0 else "")

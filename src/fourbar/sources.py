@@ -17,14 +17,14 @@ def sources(folder: str = _ALL) -> list[tuple[str, os.stat_result]]:
     Empty where there are no files, and after one of them has changed (an upgrade, an edit) under the running process,
     which then no longer runs what the files say.
     """
-    found: list[tuple[str, os.stat_result]] = []
+    files: list[tuple[str, os.stat_result]] = []
     try:
-        _collect(folder, found)
+        _collect(folder, files)
     except OSError:
         return []
     now = time.time_ns()
-    changed = any(_BEGUN < _time_of_change(status) <= now for _, status in found)
-    return [] if changed else sorted(found)
+    changed = any(_BEGUN < _time_of_change(status) <= now for _, status in files)
+    return [] if changed else sorted(files)
 
 
 def _time_of_change(status: os.stat_result) -> int:

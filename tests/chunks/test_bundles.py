@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.chunks.bundles import Bundle, bundled
+from fourbar.chunks.bundles import Bundle, group_by_origin
 
 from .support import CHUNK, N, ball_on_floor, chunked, pendulum, same_bits, states
 
@@ -47,9 +47,9 @@ def lazy_runs() -> Any:
 def test_several_results_of_a_chunk_are_one_task() -> None:
     runs = lazy_runs()
     asked = [runs.q, runs.v, runs.steps]
-    (own,) = bundled(asked)
+    (own,) = group_by_origin(asked)
     with Tasks() as tasks:
-        (kept,) = dask.persist(Bundle([asked[i] for i in own]).kept(), scheduler="synchronous")
+        (kept,) = dask.persist(Bundle([asked[i] for i in own]).values(), scheduler="synchronous")
     assert tasks.count == CHUNKS == len(kept.__dask_keys__())
 
 
@@ -73,4 +73,4 @@ def test_results_of_scenes_have_axes_before_their_samples(tmp_path: Path) -> Non
 
 def test_arrays_of_other_origin_are_apart() -> None:
     runs, other = lazy_runs(), da.zeros(3)
-    assert bundled([runs.q, other, runs.v, runs.q[:2], other]) == [[0, 2], [1], [3], [4]]
+    assert group_by_origin([runs.q, other, runs.v, runs.q[:2], other]) == [[0, 2], [1], [3], [4]]

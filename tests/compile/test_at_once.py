@@ -199,11 +199,11 @@ def test_a_fork_takes_turns_that_are_added_while_it_waits():
     inside, log = threading.Event(), []
 
     def import_and_compile():
-        with first.taken():
+        with first.take():
             inside.set()
             time.sleep(0.05)  # the fork waits
             still.add(second)
-        with second.taken():
+        with second.take():
             log.append("begin")
             time.sleep(0.05)
             log.append("end")
@@ -263,7 +263,7 @@ print(os.waitstatus_to_exitcode(status) if gone else status)
 
 
 @POSIX
-@pytest.mark.parametrize("turn", ["threading.Lock()", "fb.once._importing.taken()"])
+@pytest.mark.parametrize("turn", ["threading.Lock()", "fb.once._importing.take()"])
 def test_a_fork_waits_for_imports_of_other_threads(turn):
     """A child could not import what another thread of its parent was importing."""
     assert python(_FORK_IN_IMPORT.format(turn=turn, before="")) == "7"

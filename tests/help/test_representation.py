@@ -10,7 +10,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.identification import Fourier
-from fourbar.representation import counted, html_table, shortened
+from fourbar.representation import abbreviate, html_table, quantity
 
 UGLY = "<script>alert('&')</script>"
 
@@ -135,8 +135,8 @@ def test_a_motion_that_is_not_finite_is_shown() -> None:
 def test_long_tables_and_lists_are_cut() -> None:
     page = html_table("many", ("name", "number"), ((f"n{i}", i) for i in range(100)))
     assert "n19" in page and "n20" not in page and "... and 80 more" in page
-    assert shortened([f"n{i}" for i in range(10)]).endswith("n7, ... and 2 more")
-    assert counted(1, "body", "bodies") == "1 body" and counted(0, "state") == "0 states"
+    assert abbreviate([f"n{i}" for i in range(10)]).endswith("n7, ... and 2 more")
+    assert quantity(1, "body", "bodies") == "1 body" and quantity(0, "state") == "0 states"
 
 
 def test_equations_are_shown_as_formulas() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import fourbar as fb
 from expr.support import triangular
-from fourbar.errors import extra, needed
+from fourbar.errors import extra, require_library
 from fourbar.expr import Unrolled
 
 from .support import chain
@@ -91,7 +91,7 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         fb.robots.double_pendulum().mass_matrix(casadi.SX.sym("q", 2))
     monkeypatch.setitem(sys.modules, "casadi", None)
     with pytest.raises(ImportError, match=re.escape(extra("casadi"))):
-        needed("casadi", "casadi")
+        require_library("casadi", "casadi")
 
 
 def test_derivatives_of_ours_are_functions_too() -> None:

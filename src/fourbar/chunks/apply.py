@@ -1,6 +1,6 @@
 """Functions of samples on dask arrays: the call becomes part of their graph, and runs chunk by chunk.
 
-The samples of a chunk that fail, by their indices in the whole array.
+Errors name the failing sample by its index in the whole array.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Argument, batch_shape, is_lazy, to_array, wrong_core
-from ..errors import ArgumentError, needed
+from ..errors import ArgumentError, require_library
 from .bundles import Origin, with_origin
 from .payloads import Sent, compute_on_one_thread
 
 Arrays = Mapping[str, np.ndarray]
 Run = Callable[[Arrays], tuple[Any, ...]]
-_OF_THE_MACHINE = (MemoryError, OSError)  # which say nothing of the samples
+_OF_THE_MACHINE = (MemoryError, OSError)  # which are no fault of the samples
 
 
 class ChunkRange:
@@ -30,7 +30,7 @@ class ChunkRange:
         self.shape = tuple(map(len, axes))
 
     def sample(self, number: int) -> str:
-        """A sample of the chunk, counted through, as it is called in the whole."""
+        """The index in the whole array of a sample of the chunk, by its flat number."""
         where = [int(own[k]) for own, k in zip(self._axes, np.unravel_index(number, self.shape), strict=True)]
         return str(where[0]) if len(where) == 1 else str(tuple(where))
 
@@ -40,7 +40,7 @@ class ChunkRange:
 
 
 def run_here(name: str, run: Run, arrays: Arrays, cores: Mapping[str, int], place: ChunkRange) -> tuple[Any, ...]:
-    """The results of a chunk; an error says in which sample of the whole it arises."""
+    """The results of a chunk; errors name the sample of the whole array that caused them."""
     try:
         return run(arrays)
     except KeyboardInterrupt as error:
@@ -49,17 +49,17 @@ def run_here(name: str, run: Run, arrays: Arrays, cores: Mapping[str, int], plac
     except Exception as error:
         if prod(place.shape) == 0 or not place.shape:
             raise
-        found, which = _first_failure(run, arrays, cores, place, error)
+        failure, which = _first_failure(run, arrays, cores, place, error)
         where = f"{name}: in {place} of the whole array"
         if which is not None:
             where = f"{name}: in sample {place.sample(which)} of the whole array (its chunk: {place})"
-        raise _named(found, where) from None
+        raise _with_place(failure, where) from None
 
 
 def _first_failure(
     run: Run, arrays: Arrays, cores: Mapping[str, int], place: ChunkRange, error: Exception
 ) -> tuple[Exception, int | None]:
-    """The first sample that fails in this way on its own, and its error; found by halves, in the time of a chunk."""
+    """The first sample that fails on its own, and its error; found by bisection, in about the time of a chunk."""
     if isinstance(error, _OF_THE_MACHINE):
         return error, None
     n = prod(place.shape)
@@ -90,7 +90,7 @@ def _error(run: Run, arrays: Arrays) -> Exception | None:
     return None
 
 
-def _named(error: Exception, where: str) -> Exception:
+def _with_place(error: Exception, where: str) -> Exception:
     """The error with the place where it arose in its message."""
     if len(error.args) == 1 and isinstance(error.args[0], str):
         error.args = (f"{error.args[0]} [{where}]",)
@@ -163,10 +163,10 @@ def apply_to(
     local: bool = False,
 ) -> tuple[Any, ...]:
     """As `apply`, for dask arrays of any dtype that have the core shapes of the arguments."""
-    da = needed("dask.array", "dask")
+    da = require_library("dask.array", "dask")
 
     leading = batch_shape(name, arguments, arrays)
-    pairs, chunks = _aligned(arguments, arrays, len(leading))
+    pairs, chunks = _align(arguments, arrays, len(leading))
     cores = {a.name: len(a.shape) for a in arguments}
     job = Job(name, Sent.of(name, run) if sent is None else sent, cores, run if local else None)
     numbers = [(_numbers(own), (axis,)) for axis, own in enumerate(chunks)]
@@ -181,20 +181,20 @@ def apply_to(
 
 
 def _numbers(own: tuple[int, ...]) -> Any:
-    """The numbers of samples along an axis; unlike `dask.array.arange`, dask makes them part of what needs them."""
-    da = needed("dask.array", "dask")
+    """The numbers of samples along an axis; unlike `dask.array.arange`, dask fuses them with their users."""
+    da = require_library("dask.array", "dask")
 
     return da.map_blocks(samples, chunks=(own,), dtype=int, meta=np.empty(0, int))
 
 
 def samples(block_info: Any = None) -> np.ndarray:
-    """A chunk of them."""
+    """The numbers of the samples of one chunk."""
     return np.arange(*block_info[None]["array-location"][0])
 
 
 def _part(name: str, packed: Any, leading: int, k: int, result: Result) -> Any:
     """One of the results that chunks hold together."""
-    da = needed("dask.array", "dask")
+    da = require_library("dask.array", "dask")
 
     n = packed.ndim
     before = tuple(range(n, n + len(result.before)))
@@ -220,7 +220,7 @@ def _flat(pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
 
 def _lazy_array(name: str, argument: Argument, value: Any) -> Any:
     """An argument as a dask array of float64 with the right core shape, in one chunk along its core axes."""
-    da = needed("dask.array", "dask")
+    da = require_library("dask.array", "dask")
 
     if not is_lazy(value):
         value = da.from_array(to_array(name, argument, value), chunks=-1)
@@ -238,11 +238,11 @@ def _lazy_array(name: str, argument: Argument, value: Any) -> Any:
     return value.astype(float).rechunk(whole) if core else value.astype(float)
 
 
-def _aligned(
+def _align(
     arguments: Sequence[Argument], arrays: Sequence[Any], leading: int
 ) -> tuple[list[tuple[Any, tuple[int, ...]]], list[tuple[int, ...]]]:
     """The arrays with the same chunks along common leading axes, each with its axes by number; and these chunks."""
-    core = needed("dask.array.core", "dask")
+    core = require_library("dask.array.core", "dask")
 
     indices, count = [], leading
     for argument, x in zip(arguments, arrays, strict=True):

@@ -1,7 +1,7 @@
 """Results that come from the same chunks, treated together: one task per chunk.
 
 Apart they are tasks of their own after that of the chunk. A worker of a cluster then begins its next chunk before it
-hears of them, and while they wait the scheduler takes it for busy and gives the chunks that are left to others.
+receives them, and while they wait the scheduler considers it busy and assigns the remaining chunks to others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from ..errors import needed
+from ..errors import require_library
 
 _ATTRIBUTE = "_fourbar_origin"  # of dask arrays
 
@@ -33,7 +33,7 @@ class Origin:
 
 
 def with_origin(x: Any, origin: Origin) -> Any:
-    """A dask array that knows where it comes from. What is computed from it does not."""
+    """A dask array that knows its origin. Arrays computed from it do not."""
     setattr(x, _ATTRIBUTE, origin)
     return x
 
@@ -53,18 +53,18 @@ class Bundle:
         sizes = self.arrays[0].chunks[self._firsts[0] :][: self._count]  # the same of all of them
         self._starts = [list(accumulate(own, initial=0)) for own in sizes]
 
-    def kept(self) -> Any:
+    def values(self) -> Any:
         """A dask array whose blocks hold the values of a chunk: those of the array, or a tuple of those of several."""
-        da = needed("dask.array", "dask")
+        da = require_library("dask.array", "dask")
 
         if self._ks is None:
             return self._source
         meta = np.empty((0,) * self._source.ndim, object)
         return da.map_blocks(SelectedResults(self._ks), self._source, dtype=object, meta=meta)
 
-    def stored(self, targets: Sequence[Any]) -> Any:
-        """A dask array that writes the chunks into other arrays; its blocks say that it is done."""
-        da = needed("dask.array", "dask")
+    def store(self, targets: Sequence[Any]) -> Any:
+        """A dask array that writes the chunks into other arrays; its blocks are True when done."""
+        da = require_library("dask.array", "dask")
 
         storing = Storing(self._ks, targets, self._firsts, self._count)
         chunks = tuple((1,) * len(own) for own in self._source.chunks)
@@ -72,16 +72,16 @@ class Bundle:
         return da.map_blocks(storing, self._source, chunks=chunks, dtype=bool, meta=meta)
 
     def pieces(self, block: Sequence[int], values: Any) -> list[tuple[tuple[slice, ...], Any]]:
-        """Where in each array the values of a block of `kept` belong, and these values."""
+        """Where in each array the values of a block of `values` belong, and these values."""
         own = [slice(x[i], x[i + 1]) for x, i in zip(self._starts, block, strict=False)]
         each = (values,) if self._ks is None else values
         return [((slice(None),) * first + tuple(own), x) for first, x in zip(self._firsts, each, strict=True)]
 
 
 class SelectedResults:
-    """Takes some of the results of a chunk."""
+    """Selects some of the results of a chunk."""
 
-    __name__ = "kept"  # in the names of tasks
+    __name__ = "select"  # in the names of tasks
 
     def __init__(self, ks: tuple[int, ...]) -> None:
         self._ks = ks
@@ -93,14 +93,14 @@ class SelectedResults:
 class Storing:
     """Writes results of a chunk to their places."""
 
-    __name__ = "stored"
+    __name__ = "store"
 
     def __init__(self, ks: tuple[int, ...] | None, targets: Sequence[Any], firsts: Sequence[int], count: int) -> None:
         self._ks, self._targets, self._firsts, self._count = ks, tuple(targets), tuple(firsts), count
 
     def __call__(self, block: Any, block_info: Mapping[Any, Any] | None = None) -> np.ndarray:
         if block_info is None:
-            raise TypeError("Storing is called by dask, which says where a block is")
+            raise TypeError("Storing is called by dask, which passes the place of a block")
         location = block_info[0]["array-location"]
         own = tuple(slice(first, end) for first, end in location[: self._count])
         values = (block,) if self._ks is None else [block[k] for k in self._ks]
@@ -112,10 +112,10 @@ class Storing:
         return uuid4().hex  # what is asked for again is written again
 
 
-def bundled(arrays: Sequence[Any]) -> list[list[int]]:
-    """The numbers of the arrays, those together that come from the same chunks."""
-    found: dict[Any, list[int]] = {}
+def group_by_origin(arrays: Sequence[Any]) -> list[list[int]]:
+    """The numbers of the arrays, grouped by the chunks that they come from."""
+    groups: dict[Any, list[int]] = {}
     for i, x in enumerate(arrays):
         origin = getattr(x, _ATTRIBUTE, None)
-        found.setdefault(i if origin is None else origin.packed.name, []).append(i)
-    return list(found.values())
+        groups.setdefault(i if origin is None else origin.packed.name, []).append(i)
+    return list(groups.values())

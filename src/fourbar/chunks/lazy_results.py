@@ -1,6 +1,6 @@
-"""Results of lazy work: into memory, or chunk by chunk into a Zarr folder; with dask's bars of progress.
+"""Compute lazy results into memory, or chunk by chunk into a Zarr folder, with dask's progress bars.
 
-Results of a cluster, fetched chunk by chunk as they are ready: no worker has to hold an array as a whole.
+Results of a cluster are fetched chunk by chunk as they are ready: no worker has to hold a whole array.
 """
 
 from __future__ import annotations
@@ -13,47 +13,47 @@ from typing import Any
 import numpy as np
 
 from ..arrays import is_lazy
-from ..errors import ArgumentError, needed
-from .bundles import Bundle, bundled
+from ..errors import ArgumentError, require_library
+from .bundles import Bundle, group_by_origin
 
 
-def fetched(results: tuple[Any, ...], progress: bool) -> tuple[Any, ...]:
-    """Lazy results, which may lie in containers, computed by the cluster whose client there is.
+def fetch(results: tuple[Any, ...], progress: bool) -> tuple[Any, ...]:
+    """Compute lazy results, which may lie in containers, on the cluster of the current client.
 
     Dask itself puts an array together in one of the workers, which need not have the memory for it, and then sends it.
     """
-    dask = needed("dask", "dask")
-    distributed = needed("distributed", "dask")
+    dask = require_library("dask", "dask")
+    distributed = require_library("distributed", "dask")
 
     collections, rebuilt = dask.base.unpack_collections(*results)
     others = [i for i, x in enumerate(collections) if not _is_plain(x)]
     plain = [i for i in range(len(collections)) if i not in others]
-    groups = [[plain[i] for i in own] for own in bundled([collections[i] for i in plain])]
+    groups = [[plain[i] for i in own] for own in group_by_origin([collections[i] for i in plain])]
     bundles = [Bundle([collections[i] for i in own]) for own in groups]
-    running = dask.persist(*(x.kept() for x in bundles), *(collections[i] for i in others))
+    running = dask.persist(*(x.values() for x in bundles), *(collections[i] for i in others))
     if progress:
         distributed.progress(running, notebook=False)
         print()
     begun = [distributed.futures_of(x) for x in running[: len(bundles)]]
     running = running[len(bundles) :]  # what is fetched shall not be held
-    found = dict(zip(others, dask.compute(*running), strict=True))
-    for own, arrays in zip(groups, _assembled(bundles, begun), strict=True):
-        found.update(zip(own, arrays, strict=True))
-    return rebuilt([found[i] for i in range(len(collections))])
+    results_by_number = dict(zip(others, dask.compute(*running), strict=True))
+    for numbers, arrays in zip(groups, _assemble(bundles, begun), strict=True):
+        results_by_number.update(zip(numbers, arrays, strict=True))
+    return rebuilt([results_by_number[i] for i in range(len(collections))])
 
 
 def _is_plain(x: Any) -> bool:
     """Whether it is a dask array of NumPy arrays of known sizes."""
     if not is_lazy(x) or any(n != n for n in x.shape):
         return False
-    return type(needed("dask.array.utils", "dask").meta_from_array(x)) is np.ndarray
+    return type(require_library("dask.array.utils", "dask").meta_from_array(x)) is np.ndarray
 
 
-def _assembled(bundles: list[Bundle], begun: list[list[Any]]) -> list[list[Any]]:
+def _assemble(bundles: list[Bundle], begun: list[list[Any]]) -> list[list[Any]]:
     """The arrays of each bundle, from the futures of its blocks; these are let go as soon as they are here."""
-    distributed = needed("distributed", "dask")
+    distributed = require_library("distributed", "dask")
 
-    found = [[np.empty(x.shape, x.dtype) for x in bundle.arrays] for bundle in bundles]
+    arrays = [[np.empty(x.shape, x.dtype) for x in bundle.arrays] for bundle in bundles]
     bundle_of = {future.key: n for n, own in enumerate(begun) for future in own}
     blocks = distributed.as_completed([future for own in begun for future in own], with_results=True)
     begun.clear()
@@ -62,13 +62,13 @@ def _assembled(bundles: list[Bundle], begun: list[list[Any]]) -> list[list[Any]]
             n = bundle_of[future.key]
             pieces = bundles[n].pieces(future.key[1:], values)
             for k, (place, piece) in enumerate(pieces):
-                found[n][k] = _filled(found[n][k], place, piece)
+                arrays[n][k] = _fill(arrays[n][k], place, piece)
     finally:
         blocks.clear()  # after an error the rest is given up
-    return found
+    return arrays
 
 
-def _filled(whole: Any, place: tuple[slice, ...], piece: Any) -> Any:
+def _fill(whole: Any, place: tuple[slice, ...], piece: Any) -> Any:
     """An array with a piece of it put in its place."""
     if not whole.ndim:
         return piece
@@ -112,7 +112,7 @@ def compute(*results: Any, progress: bool = False) -> Any:
     >>> fb.dask.compute(runs).q.shape
     (11, 100, 2)
     """
-    found = _computed(results, progress)
+    found = _compute_together(results, progress)
     return found[0] if len(results) == 1 else found
 
 
@@ -124,13 +124,13 @@ def write(path: str | PathLike[str], results: Any, *, progress: bool = False, ov
     path : str or path
         The folder, which all machines reach by this name, or an address that Zarr knows (needs the extra `zarr`).
     results : dask.array.Array, or a dataclass, tuple or dictionary of arrays
-        What is to be computed, such as what `rollout` returns for dask arrays. Arrays in memory and text are kept too,
+        The results to compute, such as those of `rollout` for dask arrays. Arrays in memory and text are written too,
         the robot of a motion is not.
     progress : bool, default False
         Show a bar.
     overwrite : bool, default False
-        Replace a group of Zarr that is there; otherwise a folder that exists is an error, and so is one that holds
-        anything else.
+        Replace an existing Zarr group. Without it an existing folder is an error; a folder that holds anything else
+        always is.
 
     Returns
     -------
@@ -154,24 +154,24 @@ def write(path: str | PathLike[str], results: Any, *, progress: bool = False, ov
     ...     kept["q"].shape, kept["q"].chunks
     ((11, 100, 2), (11, 50, 2))
     """
-    zarr = needed("zarr", "zarr", "fourbar.dask.write")
-    needed("dask.array", "dask", "fourbar.dask")
-    found = dict(_leaves("", results))
-    chunks = {name: _regular(name, x) for name, x in found.items() if is_lazy(x)}
+    zarr = require_library("zarr", "zarr", "fourbar.dask.write")
+    require_library("dask.array", "dask", "fourbar.dask")
+    leaves = dict(_leaves("", results))
+    chunks = {name: _regular(name, x) for name, x in leaves.items() if is_lazy(x)}
     if not chunks:
         raise ArgumentError(f"write: expected dask arrays, or a dataclass or dictionary of such, got {results!r:.200}")
-    group = _opened(zarr, fspath(path), overwrite)
+    group = _open_group(zarr, fspath(path), overwrite)
     lazy, targets = [], []
-    for name, x in found.items():
-        if isinstance(x, np.ndarray):
-            group.create_array(name, data=x)
-        elif is_lazy(x):
-            lazy.append(x)
-            targets.append(group.create_array(name, shape=x.shape, chunks=chunks[name], dtype=x.dtype))
+    for name, leaf in leaves.items():
+        if isinstance(leaf, np.ndarray):
+            group.create_array(name, data=leaf)
+        elif is_lazy(leaf):
+            lazy.append(leaf)
+            targets.append(group.create_array(name, shape=leaf.shape, chunks=chunks[name], dtype=leaf.dtype))
         else:
-            group.attrs[name] = list(x)
-    stored = [Bundle([lazy[i] for i in own]).stored([targets[i] for i in own]) for own in bundled(lazy)]
-    _computed((stored,), progress)
+            group.attrs[name] = list(leaf)
+    stored = [Bundle([lazy[i] for i in own]).store([targets[i] for i in own]) for own in group_by_origin(lazy)]
+    _compute_together((stored,), progress)
     return group
 
 
@@ -206,14 +206,14 @@ def _holds_arrays(x: Any) -> bool:
     return is_lazy(x) or isinstance(x, np.ndarray | Mapping | tuple | list) or is_dataclass(x)
 
 
-def _opened(zarr: Any, path: str, overwrite: bool) -> Any:
-    """A new group, in the place of another one if that may be; Zarr itself would delete anything there."""
+def _open_group(zarr: Any, path: str, overwrite: bool) -> Any:
+    """A new group, replacing another one if allowed; Zarr itself would delete anything there."""
     try:
         return zarr.open_group(path, mode="w" if overwrite and _is_group(zarr, path) else "w-")
     except FileExistsError:
         if overwrite:
             raise ArgumentError(
-                f"write: {path} exists and is no group of Zarr, so overwrite=True would delete something else; choose "
+                f"write: {path} exists and is not a Zarr group, so overwrite=True would delete something else; choose "
                 "another name, or delete it yourself"
             ) from None
         raise ArgumentError(f"write: {path} exists; choose another name, or give overwrite=True") from None
@@ -232,22 +232,22 @@ def _regular(name: str, x: Any) -> tuple[int, ...]:
     if any(n != n for n in x.shape):
         what = f"write: {name} has chunks of unknown size, shape {x.shape}"
         raise ArgumentError(f"{what}; call its compute_chunk_sizes() first")
-    for axis, own in enumerate(x.chunks):
-        if any(n != own[0] for n in own[:-1]) or own[-1] > own[0]:
+    for axis, sizes in enumerate(x.chunks):
+        if any(n != sizes[0] for n in sizes[:-1]) or sizes[-1] > sizes[0]:
             raise ArgumentError(
-                f"write: {name} has chunks of different sizes along axis {axis}, {own[:4]}...: Zarr needs equal ones; "
-                f"give rechunk({{{axis}: {own[0]}}}) to the arrays from which it is computed"
+                f"write: {name} has chunks of different sizes along axis {axis}, {sizes[:4]}...: Zarr needs "
+                f"equal ones; give rechunk({{{axis}: {sizes[0]}}}) to the arrays from which it is computed"
             )
     return tuple(max(1, own[0]) for own in x.chunks)
 
 
-def _computed(results: tuple[Any, ...], progress: bool) -> tuple[Any, ...]:
-    """All of it, in one go, by the scheduler that dask would choose."""
-    dask = needed("dask", "dask", "fourbar.dask")
-    needed("dask.array", "dask", "fourbar.dask")
+def _compute_together(results: tuple[Any, ...], progress: bool) -> tuple[Any, ...]:
+    """Compute all results in one call, by the scheduler that dask would choose."""
+    dask = require_library("dask", "dask", "fourbar.dask")
+    require_library("dask.array", "dask", "fourbar.dask")
     if getattr(dask.base.get_scheduler(), "__self__", None) is not None:  # the method of a client
-        return fetched(results, progress)
+        return fetch(results, progress)
     if not progress:
         return dask.compute(*results)
-    with needed("dask.diagnostics", "dask").ProgressBar():
+    with require_library("dask.diagnostics", "dask").ProgressBar():
         return dask.compute(*results)

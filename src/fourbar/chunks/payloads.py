@@ -9,7 +9,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from ..errors import ArgumentError, needed
+from ..errors import ArgumentError, require_library
 
 
 class Sent:
@@ -24,24 +24,24 @@ class Sent:
 
     @classmethod
     def of(cls, what: str, x: Any) -> Sent:
-        """Something that has to be sent; refused, called `what`, if it cannot be."""
-        cloudpickle = needed("cloudpickle", "dask", "sending functions to other processes")
+        """The payload of an object; an error that calls it `what` if it cannot be pickled."""
+        cloudpickle = require_library("cloudpickle", "dask", "sending functions to other processes")
         try:
             return cls(cloudpickle.dumps(x, protocol=pickle.HIGHEST_PROTOCOL))
         except Exception as error:
             raise ArgumentError(
-                f"{what} cannot be sent to other processes, which dask may have to do: {x!r}: {error}. Leave out of it "
-                "what belongs to this process (open files, locks, generators, connections)"
+                f"{what} cannot be pickled, which dask needs to send it to other processes: {x!r}: {error}. "
+                "Leave out objects that belong to this process (open files, locks, generators, connections)"
             ) from error
 
     @property
     def once(self) -> Any:
-        """The one of this process."""
+        """The object, shared by all chunks of this process."""
         return _read(self.content)
 
     @property
     def anew(self) -> Any:
-        """A copy that nobody else has: for what keeps state."""
+        """A fresh copy, for objects that keep state."""
         return pickle.loads(self.content)
 
     def __dask_tokenize__(self) -> str:

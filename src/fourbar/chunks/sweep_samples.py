@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Argument, is_lazy, to_count
-from ..errors import ArgumentError, needed
+from ..errors import ArgumentError, require_library
 from .apply import Result, apply_to
 from .payloads import Sent
 
-_CHUNKS = 100  # where nobody says how many
+_CHUNKS = 100  # by default
 _TRIED = 2  # samples
 
 
@@ -66,27 +66,27 @@ def sweep(function: Callable[..., Any], *arrays: Any, chunk: int | None = None) 
     >>> fb.dask.compute(lazy).shape
     (1000, 2)
     """
-    needed("dask.array", "dask", "fourbar.dask")
+    require_library("dask.array", "dask", "fourbar.dask")
     if not callable(function):
         raise ArgumentError(f"sweep: expected a function of arrays first, got {function!r}")
     lazy = _read(arrays, chunk)
-    tried = _flatten(_named(function), function(*_first(lazy)), min(_TRIED, len(lazy[0])))
+    tried = _flatten(_name_of(function), function(*_first(lazy)), min(_TRIED, len(lazy[0])))
     run = Swept(function, _rows(tried.leaves))
     arguments = [Argument(str(k), x.shape[1:]) for k, x in enumerate(lazy)]
     results = [Result(name, x.shape[1:], x.dtype) for name, x in tried.leaves.items()]
     found = apply_to(
-        "sweep", run, lazy, arguments, results, sent=Sent.of(f"sweep: {_named(function)}", run), local=True
+        "sweep", run, lazy, arguments, results, sent=Sent.of(f"sweep: {_name_of(function)}", run), local=True
     )
     return tried.rebuilt(found)
 
 
-def _named(function: Callable[..., Any]) -> str:
+def _name_of(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", repr(function))
 
 
 def _read(arrays: tuple[Any, ...], chunk: int | None) -> list[Any]:
     """The arrays as dask arrays with the same chunks of samples."""
-    da = needed("dask.array", "dask")
+    da = require_library("dask.array", "dask")
 
     if not arrays:
         raise ArgumentError("sweep: give at least one array (n, ...) of samples after the function")
@@ -110,20 +110,20 @@ def _read(arrays: tuple[Any, ...], chunk: int | None) -> list[Any]:
 
 def _first(lazy: list[Any]) -> tuple[np.ndarray, ...]:
     """The first samples, in memory."""
-    dask = needed("dask", "dask")
+    dask = require_library("dask", "dask")
 
     return dask.compute(*(x[:_TRIED] for x in lazy), scheduler="synchronous")
 
 
 class Swept:
-    """The function as chunks run it: checked to return what it returned when it was tried."""
+    """The function as chunks run it: its results must have the shapes and types of the first trial."""
 
     def __init__(self, function: Callable[..., Any], rows: dict[str, str]) -> None:
         self._function, self._rows = function, rows
 
     def __call__(self, arrays: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]:
         given = tuple(arrays.values())
-        name = _named(self._function)
+        name = _name_of(self._function)
         found = _flatten(name, self._function(*given), len(given[0])).leaves
         if _rows(found) != self._rows:
             raise ArgumentError(f"sweep: {name} returned as rows {_rows(found)}, but at first {self._rows}")

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..once import LAST, Standstill, Turn, forking, imported, once
+from ..once import LAST, Standstill, Turn, forking, import_late, once
 from .ir import Lanes
 
 _REGION = 16 << 20  # bytes that are reserved at a time
@@ -117,7 +117,7 @@ class Arena:
 
     def _place(self, size: int) -> int:
         """Free pages. A signal handler that asks during another search gets a new region."""
-        with self._turn.taken():
+        with self._turn.take():
             if self._choosing == threading.get_ident():
                 return self._reserve(size)
             self._choosing = threading.get_ident()
@@ -271,7 +271,7 @@ _turn = Turn(LAST)  # all use of LLVM, including what it frees, happens in this 
 
 @cache
 def _loaded_llvm() -> Any:
-    llvm: Any = imported("llvmlite.binding")
+    llvm: Any = import_late("llvmlite.binding")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm
@@ -280,7 +280,7 @@ def _loaded_llvm() -> Any:
 @contextmanager
 def _llvm() -> Iterator[Any]:
     """LLVM, for one thread at a time."""
-    with _turn.taken():
+    with _turn.take():
         yield _loaded_llvm()
 
 
@@ -293,7 +293,7 @@ def _cpu() -> tuple[str, str]:
 def identity() -> str:
     """All that object code depends on besides its source: CPU, its features, the compiler."""
     name, features = _cpu()
-    llvmlite: Any = imported("llvmlite")
+    llvmlite: Any = import_late("llvmlite")
     return f"{name}\n{features}\nllvmlite {llvmlite.__version__}\ncodegen {_CODEGEN_LEVEL}\n"
 
 

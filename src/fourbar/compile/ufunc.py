@@ -79,6 +79,6 @@ def compile_ufunc(program: Program, lanes: Lanes, watch: Watch) -> GeneralisedUf
     ufunc = _compiled.get(key)
     if ufunc is not None:
         return ufunc
-    with _turns[key[0] % len(_turns)].taken():
+    with _turns[key[0] % len(_turns)].take():
         ufunc = _compiled.get(key)
         return _compiled.setdefault(key, GeneralisedUfunc(Kernel(program, lanes, watch))) if ufunc is None else ufunc

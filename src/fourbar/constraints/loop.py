@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..errors import ModelError
-from ..once import imported
+from ..once import import_late
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 from .restriction import Rates, Restriction
@@ -109,7 +109,7 @@ EDITED: dict[str, Callable[..., Loop]] = {}  # loops of any kind in an edited ro
 
 
 def _edited(how: str) -> Callable[..., Loop]:
-    imported(f"{__package__}.edited_loops")  # when first needed: few robots are edited
+    import_late(f"{__package__}.edited_loops")  # when first needed: few robots are edited
     return EDITED[how]
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from ..errors import MasslessError
 from ..hints import unknown_keyword
 from ..mechanism.mechanism import Mechanism
-from ..once import cached_property, imported
+from ..once import cached_property, import_late
 from .method_table import SUBJECTS
 from .model import Model
 from .options import Choices, read_choice
@@ -57,7 +57,7 @@ def bind_method(model: Model, name: str) -> Any:
 
 def _function(model: Model, name: str, options: dict[str, Any]) -> Any:
     """The compiled function of a method for one choice of options."""
-    function: Any = imported(f"{__package__}.function")  # when first needed: half of the time of importing fourbar
+    function: Any = import_late(f"{__package__}.function")  # late: half of the import time
     method = METHODS[name]
     again = (unpickle_method, model.mechanism, name, tuple(options.items()))
     return function.make_method(model, name, method, partial(method.read_options, **options), again)
@@ -96,7 +96,7 @@ class OptionedMethod:
 
     @property
     def __signature__(self) -> Any:
-        function: Any = imported(f"{__package__}.function")  # when first needed, as above
+        function: Any = import_late(f"{__package__}.function")  # when first needed, as above
         return function.true_signature(self._method.defaults, self._method.optional, self._method.options)
 
     def __repr__(self) -> str:

@@ -26,7 +26,7 @@ from ..compile.ufunc import GeneralisedUfunc, compile_ufunc, signature
 from ..compile.workers import WORTH_WAKING, default_threads, run_shared
 from ..errors import ArgumentError, unknown
 from ..expr import Output, Program, interpret
-from ..once import Turn, cached_property, imported, once
+from ..once import Turn, cached_property, import_late, once
 from .model import Model
 from .nan_reasons import Explainer
 from .recording import MethodRecording, Recording, Static
@@ -179,8 +179,8 @@ class FunctionState:
     def derivative(self, kind: str) -> Any:
         """A derivative of this function, made when it is first asked for."""
         if kind not in self._derivatives:
-            imported(f"{__package__}.derivatives")  # when first needed: not all who compute differentiate
-            with self._turn.taken():
+            import_late(f"{__package__}.derivatives")  # when first needed: not all who compute differentiate
+            with self._turn.take():
                 if kind not in self._derivatives:
                     self._derivatives.setdefault(kind, DERIVATIVES[kind](self.recording))
         return self._derivatives[kind]
@@ -250,7 +250,7 @@ class FunctionState:
             return
         kernel = variant.ufunc(single).kernel
         watched = 0 if self._explain is None else 2 if self._explain.watches_batches else 1
-        with self._turn.taken():
+        with self._turn.take():
             if (present, single) in self._armed:
                 return
             self.environment.watch(watched)
@@ -356,7 +356,7 @@ class PlainFunction:
 
 def _representation(self: Any) -> str:
     state = self.held[0]
-    given = ", ".join(a.written for a in state.arguments)
+    given = ", ".join(a.declaration for a in state.arguments)
     return f"<fourbar function {state.name}({given}) -> {', '.join(state.results)}>"
 
 

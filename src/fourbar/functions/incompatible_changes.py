@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..linalg import lengths, null_space, transposed
+from ..linalg import lengths, null_space, transpose
 from ..tolerances import OPENING
 from ..tree.embedding import LoopEmbedding
 from ..tree.parameter_changes import opening_rates
@@ -109,7 +109,7 @@ def allowed_projection(model: Model, which: tuple[Parameter, ...]) -> Sparse:
     if opening:
         rows = np.concatenate(opening)
         (held,) = np.nonzero(np.any(rows, axis=0))
-        free = null_space(rows[:, held] / lengths(transposed(rows[:, held]))[:, None])
+        free = null_space(rows[:, held] / lengths(transpose(rows[:, held]))[:, None])
         P = free @ free.T
         for i, row in zip(held.tolist(), P, strict=True):
             projection[i] = {j: x for j, x in zip(held.tolist(), row.tolist(), strict=True) if abs(x) > _ROUNDING}

@@ -52,7 +52,7 @@ class Recording(ABC):
     def program(self, present: tuple[str, ...]) -> Program:
         """The program that takes the named arguments: as it was written before, maybe by another process, or anew."""
         if present not in self._programs:
-            with self._turn.taken():
+            with self._turn.take():
                 if present not in self._programs:
                     key = partial(fingerprint, (present, self.parts))
                     self._programs.setdefault(present, cached_program(key, partial(self.write, present)))

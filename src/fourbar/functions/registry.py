@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..once import imported
+from ..once import import_late
 from .method_table import SUBJECTS
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Method(NamedTuple):
     @property
     def doc(self) -> str:
         """The docstring: as written, with an entry for every argument and option in its section Parameters."""
-        docstrings: Any = imported(f"{__package__}.docstrings")  # when first needed: computing does not
+        docstrings: Any = import_late(f"{__package__}.docstrings")  # when first needed: computing does not
         return docstrings.complete(self)
 
     def all_arguments(self, model: Model, more: tuple[Argument, ...] = ()) -> tuple[Argument, ...]:
@@ -126,7 +126,7 @@ class Method(NamedTuple):
 
 def load(subject: str) -> None:
     """Import a file of `methods`, which registers its methods."""
-    imported(f"{__package__}.methods.{subject}")
+    import_late(f"{__package__}.methods.{subject}")
 
 
 class Methods(Mapping[str, Method]):

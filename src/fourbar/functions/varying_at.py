@@ -17,7 +17,7 @@ from ..compile.llvm import batch_lanes
 from ..errors import ArgumentError, unknown
 from ..expr import Program
 from ..expr.partial_evaluation import KNOWN, separate
-from ..once import Turn, cached_property, imported
+from ..once import Turn, cached_property, import_late
 from .attributes import OptionedMethod
 from .function import Variant, backend, make, signature_of
 from .method_table import SUBJECTS
@@ -180,7 +180,7 @@ class FunctionAt:
     def _ready(self, present: tuple[str, ...]) -> _Ready:
         """The function that serves calls with these arguments."""
         if present not in self._by_names:
-            with self._turn.taken():
+            with self._turn.take():
                 if present not in self._by_names:
                     self._by_names.setdefault(present, _Ready(self._recording, present, self._values))
         return self._by_names[present]
@@ -191,7 +191,7 @@ class FunctionAt:
         return signature_of(given)
 
     def _derivative(self, kind: str) -> Any:
-        derivatives: Any = imported(f"{__package__}.derivatives")  # when first needed
+        derivatives: Any = import_late(f"{__package__}.derivatives")  # when first needed
         wrapper, recording = derivatives.WRAPPERS[kind]
         of = recording(self._recording)
         made = wrapper(of, FunctionAt(of, self._values, (_unpickle_derivative, self, kind)))

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, ModelError
-from ..hints import hinted
+from ..hints import with_keyword_hints
 from ..linalg import least_squares
 from ..mechanism.inertial_parameters import INERTIAL, RIGID, read_columns
 from ..mechanism.validate import read_rng
 from ..once import cached_property
-from ..representation import counted, html_table
+from ..representation import html_table, quantity
 from ..system.system import System
 from ..tolerances import REMAINDER
 from .random_states import check_robot, random_configurations
@@ -57,7 +57,7 @@ class BaseParameters:
     combine: np.ndarray
 
     def __repr__(self) -> str:
-        return f"<fourbar BaseParameters: {self.rank} of {counted(len(self.names), 'parameter')}>"
+        return f"<fourbar BaseParameters: {self.rank} of {quantity(len(self.names), 'parameter')}>"
 
     def _repr_html_(self) -> str:
         return html_table(repr(self), ("base parameter",), ((name,) for name in self.combinations))
@@ -225,7 +225,7 @@ def random_triangle(
     return triangle.R
 
 
-@hinted
+@with_keyword_hints
 def base_parameters(robot: System, columns: Any = RIGID, rng: np.random.Generator | int | None = 0) -> BaseParameters:
     """Find the base parameters of a robot.
 

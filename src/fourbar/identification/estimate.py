@@ -27,8 +27,8 @@ import numpy as np
 from ..arrays import is_lazy, to_count
 from ..chunks.lazy_results import compute
 from ..chunks.payloads import Sent, compute_on_one_thread
-from ..errors import ArgumentError, FourbarError, IdentificationError, extra, needed, unknown
-from ..hints import hinted
+from ..errors import ArgumentError, FourbarError, IdentificationError, extra, require_library, unknown
+from ..hints import with_keyword_hints
 from ..system.system import System
 from . import result as status
 from .base_parameters import BaseParameters, mean_length, random_triangle, read_kinds, regroup
@@ -187,7 +187,7 @@ def _merged(*parts: Evidence) -> Evidence:
 
 def gather_lazily(equations: RowMaker, chunks: Chunks, width: int, progress: Any = None) -> Evidence:
     """The evidence of all data, computed in parallel; with the same bits as one chunk after the other."""
-    delayed = needed("dask.delayed", "dask").delayed
+    delayed = require_library("dask.delayed", "dask").delayed
     if progress not in (None, True, False):
         raise ArgumentError(f"progress={progress!r}: with dask arrays expected True, for a bar of dask, or None")
     work = Work(equations, chunks.read, width)
@@ -205,7 +205,7 @@ _CONSISTENT: dict[str, Callable[[LeastSquares, EstimatedCoordinates], np.ndarray
 }
 
 
-@hinted
+@with_keyword_hints
 def identify(
     robot: System,
     data: Any,

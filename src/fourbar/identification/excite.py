@@ -18,14 +18,14 @@ import numpy as np
 
 from ..arrays import to_count
 from ..errors import ArgumentError, FourbarError
-from ..hints import hinted
+from ..hints import with_keyword_hints
 from ..joints.euclidean import is_flat
 from ..linalg import condition
 from ..mechanism.inertial_parameters import KINDS, RIGID
 from ..mechanism.mechanism import PlacedJoint
 from ..mechanism.validate import read_rng
 from ..once import cached_property
-from ..representation import counted, html_table
+from ..representation import html_table, quantity
 from ..system.system import System
 from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
@@ -286,8 +286,8 @@ class Excitation:
     held: tuple[str, ...]
 
     def __repr__(self) -> str:
-        moved = f"{counted(len(self.moved), 'velocity', 'velocities')} moved"
-        span = f"{counted(len(self.t), 'sample')} over {self.fourier.period:g} s"
+        moved = f"{quantity(len(self.moved), 'velocity', 'velocities')} moved"
+        span = f"{quantity(len(self.t), 'sample')} over {self.fourier.period:g} s"
         return f"<fourbar Excitation: {span}, {moved}, condition number {self.condition:.3g}>"
 
     def _repr_html_(self) -> str:
@@ -353,7 +353,7 @@ class _Search:
         return float(number) if np.isfinite(number) else np.inf
 
 
-@hinted
+@with_keyword_hints
 def exciting_trajectory(
     robot: System,
     *,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..representation import counted
+from ..representation import quantity
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Fourier:
 
     def __repr__(self) -> str:
         m, harmonics, _ = self.coefficients.shape
-        coordinates = counted(m, "coordinate")
-        return f"<fourbar Fourier: {coordinates}, {counted(harmonics, 'harmonic')} of {self.period:g} s>"
+        coordinates = quantity(m, "coordinate")
+        return f"<fourbar Fourier: {coordinates}, {quantity(harmonics, 'harmonic')} of {self.period:g} s>"
 
     def at(self, t: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Coordinates, velocities and accelerations at given times, exactly.

@@ -12,7 +12,7 @@ from ..errors import IdentificationError, unknown
 from ..mechanism.inertial_parameters import with_inertial_parameters
 from ..mechanism.springs import can_hold
 from ..once import cached_property
-from ..representation import counted, html_table
+from ..representation import html_table, quantity
 from ..system.system import System
 from .base_parameters import BaseParameters
 
@@ -176,10 +176,10 @@ class Identification:
         return tuple(name for c, name, k in each if not can_hold(c, k, found[name]))
 
     def __repr__(self) -> str:
-        known = f"{len(self.identified)} of {counted(len(self.names), 'parameter')} identified"
+        known = f"{len(self.identified)} of {quantity(len(self.names), 'parameter')} identified"
         return (
             f"<fourbar Identification of {self.given.name!r}: {known}, {self.base.rank} base parameters from "
-            f"{counted(self.equations, 'equation')}>"
+            f"{quantity(self.equations, 'equation')}>"
         )
 
     def _repr_html_(self) -> str:

@@ -16,7 +16,7 @@ from pathlib import PurePath
 from typing import Literal, NamedTuple, NoReturn
 
 from ..errors import ModelError
-from ..representation import counted, html_table
+from ..representation import html_table, quantity
 
 Severity = Literal["note", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
@@ -126,7 +126,7 @@ class Report:
 
     def __repr__(self) -> str:
         of = f" of {self.file!r}" if self.file else ""
-        return f"<fourbar Report{of}: {', '.join(counted(len(self.of(x)), x) for x in reversed(SEVERITIES))}>"
+        return f"<fourbar Report{of}: {', '.join(quantity(len(self.of(x)), x) for x in reversed(SEVERITIES))}>"
 
     def _repr_html_(self) -> str:
         worst_first = (finding for severity in reversed(SEVERITIES) for finding in self.of(severity))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, needed
+from ..errors import ArgumentError, require_library
 from ..viewer.live_page import LivePage
 from ..viewer.pictures import read_size
 from ..viewer.recorded_motion import RecordedMotion
@@ -88,7 +88,7 @@ class EpisodeDisplay:
             self._page = None
 
 
-gym: Any = needed("gymnasium", "gymnasium")
+gym: Any = require_library("gymnasium", "gymnasium")
 AutoresetMode: Any = gym.vector.AutoresetMode
 ResetNeeded: Any = gym.error.ResetNeeded
 

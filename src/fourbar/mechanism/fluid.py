@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..hints import hinted
+from ..hints import with_keyword_hints
 from ..linalg import is_semidefinite, is_symmetric
 from .placement import Three
 from .validate import read_number, read_six_by_six, read_three
@@ -82,7 +82,7 @@ class Fluid:
     quadratic_drag: SixBySix
     current: Three
 
-    @hinted
+    @with_keyword_hints
     def __init__(
         self,
         *,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..linalg import apply, count, factors, in_own_units, inverse_in_units, singular_values, transposed
+from ..linalg import apply, count, factors, in_own_units, inverse_in_units, singular_values, transpose
 from ..system.system import System
 from ..tree.embedding import LoopEmbedding
 
@@ -159,7 +159,7 @@ def projected_inverse_dynamics(robot: System, q: Any, v: Any, a: Any, f_ext: Any
     every = spanning_tree(robot).inverse_dynamics(
         robot.expand(q), robot.expand_velocity(q, v), robot.expand_acceleration(q, v, a), f_ext=f_ext
     )
-    return apply(transposed(robot.loop_map(q)), every)
+    return apply(transpose(robot.loop_map(q)), every)
 
 
 def spanning_forces(robot: System, tau: Any) -> np.ndarray:
@@ -232,8 +232,8 @@ def projection_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_ext: 
     tree, q_all = spanning_tree(robot), robot.expand(q)
     G, g, H = robot.loop_map(q), robot.loop_bias(q, v), tree.mass_matrix(q_all)
     c = tree.bias_force(q_all, robot.expand_velocity(q, v), f_ext=f_ext)
-    force = np.asarray(tau, float) - apply(transposed(G), c + apply(H, g))
-    return np.linalg.solve(transposed(G) @ H @ G, force[..., None])[..., 0]
+    force = np.asarray(tau, float) - apply(transpose(G), c + apply(H, g))
+    return np.linalg.solve(transpose(G) @ H @ G, force[..., None])[..., 0]
 
 
 def loop_constraints(robot: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -316,9 +316,9 @@ def lagrange_accelerations(robot: System, q: Any, v: Any, tau: Any, f_ext: Any =
     size = np.abs(H).max(axis=(-2, -1), initial=1e-300)[..., None]  # rows as large as H: they are as well conditioned
     rows = np.where(held[..., None], size[..., None] * Vt, 0.0)
     idle = np.where(held, 0.0, 1.0)[..., None] * np.eye(s.shape[-1])
-    rates = size * inverse * apply(transposed(U), k)
+    rates = size * inverse * apply(transpose(U), k)
     n = force.shape[-1]
-    matrix = np.block([[H, transposed(rows)], [rows, idle]])
+    matrix = np.block([[H, transpose(rows)], [rows, idle]])
     solved = np.linalg.solve(matrix, np.concatenate([force, rates], axis=-1)[..., None])[..., 0]
     return solved[..., :n], -apply(U, inverse * size * solved[..., n:])
 
@@ -406,9 +406,9 @@ def sparse_lagrange_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_
     K, k = loop_constraints(robot, q, v)
     free = tree.solve_mass_matrix(q_all, force)
     Y = tree.solve_mass_matrix(q_all[..., None, :], K)  # rows of K H⁻¹
-    multipliers = apply(inverse_in_units(Y @ transposed(K)), k - apply(K, free))
+    multipliers = apply(inverse_in_units(Y @ transpose(K)), k - apply(K, free))
     where = independent(robot)
-    return (free + apply(transposed(Y), multipliers))[..., where.places] / where.scales
+    return (free + apply(transpose(Y), multipliers))[..., where.places] / where.scales
 
 
 def projected_osim(robot: System, q: Any, frames: Sequence[str]) -> np.ndarray:
@@ -443,4 +443,4 @@ def projected_osim(robot: System, q: Any, frames: Sequence[str]) -> np.ndarray:
     """
     tree, q_all, G = spanning_tree(robot), robot.expand(q), robot.loop_map(q)
     J = np.concatenate([tree.jacobian(q_all, name) for name in frames], axis=-2) @ G
-    return J @ np.linalg.solve(transposed(G) @ tree.mass_matrix(q_all) @ G, transposed(J))
+    return J @ np.linalg.solve(transpose(G) @ tree.mass_matrix(q_all) @ G, transpose(J))

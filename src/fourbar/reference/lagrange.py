@@ -111,7 +111,7 @@ class Lagrangian:
         q, v, a = (np.asarray(x, float) for x in (q, v, a))
         full = self.robot.expand_acceleration(q, v, a)
         tau = self._forces(self.robot.expand(q), self.robot.expand_velocity(q, v), full)
-        return self._projected(q, tau)
+        return self._project(q, tau)
 
     def bias_force(self, q: Any, v: Any) -> np.ndarray:
         """Joint forces at acceleration zero.
@@ -143,7 +143,7 @@ class Lagrangian:
         ndarray, shape (..., nv)
             ∂U/∂q along the velocities (N m, N).
         """
-        return self._projected(np.asarray(q, float), self._weight(self.robot.expand(q)))
+        return self._project(np.asarray(q, float), self._weight(self.robot.expand(q)))
 
     def momenta(self, q: Any, v: Any) -> np.ndarray:
         """Generalized momenta.
@@ -160,7 +160,7 @@ class Lagrangian:
         ndarray, shape (..., nv)
             ∂T/∂v = M v (kg m²/s, kg m/s), with those of armatures.
         """
-        return self._projected(
+        return self._project(
             np.asarray(q, float), self._momenta(self.robot.expand(q), self.robot.expand_velocity(q, v))
         )
 
@@ -183,30 +183,30 @@ class Lagrangian:
         G = self.robot.loop_map(q)
         return np.swapaxes(G, -1, -2) @ M @ G
 
-    def _projected(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    def _project(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Gᵀ τ."""
         return (np.swapaxes(self.robot.loop_map(q), -1, -2) @ tau[..., None])[..., 0]
 
     @cached_property
-    def _traced(self) -> _Traced:
+    def _expressions(self) -> _Traced:
         return _trace(self._tree, self.robot.gravity)
 
     @cached_property
     def _forces(self) -> Callable[..., np.ndarray]:
-        t = self._traced
+        t = self._expressions
         return _function(t.tau, t.q, t.v, t.a)
 
     @cached_property
     def _momenta(self) -> Callable[..., np.ndarray]:
-        return _function(self._traced.p, self._traced.q, self._traced.v)
+        return _function(self._expressions.p, self._expressions.q, self._expressions.v)
 
     @cached_property
     def _weight(self) -> Callable[..., np.ndarray]:
-        return _function(self._traced.weight, self._traced.q)
+        return _function(self._expressions.weight, self._expressions.q)
 
     @cached_property
     def _mass_matrix(self) -> Callable[..., np.ndarray]:
-        t = self._traced
+        t = self._expressions
         rows = [vjp([x], [1.0], t.v) for x in t.p]
         return _function([x for row in rows for x in row], t.q)
 

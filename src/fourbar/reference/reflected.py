@@ -49,9 +49,9 @@ def reflected_inertia(robot: System, q: Any = None) -> np.ndarray:
            [0.0036, 0.0036]])
     """
     at = robot.model.neutral() if q is None else np.asarray(q, float)
-    own, A, G = _inertias(robot, at)
+    link_inertia, A, G = _inertias(robot, at)
     dependent, kept = _without(G, independent(robot).places), G - _without(G, independent(robot).places)
-    return dependent.T @ own @ dependent + G.T @ A @ G - kept.T @ A @ kept
+    return dependent.T @ link_inertia @ dependent + G.T @ A @ G - kept.T @ A @ kept
 
 
 def _without(G: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -64,16 +64,16 @@ def _without(G: np.ndarray, places: np.ndarray) -> np.ndarray:
 def _inertias(robot: System, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sᵀ I S of each joint's own link, armature, both over the velocities of all joints, and the map G."""
     tree, q_all = robot.model.cluster_tree.spanning_tree, robot.expand(q)
-    own, A = np.zeros((tree.nv, tree.nv)), np.diag([x for link in tree.links for x in link.armature])
+    link_inertia, A = np.zeros((tree.nv, tree.nv)), np.diag([x for link in tree.links for x in link.armature])
     for i, link in enumerate(tree.links):
         place = velocities_of(robot, [i])
         twists = link.joint.subspace(q_all[coordinates_of(robot, [i])].tolist()).twists()
         S = np.array([t.six() for t in twists], float).T
-        own[np.ix_(place, place)] = S.T @ np.array(link.I.matrix(), float) @ S
+        link_inertia[np.ix_(place, place)] = S.T @ np.array(link.I.matrix(), float) @ S
     for links, block in tree.couplings:
         place = velocities_of(robot, links)
         A[np.ix_(place, place)] += np.array(block, float)
-    return own, A, robot.loop_map(q)
+    return link_inertia, A, robot.loop_map(q)
 
 
 def reflected_robot(
@@ -129,10 +129,10 @@ def reflected_robot(
     q_all = robot.expand(at)
     for i, c in enumerate(robot.model.cluster_tree.moving):
         if c.name not in kept:
-            joints[c.name] = _frozen(c, q_all[coordinates_of(robot, [i])])
+            joints[c.name] = _fix_at(c, q_all[coordinates_of(robot, [i])])
     placed = tuple(joints.get(c.name, c) for c in robot.mechanism.joints)
     part = replace(robot.mechanism, joints=placed, loops=(), armatures=blocks)
-    left = {c.child for c in placed} if dependent == "fix" else _left(placed, set(joints) - kept)
+    left = {c.child for c in placed} if dependent == "fix" else _remaining_bodies(placed, set(joints) - kept)
     return System(checked(_among(part, left)))
 
 
@@ -143,14 +143,14 @@ def _check_choice(what: str, given: Any, choices: tuple[str, ...]) -> None:
 
 def _independent_joints(robot: System) -> set[str]:
     """The joints whose velocities are all independent."""
-    places, found = set(independent(robot).places.tolist()), set()
+    places, names = set(independent(robot).places.tolist()), set()
     for i, c in enumerate(robot.model.cluster_tree.moving):
         own = velocities_of(robot, [i])
         if places.issuperset(own):
-            found.add(c.name)
+            names.add(c.name)
         elif not places.isdisjoint(own):
             raise ModelError(f"joint {c.name!r} is only partly independent; it can be neither kept nor removed")
-    return found
+    return names
 
 
 def _armatures(
@@ -158,10 +158,10 @@ def _armatures(
 ) -> tuple[dict[str, PlacedJoint], tuple[ArmatureBlock, ...]]:
     """The joints that are kept, and blocks, with the armature of all joints and the inertia of dependent ones."""
     moving, where = robot.model.cluster_tree.moving, independent(robot)
-    own, A, G = _inertias(robot, q)
+    link_inertia, A, G = _inertias(robot, q)
     G_d = _without(G, where.places)
     G_i = G - G_d
-    total = G_i.T @ A @ G_i if armature == "none" else G_d.T @ own @ G_d + G.T @ A @ G
+    total = G_i.T @ A @ G_i if armature == "none" else G_d.T @ link_inertia @ G_d + G.T @ A @ G
     total = total / np.outer(where.scales, where.scales)
     number = {place: n for n, place in enumerate(where.places.tolist())}
     joints: dict[str, PlacedJoint] = {}
@@ -181,7 +181,7 @@ def _armatures(
     return joints, tuple(blocks)
 
 
-def _left(joints: tuple[PlacedJoint, ...], frozen: set[str]) -> set[str]:
+def _remaining_bodies(joints: tuple[PlacedJoint, ...], frozen: set[str]) -> set[str]:
     """The bodies that are not on a dependent joint, nor on a body that is; and those that carry them."""
     parent = {c.child: c.parent for c in joints}
     gone: set[str] = set()
@@ -198,7 +198,7 @@ def _left(joints: tuple[PlacedJoint, ...], frozen: set[str]) -> set[str]:
 
 
 def _among(mechanism: Mechanism, left: set[str]) -> Mechanism:
-    """The mechanism without the other bodies."""
+    """The mechanism with only some of its bodies."""
     pairs = [x for x in zip(mechanism.bodies, mechanism.joints, strict=True) if x[0].name in left]
     names = {c.name for _, c in pairs}
     moving = {c.name for _, c in pairs if c.joint.nv}
@@ -214,7 +214,7 @@ def _among(mechanism: Mechanism, left: set[str]) -> Mechanism:
     )
 
 
-def _frozen(c: PlacedJoint, q: np.ndarray) -> PlacedJoint:
+def _fix_at(c: PlacedJoint, q: np.ndarray) -> PlacedJoint:
     """A placed joint fixed at q."""
     placed = Transform.of(c.placement.rotation, c.placement.position).then(c.joint.placement(q.tolist()))
     rotation: Any = tuple(tuple(map(float, row)) for row in placed.R)

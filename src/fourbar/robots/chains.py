@@ -103,7 +103,7 @@ def gt_chain(n: int = 12, seed: int | None = None, rotors: Rotors = "exact") -> 
         link = numbers.link(f"link-{i}", parent)
         rotor = numbers.rotor(f"rotor-{i}", parent, link)
         bodies += [link, rotor]
-        loops.append(_driven(f"cluster-{i}", "gear", [link], [rotor], [[numbers.ratio()]]))
+        loops.append(_transmission(f"cluster-{i}", "gear", [link], [rotor], [[numbers.ratio()]]))
         points.append([f"cp-{i}", link["name"], numbers.point()])
         parent = link["name"]
     facts = {"name": f"gt_chain_{n}", "gravity": numbers.gravity, "bodies": bodies, "loops": loops, "points": points}
@@ -133,13 +133,13 @@ def pbt_chain(n: int = 12, seed: int | None = None, rotors: Rotors = "exact") ->
         bodies += [links[0], *rotors_here, *links[1:]]
         belts = numbers.belts()
         kind, matrix = ("parallel_belt_pair", belts) if len(links) == 2 else ("gear", [belts[0][:1]])
-        loops.append(_driven(f"cluster-{i}", kind, links, rotors_here, matrix))
+        loops.append(_transmission(f"cluster-{i}", kind, links, rotors_here, matrix))
         points += [[f"cp-{x}-{i}", link["name"], numbers.point()] for x, link in zip(letters, links, strict=True)]
         parent = carrier
     facts = {"name": f"pbt_chain_{n}", "gravity": numbers.gravity, "bodies": bodies, "loops": loops, "points": points}
     return build_facts(facts, rotors)
 
 
-def _driven(name: str, kind: str, links: list[Row], rotors: list[Row], matrix: list[list[float]]) -> Row:
+def _transmission(name: str, kind: str, links: list[Row], rotors: list[Row], matrix: list[list[float]]) -> Row:
     joints = {"links": [x["joint"] for x in links], "rotors": [x["joint"] for x in rotors]}
     return {"name": name, "kind": kind, **joints, "matrix": matrix}

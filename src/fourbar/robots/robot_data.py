@@ -145,21 +145,21 @@ def _reflected_blocks(facts: dict[str, Any], functions: Functions | None) -> dic
     driven = [row for row in facts["loops"] if "rotors" in row]
     constant = all("matrix" in row for row in driven)
     exact = None if constant else build_facts(facts, "exact", functions)
-    found: dict[str, _Reflected] = {}
+    blocks: dict[str, _Reflected] = {}
     for row in driven:
         ratios = np.array(row["matrix"], float) if exact is None or "matrix" in row else _transmission(exact, row)
         own = np.array([inertias[rotor] for rotor in row["rotors"]])
-        found[row["name"]] = _Reflected(row["links"], (ratios.T * own) @ ratios)
-    return found
+        blocks[row["name"]] = _Reflected(row["links"], (ratios.T * own) @ ratios)
+    return blocks
 
 
 def _diagonals(blocks: Iterable[_Reflected]) -> dict[str, float]:
-    """The inertia of each driven joint, without what couples it to others."""
-    found: dict[str, float] = {}
+    """The inertia of each driven joint, without the coupling to others."""
+    inertias: dict[str, float] = {}
     for block in blocks:
         for link, share in zip(block.joints, np.diagonal(block.matrix).tolist(), strict=True):
-            found[link] = found.get(link, 0.0) + share
-    return found
+            inertias[link] = inertias.get(link, 0.0) + share
+    return inertias
 
 
 def _transmission(exact: System, row: dict[str, Any]) -> np.ndarray:

@@ -11,7 +11,7 @@ from ..compile.rollout_loop import DIVERGED, RUNNING
 from ..errors import CoordinateError
 from ..functions.repeated_steps import RepeatedSteps
 from ..functions.rollout import ALWAYS, RolloutRun
-from ..once import recently_made
+from ..once import make_recent
 from ..system.system import System
 from .applied_forces import Acting
 from .loops.chart_table import Chart
@@ -24,7 +24,7 @@ from .runge_kutta_step import Followed, ForceLaw, rollout_of
 
 def kept_chart(owner: Any, key: tuple[System, ForceLaw], make: Callable[[], Chart]) -> Chart:
     """The steps of a robot in some velocities; they stay with their owner, and so do the last traced ones."""
-    return recently_made(vars(owner).setdefault("_rollouts", {}), key, make, lambda x: x[1].is_traced)
+    return make_recent(vars(owner).setdefault("_rollouts", {}), key, make, lambda x: x[1].is_traced)
 
 
 class ControlRows(NamedTuple):

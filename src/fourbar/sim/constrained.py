@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import ArgumentError, SingularError
 from ..functions.nan_reasons import describe_toggles
-from ..linalg import apply, inverse_in_units, transposed
+from ..linalg import apply, inverse_in_units, transpose
 from ..mechanism.actuators import Actuator, Drive
 from ..system.constrained.actuated import Actuated
 from ..system.constrained.dense_solvers import least_force
@@ -177,10 +177,10 @@ class VaryingFollower(ConstrainedFollower):
         A, inverse = self._held.jacobian(q), self._inverse_mass_matrix(q)
         valid: Any = np.isfinite(inverse).all(axis=(-2, -1)) & np.isfinite(missing).all(axis=-1)
         finite = np.where(valid[..., None, None], inverse, np.eye(inverse.shape[-1]))
-        Y = transposed(np.linalg.cholesky(finite)) @ np.where(valid[..., None, None], transposed(A), 0.0)
+        Y = transpose(np.linalg.cholesky(finite)) @ np.where(valid[..., None, None], transpose(A), 0.0)
         force, gap = least_force(Y, np.where(valid[..., None], missing, 0.0), self._held.quiet_rows)
         solved = valid & (gap <= self._held._tolerance)
-        return apply(inverse @ transposed(A), np.where(solved[..., None], force, np.nan))
+        return apply(inverse @ transpose(A), np.where(solved[..., None], force, np.nan))
 
     def _inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
         return self._robots.inverse_mass_matrix(q)

@@ -20,7 +20,7 @@ from ..errors import ArgumentError, unknown
 from ..functions.varied_context import argument_names
 from ..functions.varying import parameters
 from ..mechanism.mechanism import Mechanism
-from ..once import recently_made
+from ..once import make_recent
 from ..tree.cluster_tree import GROUND, lower
 from ..tree.parameters import Parameter
 from ..tree.parameters import parameters as every_parameter
@@ -169,7 +169,7 @@ def read_numbers(
     if numbers is None:
         return NOTHING
     find = partial(named_numbers, mechanism, numbers, grounds)
-    named = find() if known is None or not isinstance(numbers, dict) else recently_made(known, tuple(numbers), find)
+    named = find() if known is None or not isinstance(numbers, dict) else make_recent(known, tuple(numbers), find)
     values = [read_values(x, numbers[x.name]) for x in (*named.which, *named.terrain)]
     friction = None if named.friction is None else read_values(named.friction, numbers[FRICTION])
     return GivenNumbers(named.which, dict(zip(named.arguments, values, strict=True)), named.terrain, friction)

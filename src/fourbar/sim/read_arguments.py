@@ -14,7 +14,7 @@ from ..errors import ArgumentError, warn
 from ..functions.angles import stored_joints
 from ..functions.nan_reasons import without_wrong_coordinates
 from ..once import once_per_object
-from ..representation import counted
+from ..representation import quantity
 from ..system.system import System
 from ..tolerances import OPEN
 from ..tree.closed_positions import are_closed
@@ -242,7 +242,9 @@ def check_control(name: str, control: Any, shape: tuple[int, ...], rows: int, si
             f"{f'an array of shape {shape}' if shape else repr(control)}"
         )
     if shape[-2] < rows:
-        raise ArgumentError(f"{name} has {counted(shape[-2], 'row')}, but the motion needs {rows}: one for each period")
+        raise ArgumentError(
+            f"{name} has {quantity(shape[-2], 'row')}, but the motion needs {rows}: one for each period"
+        )
 
 
 def read_steps(steps: Any, period: int, *controls: Any) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import is_lazy
 from ..errors import ArgumentError
 from ..plots.motion_pictures import PlottedMotion, plot_motion
-from ..representation import counted
+from ..representation import quantity
 from ..system.system import System
 from ..viewer.recorded_motion import RecordedMotion
 from .results import Recorded, check_shapes, load_arrays, loaded_observations
@@ -152,7 +152,7 @@ class Run(Recorded):
 
     def __repr__(self) -> str:
         span = f"from t = {self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "without times"
-        shown = f"{counted(len(self.t), 'state')} {span}, q {self.q.shape}, v {self.v.shape}"
+        shown = f"{quantity(len(self.t), 'state')} {span}, q {self.q.shape}, v {self.v.shape}"
         if is_lazy(self.q):  # to look at values would compute them
             return f"<fourbar Run, not computed: {shown}>"
         lost = f", {int(np.sum(self.diverged))} diverged" if self.q.ndim > 2 and np.any(self.diverged) else ""

@@ -21,7 +21,7 @@ from ..errors import ArgumentError, CoordinateError, OneWarning, unknown, warn
 from ..functions.charted_tree import ChartedTree
 from ..functions.nan_reasons import wrong_coordinates
 from ..io.mesh_hulls import hull_of
-from ..once import cached_property, recently_made
+from ..once import cached_property, make_recent
 from ..system.system import System
 from .applied_forces import SimulationWarning
 from .batch import Batch
@@ -318,7 +318,7 @@ class Scene(Staged, SceneRepresentation):
             trees = ChartedTree(self.robot.model.cluster_tree, now.model.cluster_tree)
             return Chart(now, rollout, trees.loops, FIRST_ORDER)
 
-        return recently_made(self._rollouts, (taken, now), make, lambda x: x[0].is_traced)
+        return make_recent(self._rollouts, (taken, now), make, lambda x: x[0].is_traced)
 
     @cached_property
     def may_be_apart(self) -> bool:

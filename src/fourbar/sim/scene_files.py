@@ -8,7 +8,7 @@ from typing import Any
 
 from ..contact.terrain import Terrain
 from ..errors import OneWarning
-from ..hints import hinted
+from ..hints import with_keyword_hints
 from ..io.formats import FORMATS
 from ..joints.base import Joint
 from ..system.load import FileWarning, load
@@ -20,7 +20,7 @@ class SceneWarning(SimulationWarning, FileWarning):
     """Parts of a file were not understood, and shapes or limits of its model do not act."""
 
 
-@hinted
+@with_keyword_hints
 def load_scene(
     path: str | Path,
     *terrains: Terrain,

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..contact.candidates import Spec
 from ..hints import Hinted
-from ..representation import counted, html_table
+from ..representation import html_table, quantity
 from ..viewer.recorded_motion import still
 from ..viewer.standalone_page import notebook
 
@@ -25,8 +25,8 @@ class SceneRepresentation(Hinted):
     def __repr__(self) -> str:
         joints = {(row.link, row.entry) for row in self.spec.joints}
         return (
-            f"<fourbar Scene {self.robot.name!r}: {counted(len(self.spec.candidates), 'contact')}, "
-            f"{counted(len(joints), 'joint velocity', 'joint velocities')} with limits or friction>"
+            f"<fourbar Scene {self.robot.name!r}: {quantity(len(self.spec.candidates), 'contact')}, "
+            f"{quantity(len(joints), 'joint velocity', 'joint velocities')} with limits or friction>"
         )
 
     def _repr_html_(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..arrays import refuse_lazy
 from ..errors import ArgumentError
-from ..hints import hinted
+from ..hints import with_keyword_hints
 from ..system.constrained.actuated import Actuated
 from ..system.constrained.robot import Constrained
 from ..system.system import System
@@ -35,7 +35,7 @@ class Staged:
 Movable = System | Constrained | Actuated | Staged
 
 
-@hinted
+@with_keyword_hints
 def simulate(
     robot: Movable,
     q: Any,
@@ -167,7 +167,7 @@ def simulate(
     ))  # fmt: skip
 
 
-@hinted
+@with_keyword_hints
 def rollout(
     robot: Movable,
     q: Any,

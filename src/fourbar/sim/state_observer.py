@@ -17,7 +17,7 @@ from ..functions.registry import flat
 from ..functions.rollout import Rollout, Step
 from ..functions.step_end import OBSERVED, Observation, StepEnd
 from ..functions.varied_context import VariedContext, argument_names
-from ..once import cached_property, recently_made
+from ..once import cached_property, make_recent
 from ..spatial.linear import Vec
 from ..tree.parameters import Parameter
 from .runge_kutta_step import Commands, ForceLaw
@@ -53,7 +53,7 @@ class Start:
 
 def kept_observer(kept: dict[Any, Any], make: Callable[..., Any], model: Any, *given: Any) -> Any:
     """An observer of a model that was made before, found among `kept` ones of the same model, or a new one."""
-    return recently_made(kept, (make, *given), partial(make, model, *given))
+    return make_recent(kept, (make, *given), partial(make, model, *given))
 
 
 class Observer:

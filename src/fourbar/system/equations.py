@@ -20,7 +20,7 @@ from ..joints.base import Joint
 from ..joints.composite import SeriesJoint
 from ..joints.lie import Free, Spherical
 from ..joints.rotation_vector import SphericalExponential
-from ..representation import counted
+from ..representation import quantity
 from ..spatial.linear import Mat, Scalar, Vec, dot, hat, zeros
 from ..spatial.subspace import Columns, Subspace
 from ..spatial.transform import Transform
@@ -78,8 +78,8 @@ class Equations:
     parameters: dict[Any, float]
 
     def __repr__(self) -> str:
-        sizes = f"{counted(len(self.q), 'coordinate')}, {counted(len(self.v), 'velocity', 'velocities')}"
-        return f"<fourbar Equations of {self.name!r}: {sizes}, {counted(len(self.parameters), 'parameter')}>"
+        sizes = f"{quantity(len(self.q), 'coordinate')}, {quantity(len(self.v), 'velocity', 'velocities')}"
+        return f"<fourbar Equations of {self.name!r}: {sizes}, {quantity(len(self.parameters), 'parameter')}>"
 
     def _repr_latex_(self) -> str:
         return f"$$\n{self.latex()}\n$$"

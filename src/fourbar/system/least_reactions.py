@@ -16,7 +16,7 @@ import numpy as np
 from ..constraints import Closure, Distance
 from ..expr import Graph
 from ..functions.arguments import F_EXT, A, Q, V
-from ..linalg import apply, balance, count, factors, pseudo_inverse, transposed
+from ..linalg import apply, balance, count, factors, pseudo_inverse, transpose
 from ..spatial.linear import Vec
 from ..spatial.transform import IDENTITY, Transform
 from ..tree.embedding import LoopEmbedding
@@ -119,9 +119,9 @@ def _least(K: np.ndarray, tau: np.ndarray, passive: list[int], T: np.ndarray, F:
     """
     rows, columns = balance(np.abs(K).reshape(-1, *K.shape[-2:]).max(axis=0, initial=0.0))
     K, tau, T = K / rows[:, None] / columns, tau / columns, T / rows[:, None]  # and λ times `rows`
-    some = apply(pseudo_inverse(transposed(K[..., passive])), tau[..., passive])
+    some = apply(pseudo_inverse(transpose(K[..., passive])), tau[..., passive])
     U, s, _ = factors(K, whole=True)
     unseen = np.where(np.arange(U.shape[-1]) >= count(s)[..., None], 1.0, 0.0)[..., None, :] * U
-    left = F + apply(transposed(T), some)
-    z = -apply(pseudo_inverse(transposed(T) @ unseen), left)
+    left = F + apply(transpose(T), some)
+    z = -apply(pseudo_inverse(transpose(T) @ unseen), left)
     return (some + apply(unseen, z)) / rows

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ArgumentError, MasslessError, ModelError, warn
-from ..hints import hinted
+from ..hints import with_keyword_hints
 from ..io.files import read_file, read_options, read_text
 from ..io.report import WRITTEN, Finding, ParseError, Place, Reading, Report, summary, unused_waivers
 from ..io.source import Options
@@ -23,7 +23,7 @@ class FileWarning(UserWarning):
     """A file has parts that were not understood; the robot's `report` lists them."""
 
 
-@hinted
+@with_keyword_hints
 def load(
     path: str | Path,
     *,
@@ -88,7 +88,7 @@ def load(
         return _build(*read_file(path, format, options), options, str(path))
 
 
-@hinted
+@with_keyword_hints
 def loads(
     text: str | bytes,
     *,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from ..errors import unknown
-from ..representation import html_table, shortened
+from ..representation import abbreviate, html_table
 
 T = TypeVar("T")
 
@@ -75,5 +75,5 @@ class Names(NamedTuple):
         return f"<fourbar Names: {', '.join(f'{len(names)} {kind}' for kind, names in self._asdict().items())}>"
 
     def _repr_html_(self) -> str:
-        rows = ((kind, len(names), shortened(names)) for kind, names in self._asdict().items())
+        rows = ((kind, len(names), abbreviate(names)) for kind, names in self._asdict().items())
         return html_table("fourbar Names", ("of", "number", "names"), rows)

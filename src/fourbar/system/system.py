@@ -25,7 +25,7 @@ from ..mechanism.inertial_parameters import RIGID, parameter_names, parameter_va
 from ..mechanism.mechanism import Mechanism
 from ..mechanism.validate import read_rng, read_three
 from ..once import cached_property
-from ..representation import counted, html_table
+from ..representation import html_table, quantity
 from ..tree.assembly import ClusterInfo, choose_independent, cluster_named, describe
 from ..tree.cluster_tree import ClusterTree
 from ..tree.sampling import Follow, cluster_random
@@ -543,7 +543,7 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
 
     def __repr__(self) -> str:
         m = self.mechanism
-        return f"<fourbar System {m.name!r}: {counted(len(m.bodies), 'body', 'bodies')}, nq={self.nq}, nv={self.nv}>"
+        return f"<fourbar System {m.name!r}: {quantity(len(m.bodies), 'body', 'bodies')}, nq={self.nq}, nv={self.nv}>"
 
     def _repr_html_(self) -> str:
         joints = ((c.name, type(c.joint).__name__, c.parent, c.child) for c in self.mechanism.joints)

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..expr import Program
-from ..hints import hinted
+from ..hints import with_keyword_hints
 from .c_code import HELPERS, SCALARS, CWriter, parameter_names
 from .exported_functions import Exported, array_names, check_single, explained, identifier, read, vectors
 
@@ -120,7 +120,7 @@ def _work(name: str, inputs: int, outputs: int) -> str:
 _TOLERANCE = {"double": 1e-12, "float": 1e-4}
 
 
-@hinted
+@with_keyword_hints
 def export_c(
     folder: str | Path, functions: Sequence[Any], *, name: str = "robot", scalar: str = "double", casadi: bool = False
 ) -> list[Path]:

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ..errors import ArgumentError, needed
+from ..errors import ArgumentError, require_library
 from ..expr import Program
 from .exported_functions import array_names, tangents
 
-casadi = needed("casadi", "casadi")
+casadi = require_library("casadi", "casadi")
 
 _MEANING: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,

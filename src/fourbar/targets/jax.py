@@ -20,7 +20,7 @@ import numpy as np
 from ..arrays import Argument, batch_shape, bind, named_rows, refuse_lazy, wrong_core
 from ..compile.kernel import Kernel, digest
 from ..compile.llvm import batch_lanes, single_lane
-from ..errors import ArgumentError, needed
+from ..errors import ArgumentError, require_library
 from ..expr import Program
 from ..functions.attributes import OptionedMethod
 from ..functions.function import sharing_from
@@ -30,7 +30,7 @@ from .operations import Operation
 from .wrapped import Functions, UnfitLibrary, WrappedMethod, recording_of, signature
 from .xla_handler import MAJOR, Handler
 
-jax = needed("jax", "jax")
+jax = require_library("jax", "jax")
 
 _FLOAT = np.dtype(float)
 _SMALLEST_MINOR = 1  # of version 0.x of the interface: XLA takes none below
@@ -99,7 +99,7 @@ class XlaHandlers:
         """
         lanes = single_lane() if single else batch_lanes()
         name = f"fourbar_{program.name}_{digest(program, lanes, {}).hex()[:32]}"
-        with self._turn.taken():
+        with self._turn.take():
             if name not in self._known:
                 handler = Handler(Kernel(program, lanes, pauses=False), _MINOR, sharing_from(program))
                 register(name, handler.address)
@@ -248,7 +248,7 @@ class JaxFunction:
         self.__signature__ = signature(recording.arguments)
 
     def __repr__(self) -> str:
-        given = ", ".join(a.written for a in self._recording.arguments)
+        given = ", ".join(a.declaration for a in self._recording.arguments)
         return f"<fourbar JAX function {self.__name__}({given}) -> {', '.join(self._recording.results)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:

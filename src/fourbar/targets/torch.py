@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ..arrays import Argument, bind, expected, named_rows, refuse_lazy
+from ..arrays import Argument, bind, named_rows, refuse_lazy, shape_text
 from ..errors import ArgumentError
 from ..functions.attributes import OptionedMethod
 from ..functions.method_table import SUBJECTS
@@ -59,7 +59,7 @@ class TorchFunction:
         self.__signature__ = signature(recording.arguments)
 
     def __repr__(self) -> str:
-        given = ", ".join(a.written for a in self._recording.arguments)
+        given = ", ".join(a.declaration for a in self._recording.arguments)
         return f"<fourbar PyTorch function {self.__name__}({given}) -> {', '.join(self._recording.results)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -159,7 +159,7 @@ class TorchFunction:
         return f"{what}; {name} is on {str(x.device)!r} with layout {x.layout}. Move it with {name}.cpu(), .to_dense()"
 
     def _wrong_shape(self, argument: Argument, x: Any) -> str:
-        wanted = expected(argument.shape)
+        wanted = shape_text(argument.shape)
         return f"{self.__name__}: {argument.name} must have shape {wanted}, got {tuple(x.shape)}"
 
 

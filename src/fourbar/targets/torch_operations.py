@@ -20,13 +20,13 @@ from ..arrays import wrong_core
 from ..compile.kernel import digest
 from ..compile.llvm import single_lane
 from ..compile.vectorcall_tensors import TensorReader, interface
-from ..errors import ArgumentError, needed
+from ..errors import ArgumentError, require_library
 from ..functions.function import make
 from ..once import Turn, cached_property, once
 from .operations import Operation
 from .wrapped import UnfitLibrary
 
-torch = needed("torch", "torch")
+torch = require_library("torch", "torch")
 
 _NAMESPACE = "fourbar"
 _INSIDE = (
@@ -40,7 +40,7 @@ def _parts() -> tuple[Any, ...]:
         inside = torch._C
         below, after = inside._AutoDispatchBelowAutograd, inside._after_autograd_keyset
         duals, functions = torch.autograd.forward_ad, torch.autograd.function
-        single = needed("torch._functorch.autograd_function", "torch").enable_single_level_autograd_function
+        single = require_library("torch._functorch.autograd_function", "torch").enable_single_level_autograd_function
         used = (
             *((inside, name) for name in _INSIDE), (torch.library, "register_vmap"), (torch._VF, "_unpack_dual"),
             (torch._VF, "_make_dual"), (duals, "_current_level"), (duals, "_set_fwd_grad_enabled"),
@@ -339,7 +339,7 @@ class _Operators:
         found = self._by_operation.get(of)
         if found is None:
             name = _name(of)
-            with self._turn.taken():
+            with self._turn.take():
                 found = self._by_name.get(name)
                 if found is None:
                     found = self._by_name[name] = Operator(name, of, numpy_function(of) if call is None else call)

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..expr import Block, Program
 from ..expr.program import MEMORY
-from ..hints import hinted
+from ..hints import with_keyword_hints
 from .exported_functions import Exported, explained, identifier, needed_instructions, read, vectors
 
 _I32, _F64, _FUNCTION, _NOTHING = 0x7F, 0x7C, 0x60, 0x40
@@ -322,7 +322,7 @@ class Module:
 _TOLERANCE = 1e-12
 
 
-@hinted
+@with_keyword_hints
 def export_wasm(folder: str | Path, functions: Sequence[Any], *, name: str = "robot") -> list[Path]:
     """Write functions of robots as a WebAssembly module, and as a JavaScript module around it.
 

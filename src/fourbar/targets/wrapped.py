@@ -42,7 +42,9 @@ def signature(arguments: Iterable[Argument]) -> Signature:
     """What a function takes, for help, for editors, and for libraries that name arguments in messages."""
     kind = Parameter.POSITIONAL_OR_KEYWORD
     empty = Parameter.empty
-    every = (Parameter(a.name, kind, default=a.default if "=" in a.written else empty) for a in as_signed(arguments))
+    every = (
+        Parameter(a.name, kind, default=a.default if "=" in a.declaration else empty) for a in as_signed(arguments)
+    )
     return Signature(list(every))
 
 

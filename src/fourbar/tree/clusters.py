@@ -14,7 +14,7 @@ from ..constraints.trace import LoopTrace, Residual, cut, trace_loops
 from ..errors import IndependenceError, ModelError
 from ..joints.base import Joint
 from ..joints.euclidean import FlatJoint
-from ..linalg import finite, is_clear, pick, pivoted, rank, smallest
+from ..linalg import finite, is_clear, pick, pivot_order, rank, smallest
 from ..mechanism.mechanism import NamedLoop, PlacedJoint, velocity_names
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import IDENTITY, Transform, nudge
@@ -264,7 +264,7 @@ class ClusterFinder:
         chosen = {j for j, _ in independent}
         dependent = [j for j in range(len(traced.v)) if j not in chosen]
         left = K[:, [c for c, j in enumerate(found.core_columns) if j not in chosen]]
-        core_rows = iter(found.core_rows[i] for i in pivoted(left, pick(left.T, r)))
+        core_rows = iter(found.core_rows[i] for i in pivot_order(left, pick(left.T, r)))
         row_of = {j: i for i, j in found.pairs}
         rows = [row_of[j] if j in row_of else next(core_rows) for j in dependent]
         return LoopEmbedding(joints, traced, independent, rows, q, tie.units)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import to_count
-from ..errors import ArgumentError, FourbarError, needed
+from ..errors import ArgumentError, FourbarError, require_library
 from . import look, triangles
 from .camera import FIELD, looked_from
 from .drawing import Drawing, Item
@@ -62,7 +62,7 @@ _LINE, _FLOOR = (tuple(round(255.0 * x) for x in colour) for colour in (look.LIN
 
 def viser_module() -> Any:
     """The library that serves the page."""
-    return needed("viser", "view", "the viewer")
+    return require_library("viser", "view", "the viewer")
 
 
 def _check_host(host: Any) -> None:

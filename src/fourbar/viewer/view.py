@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..hints import hinted
+from ..hints import with_keyword_hints
 from .drawing import Drawing
 from .legend import legend
 from .recorded_motion import GHOST, RecordedMotion, apart, coloured, following, still, warn_of_missing
@@ -283,7 +283,7 @@ def recording_of(what: Any, q: Any = None) -> RecordedMotion:
     )
 
 
-@hinted
+@with_keyword_hints
 def view(
     what: Any,
     q: Any = None,

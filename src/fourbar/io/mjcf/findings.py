@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanism.geometry import CONTACT, WORLD_CONTACT
-from ...representation import counted, shortened
+from ...representation import abbreviate, quantity
 from ..report import Place, Reading
 from .actuators import with_reflected
 from .bodies import BALL, FREE
@@ -141,7 +141,7 @@ class Findings:
                 message = f"joint {name!r}: only the linear part of its damping is read"
                 self.reading.doubt(place, message, "", "joint@damping")
         if np.any(acting.stiffness):
-            held = shortened([repr(n) for n, k in zip(self.names.joints, acting.stiffness, strict=True) if k])
+            held = abbreviate([repr(n) for n, k in zip(self.names.joints, acting.stiffness, strict=True) if k])
             self.reading.note(self.whole, f"springs of joints {held} are read; their forces are in passive_forces")
 
     def _sites(self) -> None:
@@ -161,10 +161,10 @@ class Findings:
         self._options()
         self._contacts()
         if m.nflex:
-            bodies = counted(int(m.nflex), "flexible body is", "flexible bodies are")
+            bodies = quantity(int(m.nflex), "flexible body is", "flexible bodies are")
             self.reading.doubt(self.whole, f"{bodies} ignored", "", "deformable/flex")
         if m.nplugin:
-            plugins = counted(int(m.nplugin), "plugin is", "plugins are")
+            plugins = quantity(int(m.nplugin), "plugin is", "plugins are")
             self.reading.doubt(self.whole, f"{plugins} ignored", "", "plugin")
 
     def _note(self, place: Place, message: str, key: str) -> None:

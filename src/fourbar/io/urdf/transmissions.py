@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ...errors import unknown
 from ...mechanism.builder import MechanismBuilder
-from ...representation import counted
+from ...representation import quantity
 from ..element import Element
 from .joints import ReadJoint
 
@@ -64,8 +64,8 @@ def _read(transmission: Element, joints: Mapping[str, ReadJoint], found: Transmi
             message = f"a transmission of type {kind[:60]!r} is read as a simple one with one gear ratio"
             transmission.reading.note(transmission.place, message, "use a side-car file for more")
     elif actuators and not any(inertias):
-        given = f"{counted(len(actuators), 'actuator')} and {counted(len(ratios), 'gear ratio')}"
-        message = f"{given} for {counted(len(driven), 'joint')} are ignored"
+        given = f"{quantity(len(actuators), 'actuator')} and {quantity(len(ratios), 'gear ratio')}"
+        message = f"{given} for {quantity(len(driven), 'joint')} are ignored"
         transmission.reading.note(transmission.place, message, "one of each is supported")
     if any(inertias) and of_rotors and ratios and ratios[0] not in (1.0, of_rotors[0]):  # one is what many files say
         message = (

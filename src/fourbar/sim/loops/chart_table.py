@@ -12,7 +12,7 @@ import numpy as np
 from ...compile.rollout_loop import RUNNING
 from ...functions.charted_tree import GROWN
 from ...functions.rollout import Rollout
-from ...once import cached_property, recently_made
+from ...once import cached_property, make_recent
 from ...system.system import System
 from .charts import FAIR, POOR, Charts, noted
 from .folds import RUNGE_KUTTA, Folds
@@ -130,7 +130,7 @@ class ChartTable:
             return self.charts[k].folds
         values = [x[i] for x in s.numbers]
         key = (k, *(x.tobytes() for x in values))
-        return recently_made(self._varied_folds, key, lambda: folds_at(self.charts[k].now, self.which, values))
+        return make_recent(self._varied_folds, key, lambda: folds_at(self.charts[k].now, self.which, values))
 
     def number(self, now: System) -> int:
         """The number of the chart of a robot."""

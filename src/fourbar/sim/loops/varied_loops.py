@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import ArgumentError
 from ...functions.charted_tree import is_solved
 from ...functions.varying import Varying
-from ...once import recently_made
+from ...once import make_recent
 from ...system.system import System
 from ...tree.bound_embedding import Following
 from ...tree.clusters import Cluster
@@ -29,7 +29,7 @@ def varied_clusters(robot: System, which: Which) -> dict[Loops, tuple[Following,
     entries that they take.
     """
     made = vars(robot).setdefault("_varied_clusters", {})
-    return recently_made(made, which, lambda: _clusters(robot, which))
+    return make_recent(made, which, lambda: _clusters(robot, which))
 
 
 def _clusters(robot: System, which: Which) -> dict[Loops, tuple[Following, list[bool]]]:
@@ -47,13 +47,13 @@ def loop_parameters(robot: System, which: Which) -> Which:
     if not moving or not any(is_solved(cluster.embedding) for cluster in robot.model.cluster_tree.clusters):
         return ()
     made = vars(robot).setdefault("_loop_parameters", {})
-    return recently_made(made, moving, lambda: tuple(x for x in moving if _clusters(robot, (x,))))
+    return make_recent(made, moving, lambda: tuple(x for x in moving if _clusters(robot, (x,))))
 
 
 def varied_functions(robot: System, which: Which) -> Varying:
     """The functions of a robot with parameters as arguments, which it keeps."""
     names = tuple(x.name for x in which)
-    return recently_made(vars(robot).setdefault("_varied", {}), names, lambda: robot.varying(*names))
+    return make_recent(vars(robot).setdefault("_varied", {}), names, lambda: robot.varying(*names))
 
 
 def expand_velocity(robot: System, which: Which, values: Sequence[np.ndarray], q: np.ndarray, v: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...algorithms.constrained.multipliers import IndependentRows
-from ...linalg import apply, count, factors, inverse_in_units, lengths, ranks, transposed
+from ...linalg import apply, count, factors, inverse_in_units, lengths, ranks, transpose
 from ...tolerances import NOTHING, RANK
 
 
@@ -27,7 +27,7 @@ def least_force(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> Least:
     _, s, Vt = factors(Y)
     kept = np.arange(s.shape[-1]) < r
     along = np.where(kept, apply(Vt, b), 0.0)
-    force = -apply(transposed(Vt), along / np.where(kept, s, 1.0) ** 2)
+    force = -apply(transpose(Vt), along / np.where(kept, s, 1.0) ** 2)
     return Least(force, _out_of_reach(Y, b, quiet))
 
 
@@ -37,7 +37,7 @@ def _out_of_reach(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> np.ndarray
     size = lengths(Y)
     _, s, Vt = factors(Y / size[..., None, :])
     kept = np.where(np.arange(s.shape[-1]) < count(s)[..., None], 1.0, 0.0)
-    P = transposed(Vt) @ (kept[..., None] * Vt)
+    P = transpose(Vt) @ (kept[..., None] * Vt)
     unit = np.where(np.isfinite(size), size, 1.0)
     along = np.where(np.isfinite(size), b / unit, 0.0)  # a row that is nothing depends on no other
     left = np.abs(b - unit * apply(P, along))
@@ -92,7 +92,7 @@ def drive(
     `quiet`, a small force, + the largest |τ|.
     """
     passive = ~active
-    A_p, A_a = transposed(rows[..., passive]), transposed(rows[..., active])
+    A_p, A_a = transpose(rows[..., passive]), transpose(rows[..., active])
     L = np.eye(1) if weight is None else np.linalg.cholesky(weight)
     turn = np.eye(rows.shape[-2]) if weight is None or least_torque else np.linalg.inv(L).T
     A_p, A_a = A_p @ turn, A_a @ turn  # λ = L⁻ᵀ μ: least |μ|

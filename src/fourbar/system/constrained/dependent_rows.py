@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import warn
-from ...linalg import count, factors, lengths, transposed
+from ...linalg import count, factors, lengths, transpose
 from ...tolerances import BROKEN
 from ...tree.parameters import find
 from .constrained_model import ConstrainedModel
@@ -22,13 +22,13 @@ from .constrained_model import ConstrainedModel
 def _breaks(A: np.ndarray, dA: np.ndarray) -> np.ndarray:
     """Whether the rank of A (..., m, n) changes with each of its changes dA (..., k, m, n): (..., k)."""
     A = np.nan_to_num(A)
-    row_units = lengths(transposed(A))  # rows in their own units, as where ranks are taken
+    row_units = lengths(transpose(A))  # rows in their own units, as where ranks are taken
     U, s, Vt = factors(A / row_units[..., None], whole=True)
     rank = count(s)[..., None]
     left = np.where(np.arange(U.shape[-1]) >= rank, 1.0, 0.0)[..., None, :] * U
     right = np.where(np.arange(Vt.shape[-1]) >= rank, 1.0, 0.0)[..., :, None] * Vt
     change = np.nan_to_num(dA) / _finite(row_units)[..., None, :, None]
-    change_beyond_rank = transposed(left)[..., None, :, :] @ change @ transposed(right)[..., None, :, :]
+    change_beyond_rank = transpose(left)[..., None, :, :] @ change @ transpose(right)[..., None, :, :]
     size = np.abs(change).max(axis=(-2, -1), initial=0.0)
     return np.abs(change_beyond_rank).max(axis=(-2, -1), initial=0.0) > BROKEN * size
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...algorithms.constrained.drives import Plan
 from ...algorithms.constrained.multipliers import IndependentRows
-from ...linalg import inverse_in_units, ranks, transposed
+from ...linalg import inverse_in_units, ranks, transpose
 from ...tolerances import NOTHING
 from .dense_solvers import choose
 
@@ -28,7 +28,7 @@ def make_plan(
         own = np.linalg.solve(L, samples[:, :, passive])
         held = choose(own, _typical(own))
         return Plan(tuple(active), tuple(passive), held, _NONE, _NONE, root, False, quiet, k)
-    rows = choose(transposed(samples), _typical(transposed(samples)))
+    rows = choose(transpose(samples), _typical(transpose(samples)))
     C = _best(samples[:, list(rows.rows)])
     passive_C = _best(C[:, :, passive])
     held = choose(passive_C, _typical(passive_C))

@@ -1,10 +1,45 @@
-"""The Tello humanoid: differentials drive its hips, knees and ankles, loops that no constant ratio describes."""
+"""Legged robots with geared rotors: the MIT Mini Cheetah, the MIT Humanoid, JVRC-1 and Tello.
+
+Knees and ankles of the MIT Humanoid share belts. Differentials drive the hips, knees and ankles of Tello: loops that no
+constant ratio describes.
+"""
 
 from __future__ import annotations
 
 from ..constraints import Formula
 from ..system.system import System
-from .robot_data import Rotors, build_facts, merged_facts, read_facts
+from .robot_data import Rotors, build_facts, check_choice, merged_facts, read_facts
+
+
+def mini_cheetah(rotors: Rotors = "exact", version: str = "latest") -> System:
+    """Floating base, four legs of three joints, each joint geared to a rotor: 18 degrees of freedom.
+
+    rotors: "exact", "reflected" (an armature instead of a body) or "none". version: "latest", or "paper" for the
+    numbers behind the results of Chignoli's paper (rotors without mass, other hip and knee frames).
+    """
+    check_choice("version", version, ("latest", "paper"))
+    return build_facts(read_facts("mini_cheetah" if version == "latest" else "mini_cheetah_paper"), rotors)
+
+
+def mit_humanoid(rotors: Rotors = "exact", version: str = "latest") -> System:
+    """Floating base, two legs of five joints, two arms of four: 24 degrees of freedom.
+
+    A belt runs from the ankle's rotor past the knee, so knee, ankle and their two rotors are one cluster.
+    rotors: "exact", "reflected" (an armature instead of a body; what the shared belt couples is lost), "block" (an
+    armature block of knee and ankle) or "none".
+    version: "latest", or "paper" for the numbers behind the results of Chignoli's paper (rotors without mass).
+    """
+    check_choice("version", version, ("latest", "paper"))
+    return build_facts(read_facts("mit_humanoid" if version == "latest" else "mit_humanoid_paper"), rotors)
+
+
+def jvrc1(rotors: Rotors = "exact") -> System:
+    """JVRC-1: floating base and 32 geared joints, 38 degrees of freedom, 65 bodies.
+
+    rotors: "exact", "reflected" (an armature instead of a body) or "none".
+    """
+    return build_facts(read_facts("jvrc1"), rotors)
+
 
 # φ of the hip: rotors r1, r2 behind gearboxes of 6:1, gimbal l1 (roll) and thigh l2 (pitch); lengths (m), squared.
 HIP_DIFFERENTIAL = Formula(

@@ -79,7 +79,7 @@ def test_a_control_that_cannot_be_sent_is_refused_by_name() -> None:
         with lock:
             return -q
 
-    with pytest.raises(ArgumentError, match=r"rollout: tau cannot be sent.*guarded.*lock"):
+    with pytest.raises(ArgumentError, match=r"rollout: tau cannot be pickled.*guarded.*lock"):
         fb.rollout(pendulum(), chunked(states()[0]), None, guarded, dt=0.01, steps=3)
 
 

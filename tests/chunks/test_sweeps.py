@@ -66,7 +66,7 @@ def test_what_is_no_sweep_is_refused() -> None:
         ((np.sin, np.zeros((0, 2))), "no samples"),
         ((np.sum, np.zeros(4)), "a row for each of its 2 samples"),
         ((lambda x: None, np.zeros(4)), "a row for each"),
-        ((lambda x: x if lock.locked() else x + 1, np.zeros(4)), "sweep: <lambda> cannot be sent"),
+        ((lambda x: x if lock.locked() else x + 1, np.zeros(4)), "sweep: <lambda> cannot be pickled"),
     ):
         with pytest.raises(ArgumentError, match=match):
             many.sweep(*arguments)
@@ -101,7 +101,7 @@ def test_only_what_zarr_wrote_is_replaced(tmp_path: Path) -> None:
     (other := tmp_path / "other").mkdir()
     (other / "notes.txt").write_text("kept")
     for place in (other, other / "notes.txt"):
-        with pytest.raises(ArgumentError, match="exists and is no group of Zarr"):
+        with pytest.raises(ArgumentError, match="exists and is not a Zarr group"):
             many.write(place, x, overwrite=True)
     assert (other / "notes.txt").read_text() == "kept"
 

@@ -205,3 +205,36 @@ def test_exported_c() -> None:
         pytest.skip("no C compiler is installed")
     printed = _run("c_export.py")
     assert printed.count("tree      mass_matrix") >= 2
+
+
+_LEG = """<mujoco model="leg"><option timestep="0.002"/><worldbody><geom type="plane" size="5 5 .1"/>
+<body name="base" pos="0 0 0.5"><freejoint/><geom type="box" size=".1 .1 .05" mass="3"/>
+<body name="shin" pos="0 0 -0.1"><joint name="knee" axis="0 1 0" damping="0.2"/><geom size=".03" pos="0 0 -.2"
+mass=".3"/><geom size=".3" mass="0" contype="0" conaffinity="0"/></body></body></worldbody><actuator>
+<position joint="knee" kp="20" ctrlrange="-1 1"/></actuator></mujoco>"""
+_TOUCHING = _LEG.replace('model="leg"', 'model="two"').replace(
+    "</worldbody>",
+    '<body name="other" pos="0 0 .45"><freejoint/><geom name="o" size=".2" mass="1"/></body></worldbody>',
+)
+
+
+@pytest.mark.slow
+def test_files_beside_a_peer(tmp_path: Path) -> None:
+    """Scenes of a folder; one that cannot be read is named with the reason, and does not count."""
+    pytest.importorskip("mujoco")
+    for name, text in (("leg", _LEG), ("touching", _TOUCHING), ("torn", _LEG.replace("</worldbody>", ""))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "scene.xml").write_text(text, encoding="utf-8")
+    saved = tmp_path / "saved"
+    printed = _run("files.py", str(tmp_path), f"--save={saved}", "--json", str(tmp_path / "numbers.json"))
+    assert "2 scenes measured, 1 failed" in printed
+    (torn,) = [row for row in printed.splitlines() if row.startswith("torn/scene.xml")]
+    assert "failed: " in torn and "XML" in torn
+    numbers = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))
+    leg, touching = numbers["leg/scene.xml"], numbers["touching/scene.xml"]
+    assert leg["pressing"] > 0.2 and leg["unsolved"] == 0.0 and leg["ours"]["deepest"] > -1e-4
+    assert touching["peer"]["touching"] < 6.0  # the two objects overlap, and may not touch each other
+    rows = json.loads((saved / "files.json").read_text(encoding="utf-8"))["rows"]
+    assert {x["row"] for x in rows if x["column"] == "torn/scene.xml"} == {"failed"}
+    (step,) = [x for x in rows if x["row"] == "a step of a file's scene" and x["column"] == "leg/scene.xml"]
+    assert step["value"] > 0.0 and step["peer"]["value"] > 0.0

@@ -23,14 +23,14 @@ Each file has the machine, versions, the commit, and all samples; `python bench/
 `--strict` compares with it. In brackets: how many times longer the other library takes on the same machine, measured in
 turns in one process. Minima over repetitions, double precision, one thread unless a row says otherwise.
 
-What these numbers do not say:
+Before you compare:
 
 - In a batch, one instruction computes several samples: 8 with AVX-512, 4 with AVX2, 2 with NEON. `FOURBAR_LANES=4`
   shows on a CPU with AVX-512 about what one with AVX2 would give. Single calls use one lane.
-- A robot is compiled before its first call; the rows of first calls say for how long. The code is cached on disk.
-- Rows of contacts hold for feet on a floor: few points, on different links. All candidates are computed in every step,
-  so time grows with their number, touching or not ([how many](simulate.md#supported-shapes-and-joints)). Bodies that
-  touch each other, such as piles, take longer here than in MuJoCo: the row "666" below.
+- A function is compiled before its first call (see the rows of first calls); the code is cached on disk.
+- Contact rows hold for feet on a floor: few points, on different links. All candidates are computed in every step,
+  so time grows with their number, touching or not ([how many](simulate.md#supported-shapes-and-joints)). Piles of
+  bodies take longer here than in MuJoCo: see the row "666" below.
 """
 
 
@@ -190,9 +190,9 @@ def summary() -> str:
     ours, theirs = (duration(pile[x]["value"], pile[x]["unit"]) for x in ("fourbar, rigid", "MuJoCo, elliptic"))
     text = f"""
 Per state, on one thread of an {own["cpu"]} with {own["lanes"]} samples per vector ({_vectors(own["lanes"])}).
-The last row holds for robots on their feet: few points on a floor. Of bodies that touch each other every pair is
-computed in every step: a pile of twelve balls takes {ours} a step here and {theirs} in MuJoCo.
-[Speed](docs/speed.md) has all numbers, with machine, versions and samples."""
+The last row holds for robots on their feet: a few contact points on a floor. Between moving bodies every candidate pair
+is computed in every step: a pile of twelve balls takes {ours} a step here, {theirs} in MuJoCo.
+[Speed](docs/speed.md) has all benchmarks, with machine, versions and samples."""
     return "\n".join(lines) + "\n" + text + "\n"
 
 

@@ -17,7 +17,7 @@ from fourbar.cli.docs import list_for_programs, summary
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-_DRIVEN = {"howto.md": [("motion", "found")]}  # motions to the second of some poses
+_DRIVEN = {"howto.md": [("motion", "ik")]}  # motions to the second of some poses
 _BLOCK = re.compile(r"(?:<!-- needs: (?P<needs>\S+) -->\n)?```python\n(?P<code>.*?)```", re.DOTALL)
 
 
@@ -63,8 +63,8 @@ def test_the_examples_of_the_readme_do_as_their_comments_say(tmp_path: Path, mon
 def test_the_readme_is_short_and_has_its_parts() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     parts = re.findall(r"^## (.+)$", text, re.MULTILINE)
-    assert parts == ["Install", "Three examples", "Features", "Speed", "Platforms", "Help and citation"]
-    assert len(text.splitlines()) <= 130 and text.count("```python") == 3
+    assert parts == ["Install", "Three examples", "Features", "Documentation", "Speed", "Platforms", "Help and citation"]
+    assert len(text.splitlines()) <= 120 and text.count("```python") == 3
     features, speed = (text.split(f"## {name}\n")[1].split("\n## ")[0] for name in ("Features", "Speed"))
     assert len(re.findall(r"^- .*\]\(docs/", features, re.MULTILINE)) == 8
     assert len(re.findall(r"^\| \S", speed, re.MULTILINE)) == 2 + 6  # head, rule, rows

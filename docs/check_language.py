@@ -25,7 +25,7 @@ SOURCE = ROOT / "src" / "fourbar"
 PAGES = ("README.md", "docs/*.md", "docs/site/*.md")
 
 CHECKED: tuple[str, ...] = (
-    "fourbar", "bridges", "chunks", "compile", "expr", "functions", "learning", "reference", "robots",
+    "fourbar", "bridges", "chunks", "compile", "expr", "functions", "learning", "reference", "robots", "targets",
 )  # fmt: skip
 UNREAD = ("contact", "sim")
 

@@ -28,7 +28,7 @@ def page() -> str:
         robot.potential_energy,
     ]  # fmt: skip
     exported = read("make_page", functions, "")
-    script = loader(exported, Module(exported).written())
+    script = loader(exported, Module(exported).to_bytes())
     constants = (
         f"const START = {json.dumps(robot.neutral().tolist())}; // a configuration in which the loop is closed\n"
     )

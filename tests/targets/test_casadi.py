@@ -116,7 +116,7 @@ def test_a_directional_derivative_keeps_its_tangents() -> None:
 
 
 def test_parts_that_repeat_are_refused() -> None:
-    from fourbar.targets.casadi import replayed
+    from fourbar.targets.casadi import replay
 
     with pytest.raises(fb.ArgumentError, match=r"triangular repeats a part.*export it as C"):
-        replayed(triangular(Unrolled()), "triangular")
+        replay(triangular(Unrolled()), "triangular")

@@ -19,7 +19,7 @@ from expr.support import triangular
 from fourbar.cli.main import main
 from fourbar.expr import Shared, Unrolled, interpret
 from fourbar.targets.exported_functions import Exported, read
-from fourbar.targets.wasm import Module, signed, unsigned
+from fourbar.targets.wasm import Module, leb128, signed_leb128
 
 from .support import chain, floating
 
@@ -78,7 +78,7 @@ class Host:
 
 def module(*functions: Any) -> bytes:
     """Functions of robots as a module."""
-    return Module(read("test", functions, "")).written()
+    return Module(read("test", functions, "")).to_bytes()
 
 
 @pytest.mark.parametrize("name", [*ROBOTS, *LARGE])
@@ -116,7 +116,7 @@ def test_derivatives_scalars_and_several_results() -> None:
 def test_parts_that_repeat_until_they_are_done() -> None:
     """A repeat within another, in both layouts: Σ_{m ≤ n} m (m + 1) / 2."""
     for recorder in (Unrolled(), Shared()):
-        host = Host(Module([Exported("triangular", triangular(recorder), "")]).written())
+        host = Host(Module([Exported("triangular", triangular(recorder), "")]).to_bytes())
         for n, wanted in ((0.0, 0.0), (1.0, 1.0), (4.0, 20.0), (12.0, 364.0)):
             assert host("triangular", [[n]], ())[0] == wanted
 
@@ -136,7 +136,7 @@ def test_every_operation_means_what_it_does_here() -> None:
     recorder = Unrolled()
     x, y = recorder.input("x", (2,))
     program = recorder.finish("all", [("y", (9,), recorder.call(compute, x, y))])
-    host = Host(Module([Exported("all", program, "")]).written())
+    host = Host(Module([Exported("all", program, "")]).to_bytes())
     for pair in ((1.0, 2.0), (2.0, 1.0), (-1.5, -1.5), (0.0, -0.0), (math.nan, 1.0), (1.0, math.nan), (1.0, math.inf)):
         (found,) = host("all", [pair], (9,))
         np.testing.assert_allclose(found, interpret(program, {"x": np.array(pair)})["y"], rtol=1e-15)
@@ -154,8 +154,8 @@ def test_results_may_lie_over_arguments() -> None:
 
 
 def test_numbers_in_few_bytes() -> None:
-    assert [unsigned(n).hex() for n in (0, 127, 128, 624485)] == ["00", "7f", "8001", "e58e26"]
-    assert [signed(n).hex() for n in (0, 63, 64, -1, -64, -65, -123456)] == [
+    assert [leb128(n).hex() for n in (0, 127, 128, 624485)] == ["00", "7f", "8001", "e58e26"]
+    assert [signed_leb128(n).hex() for n in (0, 63, 64, -1, -64, -65, -123456)] == [
         "00", "3f", "c000", "7f", "40", "bf7f", "c0bb78",
     ]  # fmt: skip
 

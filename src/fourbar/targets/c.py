@@ -19,7 +19,7 @@ from ..errors import ArgumentError
 from ..expr import Program
 from ..hints import with_keyword_hints
 from .c_code import HELPERS, SCALARS, CWriter, parameter_names
-from .exported_functions import Exported, array_names, check_single, explained, identifier, read, vectors
+from .exported_functions import Exported, array_names, check_single, documentation, identifier, read, vectors
 
 _TYPES = "#ifndef CASADI_INT_TYPE\n#define CASADI_INT_TYPE long long int\n#endif"
 
@@ -43,7 +43,7 @@ def casadi_symbols(name: str, program: Program) -> str:
 
 
 def _columns(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Rows and columns: what has three axes is stacked, its first two together."""
+    """Rows and columns; the first two of three axes are stacked."""
     if len(shape) < 2:
         return (shape[0] if shape else 1), 1
     rows = 1
@@ -63,18 +63,20 @@ def _call(name: str, inputs: list[tuple[int, int]], outputs: list[tuple[int, int
     ]
     for k, (rows, columns) in enumerate(inputs):
         lines.append(f"    real in{k}[{max(1, rows * columns)}];")
-        lines += _turned(f"in{k}[{columns} * i + j] = arg[{k}] ? arg[{k}][{rows} * j + i] : 0.0;", rows, columns)
+        lines += _for_each(f"in{k}[{columns} * i + j] = arg[{k}] ? arg[{k}][{rows} * j + i] : 0.0;", rows, columns)
     lines += [f"    real out{k}[{max(1, rows * columns)}];" for k, (rows, columns) in enumerate(outputs)]
     given = [*(f"in{k}" for k in range(len(inputs))), *(f"out{k}" for k in range(len(outputs)))]
     lines.append(f"    {name}({', '.join(given)});")
     for k, (rows, columns) in enumerate(outputs):
         lines.append(f"    if (res[{k}]) {{")
-        lines += ["    " + x for x in _turned(f"res[{k}][{rows} * j + i] = out{k}[{columns} * i + j];", rows, columns)]
+        lines += [
+            "    " + x for x in _for_each(f"res[{k}][{rows} * j + i] = out{k}[{columns} * i + j];", rows, columns)
+        ]
         lines.append("    }")
     return "\n".join([*lines, "    return 0;", "}"])
 
 
-def _turned(statement: str, rows: int, columns: int) -> list[str]:
+def _for_each(statement: str, rows: int, columns: int) -> list[str]:
     return [
         f"    for (int i = 0; i < {rows}; i++) {{",
         f"        for (int j = 0; j < {columns}; j++) {statement}",
@@ -89,7 +91,7 @@ def _counts(name: str, inputs: int, outputs: int) -> list[str]:
     ]
 
 
-def _chosen(values: list[str], otherwise: str) -> str:
+def _switch(values: list[str], otherwise: str) -> str:
     cases = "".join(f"    if (i == {k}) return {value};\n" for k, value in enumerate(values))
     return f"{{\n{cases}    return {otherwise};\n}}"
 
@@ -97,7 +99,7 @@ def _chosen(values: list[str], otherwise: str) -> str:
 def _names(name: str, kind: str, names: list[str]) -> str:
     head = f"const char *{name}_casadi_name_{kind}(CASADI_INT_TYPE i)"
     quoted = [f'"{x}"' for x in names]
-    return f"{head};\n{head} {_chosen(quoted, '0')}"
+    return f"{head};\n{head} {_switch(quoted, '0')}"
 
 
 def _sparsity(name: str, kind: str, shapes: list[tuple[int, int]]) -> str:
@@ -107,7 +109,7 @@ def _sparsity(name: str, kind: str, shapes: list[tuple[int, int]]) -> str:
         f"static const CASADI_INT_TYPE {name}_{kind}{k}[3] = {{{rows}, {columns}, 1}};"
         for k, (rows, columns) in enumerate(shapes)
     ]
-    return "\n".join([*tables, f"{head};", f"{head} {_chosen([f'{name}_{kind}{k}' for k in range(len(shapes))], '0')}"])
+    return "\n".join([*tables, f"{head};", f"{head} {_switch([f'{name}_{kind}{k}' for k in range(len(shapes))], '0')}"])
 
 
 def _work(name: str, inputs: int, outputs: int) -> str:
@@ -162,7 +164,7 @@ def export_c(
     if scalar not in SCALARS:
         raise ArgumentError(f"export_c: scalar={scalar!r}: expected one of {', '.join(map(repr, SCALARS))}")
     if casadi and scalar != "double":
-        raise ArgumentError("export_c: casadi=True needs scalar='double', which is what CasADi computes with")
+        raise ArgumentError("export_c: casadi=True needs scalar='double', the type of CasADi's numbers")
     prefix = identifier(name)
     exported = read("export_c", functions, prefix)
     if scalar == "float":
@@ -199,7 +201,7 @@ def _shape(shape: tuple[int, ...]) -> str:
 def _comment(function: Exported) -> str:
     """A comment on what a function takes and returns, with shapes and units."""
     program, (inputs, outputs) = function.program, parameter_names(function.program)
-    summary, said = explained(function)
+    summary, said = documentation(function)
     lines = [summary, ""]
     for way, names, arrays in (("in", inputs, program.inputs), ("out", outputs, program.outputs)):
         for name, x in zip(names, arrays, strict=True):

@@ -60,7 +60,7 @@ class CWriter:
     def _operand(self, x: Any) -> str:
         return f"t{x}" if x.__class__ is int else self.number(x)
 
-    def _stored(self, block: Block, x: Any) -> str:
+    def _store_value(self, block: Block, x: Any) -> str:
         """A value as a number: conditions are of type int, which does not become float by itself."""
         is_condition = x.__class__ is int and block.code[x][0] in _CONDITIONS
         return f"(real){self._operand(x)}" if is_condition else self._operand(x)
@@ -82,7 +82,7 @@ class CWriter:
 
         needed = needed_instructions(block)
         kept = [self._line(k, instruction, place) for k, instruction in enumerate(block.code) if k in needed]
-        kept += [f"    {place(s.port, s.offset)} = {self._stored(block, s.value)};" for s in block.stores]
+        kept += [f"    {place(s.port, s.offset)} = {self._store_value(block, s.value)};" for s in block.stores]
         if block.table and not any(block.code[k][0] == "table" for k in needed):
             kept.insert(0, "    (void)table;")
         given = "real *w" + ("" if fixed else ", const int *at") + (", const real *table" if block.table else "")
@@ -97,12 +97,12 @@ class CWriter:
         ]
         parts += self._tables(name, program, fixed)
         lines = [f"void {name}({', '.join(self.arguments(program))}) {{", f"    real w[{max(1, program.slots)}];"]
-        given, found = parameter_names(program)
-        for name_of, x in zip(given, program.inputs, strict=True):
+        input_names, output_names = parameter_names(program)
+        for name_of, x in zip(input_names, program.inputs, strict=True):
             lines.append(f"    memcpy(w + {x.first}, {name_of}, {x.size} * sizeof(real));")
         lines += self._presets(name, program)
         lines += self._calls(name, program, fixed)
-        for name_of, y in zip(found, program.outputs, strict=True):
+        for name_of, y in zip(output_names, program.outputs, strict=True):
             if len(y.slots) > _LISTED:
                 lines.append(f"    for (int k = 0; k < {len(y.slots)}; k++) {name_of}[k] = w[{name}_from_{y.name}[k]];")
             else:
@@ -118,17 +118,17 @@ class CWriter:
         """Where the ports of all calls point, their constants, and where long results are: one array each."""
         bases = [base for c in program.calls if not fixed[c.block] for base in c.bases]
         numbers = [x for c in program.calls for x in c.table]
-        found = [f"static const int {name}_at[] = {{{_listed(map(str, bases))}}};"] if bases else []
+        tables = [f"static const int {name}_at[] = {{{_comma_list(map(str, bases))}}};"] if bases else []
         for y in program.outputs:
             if len(y.slots) > _LISTED:
-                found.append(f"static const int {name}_from_{y.name}[] = {{{_listed(map(str, y.slots))}}};")
+                tables.append(f"static const int {name}_from_{y.name}[] = {{{_comma_list(map(str, y.slots))}}};")
         if len(program.preset) > _LISTED:
             slots, values = zip(*program.preset, strict=True)
-            found.append(f"static const int {name}_preset_at[] = {{{_listed(map(str, slots))}}};")
-            found.append(f"static const real {name}_preset[] = {{{_listed(map(self.number, values))}}};")
+            tables.append(f"static const int {name}_preset_at[] = {{{_comma_list(map(str, slots))}}};")
+            tables.append(f"static const real {name}_preset[] = {{{_comma_list(map(self.number, values))}}};")
         if numbers:
-            found.append(f"static const real {name}_table[] = {{{_listed(map(self.number, numbers))}}};")
-        return found
+            tables.append(f"static const real {name}_table[] = {{{_comma_list(map(self.number, numbers))}}};")
+        return tables
 
     def _presets(self, name: str, program: Program) -> list[str]:
         """Slots that hold constants from the start."""
@@ -172,7 +172,7 @@ def _safe(name: str) -> str:
     return f"{name}_" if name in _TAKEN else name
 
 
-def _listed(words: Any, width: int = 110) -> str:
+def _comma_list(words: Any, width: int = 110) -> str:
     """Words with commas, in lines."""
     lines, now = [], ""
     for word in words:

@@ -1,6 +1,6 @@
 """Functions of a robot as CasADi functions: the program replayed into SX, so CasADi differentiates and generates code.
 
-Needs the extra `casadi`. What CasADi differentiates is the formula, with respect to the entries of q. For directions on
+Needs the extra `casadi`. CasADi differentiates the formula, with respect to the entries of q. For directions on
 the configuration space (a free joint, a ball joint, a loop) differentiate through `robot.integrate`, as the example of
 `function` does: then the derivatives are those of `robot.forward_dynamics.jacobian`.
 """
@@ -71,19 +71,19 @@ def function(of: Any, *optional: str, name: str | None = None) -> Any:
     >>> a = dynamics(move(q, step, 1.0), v, tau)
     >>> jacobian = casadi.Function("da_dq", [q, step, v, tau], [casadi.jacobian(a, step)])
     """
-    made = getattr(of, "program", None)
-    if not (callable(of) and callable(made)):  # a robot has `program` too
+    make_program = getattr(of, "program", None)
+    if not (callable(of) and callable(make_program)):  # a robot has `program` too
         raise ArgumentError(
             f"fourbar.casadi.function: {of!r} is not a function of a robot. Give robot.forward_dynamics, or, where a "
             "function has options, robot.pose.specialise(frame=...)"
         )
     if name is not None and not isinstance(name, str):
         raise ArgumentError(f"fourbar.casadi.function: name={name!r}: expected text")
-    program: Any = made(*(optional or tangents(of)))
-    return replayed(program, name or re.sub(r"[\W_]+", "_", program.name))  # as CasADi wants names: not "f.jacobian"
+    program: Any = make_program(*(optional or tangents(of)))
+    return replay(program, name or re.sub(r"[\W_]+", "_", program.name))  # as CasADi wants names: not "f.jacobian"
 
 
-def replayed(program: Program, name: str) -> Any:
+def replay(program: Program, name: str) -> Any:
     """A program as a CasADi function."""
     if program.repeats:
         raise ArgumentError(

@@ -1,4 +1,4 @@
-"""Functions of robots that are to be written for other machines: read, named, and with states to test them by."""
+"""Functions of robots for export: read, named, and with states to test them by."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STATES = 8  # configurations with closed loops among these, which take long to 
 
 @dataclass(frozen=True)
 class Exported:
-    """A function to be written: its name there, what it computes, what its documentation says, where it is from."""
+    """A function to export: its name, its program, its docstring, and the recording that it comes from."""
 
     name: str
     program: Program
@@ -45,7 +45,7 @@ def identifier(text: str) -> str:
     return f"_{name}" if name[:1].isdigit() else name or "robot"
 
 
-def _described(doc: str) -> tuple[str, dict[str, str]]:
+def _read_docstring(doc: str) -> tuple[str, dict[str, str]]:
     """The summary of a docstring, and the first sentence of what it says of each argument and result, by name."""
     text = inspect.cleandoc(doc)
     sentences: dict[str, str] = {}
@@ -55,22 +55,22 @@ def _described(doc: str) -> tuple[str, dict[str, str]]:
     return " ".join(text.partition("\n\n")[0].split()), sentences
 
 
-def explained(function: Exported) -> tuple[str, dict[str, str]]:
-    """What a function does, and what each of its arguments and results is, by name."""
+def documentation(function: Exported) -> tuple[str, dict[str, str]]:
+    """The summary of a function, and a sentence for each of its arguments and results, by name."""
     recording = function.recording
     if not isinstance(recording, DerivativeRecording):
-        return _described(function.doc)
-    summary, said = _described(recording.doc)
+        return _read_docstring(function.doc)
+    summary, texts = _read_docstring(recording.doc)
     of = recording.of
     for x in of.arguments:
         along = ", along the velocities" if x.is_configuration else ""
-        said |= {f"d_{x.name}": f"Rate of {x.name}{along}", f"g_{x.name}": f"Gradient by {x.name}{along}"}
+        texts |= {f"d_{x.name}": f"Rate of {x.name}{along}", f"g_{x.name}": f"Gradient by {x.name}{along}"}
     for name in of.results:
-        said |= {f"w_{name}": f"Weight of {name}", f"d_{name}_next": f"Rate of {name}"}
-        said.setdefault(f"d_{name}", f"Rate of {name}")
+        texts |= {f"w_{name}": f"Weight of {name}", f"d_{name}_next": f"Rate of {name}"}
+        texts.setdefault(f"d_{name}", f"Rate of {name}")
     if type(recording) is Jacobian:
-        said["blocks"] = f"One after the other, row by row: {_blocks(recording, function.program)}"
-    return f"{_KINDS[recording.kind]} of {of.name}: {summary}", said
+        texts["blocks"] = f"One after the other, row by row: {_blocks(recording, function.program)}"
+    return f"{_KINDS[recording.kind]} of {of.name}: {summary}", texts
 
 
 def _blocks(recording: Jacobian, program: Program) -> str:
@@ -82,7 +82,7 @@ def _blocks(recording: Jacobian, program: Program) -> str:
 
 
 def tangents(function: Any) -> tuple[str, ...]:
-    """The optional arguments that a function is nothing without: what a `jvp` is along."""
+    """The optional arguments that a function needs: the tangents of a `jvp`."""
     state: Any = getattr(function, "state", None)
     recording = None if state is None else state[0].recording
     return tuple(f"d_{name}" for name in recording.of.required_names) if type(recording) is Jvp else ()
@@ -96,7 +96,7 @@ def read(caller: str, functions: Sequence[Any], prefix: str) -> list[Exported]:
         )
     if not functions:
         raise ArgumentError(f"{caller}: no functions given; name some, such as [robot.inverse_dynamics]")
-    found: dict[str, Exported] = {}
+    exported: dict[str, Exported] = {}
     for function in functions:
         program = getattr(function, "program", None)
         if not (callable(function) and callable(program)):  # a robot has `program` too
@@ -105,31 +105,31 @@ def read(caller: str, functions: Sequence[Any], prefix: str) -> list[Exported]:
                 f"{caller}: {function!r} cannot be exported. Give functions of a robot, such as "
                 f"robot.inverse_dynamics; one with options as function.specialise({options}=...)"
             )
-        made: Any = program(*tangents(function))
-        stem = base = f"{prefix}_{identifier(made.name)}" if prefix else identifier(made.name)
+        traced: Any = program(*tangents(function))
+        stem = base = f"{prefix}_{identifier(traced.name)}" if prefix else identifier(traced.name)
         for k in range(2, len(functions) + 2):
-            if stem not in found:
+            if stem not in exported:
                 break
             stem = f"{base}_{k}"
         state: Any = getattr(function, "state", None)
         recording = None if state is None else state[0].recording
-        found[stem] = Exported(stem, made, str(getattr(function, "__doc__", "") or ""), recording)
-    return list(found.values())
+        exported[stem] = Exported(stem, traced, str(getattr(function, "__doc__", "") or ""), recording)
+    return list(exported.values())
 
 
 def array_names(program: Program) -> tuple[list[str], list[str]]:
     """Names of inputs and outputs for other languages, all different: "d_arm.mass" is `d_arm_mass`, an output that is
     called as an input `..._out`.
     """
-    found: list[str] = []
+    names: list[str] = []
     for k, x in enumerate((*program.inputs, *program.outputs)):
         plain = x.name if x.name.isidentifier() and x.name.isascii() else identifier(x.name)
-        own = f"{plain}_out" if plain in found and k >= len(program.inputs) else plain
-        again = (f"{own}_{n}" for n in count(2))
-        while own in found:
-            own = next(again)
-        found.append(own)
-    return found[: len(program.inputs)], found[len(program.inputs) :]
+        name = f"{plain}_out" if plain in names and k >= len(program.inputs) else plain
+        again = (f"{name}_{n}" for n in count(2))
+        while name in names:
+            name = next(again)
+        names.append(name)
+    return names[: len(program.inputs)], names[len(program.inputs) :]
 
 
 def needed_instructions(block: Block) -> set[int]:
@@ -142,7 +142,7 @@ def needed_instructions(block: Block) -> set[int]:
     return needed  # type: ignore[return-value]
 
 
-class _Tried(NamedTuple):
+class _Trial(NamedTuple):
     """States, their results, and how far rounding moves these: infinite where there are none."""
 
     given: dict[str, np.ndarray]
@@ -152,25 +152,25 @@ class _Tried(NamedTuple):
 
 def vectors(function: Exported) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:
     """Arguments and their results by the interpreter: of many random ones, those that rounding disturbs least."""
-    program, (given, exact, off) = function.program, _tried(function)
+    program, (given, exact, off) = function.program, _trial(function)
     best = [k for k in np.argsort(off)[:_VECTORS] if np.isfinite(off[k])]
     return [([given[x.name][k] for x in program.inputs], [exact[y.name][k] for y in program.outputs]) for k in best]
 
 
 def check_single(caller: str, function: Exported) -> None:
     """Refuse a function that has results in double precision, but not always in single precision."""
-    tried = _tried(function)
+    tried = _trial(function)
     known = np.isfinite(tried.off)
     found = interpret(function.program, tried.given, np.float32)
     lost = known & ~np.all([np.isfinite(y.reshape(_TRIED, -1)).all(axis=1) for y in found.values()], axis=0)
     if lost.any():
         raise ArgumentError(
             f"{caller}: {function.name} finds no results in single precision at {lost.sum()} of {known.sum()} states "
-            "where it does in double precision: it cannot close loops as finely as it has to; give scalar='double'"
+            "where it does in double precision: rounding keeps its loops from closing; give scalar='double'"
         )
 
 
-def _tried(function: Exported) -> _Tried:
+def _trial(function: Exported) -> _Trial:
     """Random states, and what the interpreter finds there.
 
     Quaternions need not be of length one here, nor loops closed: a program is a formula. Where one finds no results
@@ -179,20 +179,20 @@ def _tried(function: Exported) -> _Tried:
     program = function.program
     rng = np.random.default_rng(len(program.name))
     given = {x.name: rng.uniform(0.1, 1.0, (_TRIED, *x.shape)).astype(np.float32).astype(float) for x in program.inputs}
-    found = _results(program, given)
-    if np.isfinite(found.off).sum() < _VECTORS:
-        found = _results(program, given | _configurations(function))
-    return found
+    trial = _results(program, given)
+    if np.isfinite(trial.off).sum() < _VECTORS:
+        trial = _results(program, given | _configurations(function))
+    return trial
 
 
-def _results(program: Program, given: dict[str, np.ndarray]) -> _Tried:
+def _results(program: Program, given: dict[str, np.ndarray]) -> _Trial:
     exact, moved = interpret(program, given), interpret(program, {k: x * (1.0 + 1e-7) for k, x in given.items()})
     off = np.zeros(_TRIED)
     for y in program.outputs:
         found, other = (x[y.name].reshape(_TRIED, -1) for x in (exact, moved))
         size = np.maximum(1.0, np.abs(found).max(axis=1, initial=0.0))
         off = np.maximum(off, np.abs(found - other).max(axis=1, initial=0.0) / size)
-    return _Tried(given, exact, np.where(np.isfinite(off), off, np.inf))
+    return _Trial(given, exact, np.where(np.isfinite(off), off, np.inf))
 
 
 def _configurations(function: Exported) -> dict[str, np.ndarray]:

@@ -54,24 +54,24 @@ def _unfit(why: str) -> UnfitLibrary:
 def _parts() -> tuple[Any, ...]:
     """The modules of JAX that are used, and what is used of each."""
     try:
-        found = tuple(import_module(f"jax.{name}") for name in _USED)
+        modules = tuple(import_module(f"jax.{name}") for name in _USED)
     except ImportError as error:
         raise _unfit(f"it has no {error.name or 'such module'} ({error})") from error
-    for module, names in zip(found, _USED.values(), strict=True):
+    for module, names in zip(modules, _USED.values(), strict=True):
         for name in names:
             if not hasattr(module, name):
                 raise _unfit(f"it has no {module.__name__}.{name}")
-    return found
+    return modules
 
 
 def interface_version(header: str) -> int:
     """The minor version of XLA's C interface, from the header that jaxlib comes with; another major one is refused."""
-    found = dict(re.findall(r"#define\s+XLA_FFI_API_(MAJOR|MINOR)\s+(\d+)", header))
-    if set(found) != {"MAJOR", "MINOR"}:
+    version = dict(re.findall(r"#define\s+XLA_FFI_API_(MAJOR|MINOR)\s+(\d+)", header))
+    if set(version) != {"MAJOR", "MINOR"}:
         raise _unfit("the header of its foreign function interface names no version")
-    if int(found["MAJOR"]) != MAJOR or int(found["MINOR"]) < _SMALLEST_MINOR:
-        raise _unfit(f"its typed FFI has version {found['MAJOR']}.{found['MINOR']}")
-    return int(found["MINOR"])
+    if int(version["MAJOR"]) != MAJOR or int(version["MINOR"]) < _SMALLEST_MINOR:
+        raise _unfit(f"its typed FFI has version {version['MAJOR']}.{version['MINOR']}")
+    return int(version["MINOR"])
 
 
 def _read_header(folder: str) -> str:
@@ -142,7 +142,7 @@ def _abstract(*args: Any, op: Operation) -> list[Any]:
     return [jax.core.ShapedArray((*leading, *y.shape), np.dtype(float)) for y in op.program.outputs]
 
 
-def _emitted(ctx: Any, *args: Any, op: Operation) -> Any:
+def _lower(ctx: Any, *args: Any, op: Operation) -> Any:
     leading = _leading(op, [x.shape for x in ctx.avals_in])
     if not all(isinstance(n, int) for n in leading):
         raise NotImplementedError(
@@ -164,7 +164,7 @@ def _refused_device(ctx: Any, *args: Any, op: Operation) -> Any:
     )
 
 
-def _pushed(primals: Sequence[Any], tangents: Sequence[Any], *, op: Operation) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, op: Operation) -> tuple[Any, Any]:
     """The rule of forward differentiation."""
     results = call(op, primals)
     moving = tuple(i for i, t in enumerate(tangents) if type(t) is not ad.Zero)
@@ -174,10 +174,10 @@ def _pushed(primals: Sequence[Any], tangents: Sequence[Any], *, op: Operation) -
         less = op.along(moving)
         still = len(primals) - len(op.linear)
         if less is None:
-            found = call(op, [*primals[:still], *map(ad.instantiate_zeros, tangents[still:])])
+            rates_of_results = call(op, [*primals[:still], *map(ad.instantiate_zeros, tangents[still:])])
         else:
-            found = call(less, [*primals[:still], *(tangents[i] for i in moving)])
-        return results, [jax.numpy.broadcast_to(x, y.shape) for x, y in zip(found, results, strict=True)]
+            rates_of_results = call(less, [*primals[:still], *(tangents[i] for i in moving)])
+        return results, [jax.numpy.broadcast_to(x, y.shape) for x, y in zip(rates_of_results, results, strict=True)]
     rates = []
     for i in moving:
         project = op.project(i)
@@ -185,55 +185,55 @@ def _pushed(primals: Sequence[Any], tangents: Sequence[Any], *, op: Operation) -
     return results, call(op.forward(moving), [*primals, *rates])
 
 
-def _pulled(weights: Sequence[Any], *args: Any, op: Operation) -> list[Any]:
+def _transpose(weights: Sequence[Any], *args: Any, op: Operation) -> list[Any]:
     """The rule of transposition: operations are linear in some of their last arguments."""
     unknown = [i for i, x in enumerate(args) if ad.is_undefined_primal(x)]
-    found: list[Any] = [None] * len(args)
-    given = tuple(k for k, w in enumerate(weights) if type(w) is not ad.Zero)
-    if not given:
+    gradients: list[Any] = [None] * len(args)
+    weighted = tuple(k for k, w in enumerate(weights) if type(w) is not ad.Zero)
+    if not weighted:
         for i in unknown:
-            found[i] = ad.Zero(args[i].aval)
-        return found
+            gradients[i] = ad.Zero(args[i].aval)
+        return gradients
     if tuple(unknown) != op.linear:
         raise NotImplementedError(
             f"fourbar.jax: {op.recording.name} is transposed by arguments in which it is not linear"
         )
-    other, of, picked = op.transposed(given)
+    other, of, picked = op.transpose(weighted)
     known = args[: len(args) - len(unknown)]
     results = call(other, [*known, *(ad.instantiate_zeros(weights[k]) for k in of)])
     for i, pick in zip(unknown, picked, strict=True):
         extra = results[pick].ndim - len(args[i].aval.shape)  # the argument is the same for all samples of these axes
-        found[i] = results[pick].sum(axis=tuple(range(extra))) if extra else results[pick]
-    return found
+        gradients[i] = results[pick].sum(axis=tuple(range(extra))) if extra else results[pick]
+    return gradients
 
 
-def _vectorised(args: Sequence[Any], axes: Sequence[Any], *, op: Operation) -> tuple[Any, Any]:
+def _vmap(args: Sequence[Any], axes: Sequence[Any], *, op: Operation) -> tuple[Any, Any]:
     """The rule of `vmap`: one more leading axis."""
     size = next(x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None)
     apart = [x if axis is None else jax.numpy.moveaxis(x, axis, 0) for x, axis in zip(args, axes, strict=True)]
     shapes = [np.shape(x)[axis is not None :] for x, axis in zip(apart, axes, strict=True)]  # some are plain numbers
     leading = _leading(op, shapes)
-    given = []
-    for x, axis, shape, a in zip(apart, axes, shapes, op.arguments, strict=True):
+    batched = []
+    for argument, axis, shape, a in zip(apart, axes, shapes, op.arguments, strict=True):
         whole = (size, *leading, *a.shape)
         if axis is None and shape == a.shape:
-            given.append(x)  # the same for all
+            batched.append(argument)  # the same for all
         elif axis is None:
-            given.append(jax.numpy.broadcast_to(x, whole))
+            batched.append(jax.numpy.broadcast_to(argument, whole))
         else:
-            missing = (1,) * (len(whole) - x.ndim)
-            given.append(jax.numpy.broadcast_to(x.reshape(size, *missing, *shape), whole))
-    results = call(op, given)
+            missing = (1,) * (len(whole) - argument.ndim)
+            batched.append(jax.numpy.broadcast_to(argument.reshape(size, *missing, *shape), whole))
+    results = call(op, batched)
     return results, [0] * len(results)
 
 
 call_p.def_impl(partial(xla.apply_primitive, call_p))  # compiled, also under jax.disable_jit and jax_debug_nans
 call_p.def_abstract_eval(_abstract)
-ad.primitive_jvps[call_p] = _pushed
-ad.primitive_transposes[call_p] = _pulled
-batching.primitive_batchers[call_p] = _vectorised
+ad.primitive_jvps[call_p] = _jvp
+ad.primitive_transposes[call_p] = _transpose
+batching.primitive_batchers[call_p] = _vmap
 mlir.register_lowering(call_p, _refused_device)
-mlir.register_lowering(call_p, _emitted, platform="cpu")
+mlir.register_lowering(call_p, _lower, platform="cpu")
 
 
 class JaxFunction:
@@ -252,7 +252,7 @@ class JaxFunction:
         return f"<fourbar JAX function {self.__name__}({given}) -> {', '.join(self._recording.results)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, self._recording.rebuild
+        return _unpickle, self._recording.rebuild
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Compiled where all arguments have values: one call of XLA instead of one for each step on the way."""
@@ -279,7 +279,7 @@ class JaxFunction:
         return self._operations.setdefault(present, Operation(self._recording, present)) if found is None else found
 
 
-def _restored(make: Callable[..., Any], *args: Any) -> JaxFunction:
+def _unpickle(make: Callable[..., Any], *args: Any) -> JaxFunction:
     return function(make(*args))
 
 
@@ -313,15 +313,15 @@ def array(name: str, argument: Argument, value: Any) -> Any:
             stacked = stacked.at[..., k, :].set(row)
         return stacked
     try:
-        found = value if isinstance(value, jax.Array) else jax.numpy.asarray(value)
+        read = value if isinstance(value, jax.Array) else jax.numpy.asarray(value)
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{name}: {argument.name} cannot be read as an array of numbers: {error}") from None
-    if found.dtype.kind not in "fiub" and not jax.numpy.issubdtype(found.dtype, np.floating):  # bfloat16 has its own
-        raise ArgumentError(f"{name}: {argument.name} must hold real numbers, got an array of dtype {found.dtype}")
+    if read.dtype.kind not in "fiub" and not jax.numpy.issubdtype(read.dtype, np.floating):  # bfloat16 has its own
+        raise ArgumentError(f"{name}: {argument.name} must hold real numbers, got an array of dtype {read.dtype}")
     core = len(argument.shape)
-    if found.ndim < core or found.shape[found.ndim - core :] != argument.shape:
-        raise wrong_core(name, argument, found.shape)
-    return found if found.dtype == _FLOAT else found.astype(float)  # not in vain: that takes 12 µs
+    if read.ndim < core or read.shape[read.ndim - core :] != argument.shape:
+        raise wrong_core(name, argument, read.shape)
+    return read if read.dtype == _FLOAT else read.astype(float)  # not in vain: that takes 12 µs
 
 
 def whole(x: Any, core: tuple[int, ...], leading: tuple[int, ...]) -> Any:

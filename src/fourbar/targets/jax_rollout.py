@@ -49,7 +49,7 @@ class JaxRun(NamedTuple):
 
 
 class _Now(NamedTuple):
-    """Where all samples are: what a scan carries. `held`: controls of the period, by name, of functions."""
+    """The state of all samples, which a scan carries. `held`: the controls of this period from functions, by name."""
 
     q: Any
     v: Any
@@ -82,7 +82,7 @@ def rollout(
     numbers: Any = None,
     every: int = 1,
 ) -> JaxRun:
-    """Simulate motions as `fourbar.rollout` does, as part of a JAX function.
+    """Simulate motions as `fourbar.rollout` does, within JAX transformations.
 
     Parameters
     ----------
@@ -121,8 +121,7 @@ def rollout(
     Raises
     ------
     ArgumentError
-        If an argument is not what it should be, or a loop is open at the start, where that is known: not while JAX
-        traces.
+        If an argument is invalid, or a loop is open at the start; values are not checked while JAX traces them.
 
     Notes
     -----
@@ -165,7 +164,7 @@ def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, tau: 
 
 
 class _Stage:
-    """One pass of a step as an operation, and what the library knows of it."""
+    """One pass of a step as an operation, with the data of the robot that it needs."""
 
     def __init__(self, robot: System, law: ForceLaw) -> None:
         if robot.model.cluster_tree.has_shared_joints:
@@ -188,7 +187,7 @@ class _Stage:
 
     @classmethod
     def of(cls, robot: System, acting: Mapping[str, Any], passive: bool, which: tuple[Parameter, ...]) -> _Stage:
-        """The one of a robot on which some controls act: JAX knows its operation by identity."""
+        """The stage of a robot on which some controls act, made once: JAX knows its operation by identity."""
         refuse_dry_friction(which)
         warn_of_contacts(robot, "rollout")
         springs = acting_on(robot, passive, "rollout") is with_passive or (passive and are_passive(which))
@@ -214,7 +213,7 @@ class _Stage:
         called = dict(zip(self.law.which, argument_names(self.law.which), strict=True))
         return [numbers[called[x]] for x in self.of_loops]
 
-    def started(self, q: Any, numbers: Mapping[str, Any]) -> Any:
+    def normalized_start(self, q: Any, numbers: Mapping[str, Any]) -> Any:
         """q with quaternions of unit length, loops as they are; moved along the configuration space by its tangent.
         Loops that depend on numbers are closed with these: NaN where that is impossible.
         """
@@ -235,14 +234,14 @@ class _Stage:
 
 def _limits(robot: System) -> np.ndarray:
     """Velocities of all joints of solved loops, per unit velocity, beyond which their conditioning is poor."""
-    found: list[float] = []
+    limits: list[float] = []
     for cluster in robot.model.cluster_tree.clusters:
         tie: Any = cluster.embedding
         if is_solved(tie):
             units = tie.units.columns
             least = min(scale / units[j] for j, scale in tie.independent)
-            found += (_FAR * units * least).tolist()
-    return np.array(found)
+            limits += (_FAR * units * least).tolist()
+    return np.array(limits)
 
 
 class _Rolling:
@@ -257,8 +256,8 @@ class _Rolling:
         self._controls = {name: Argument(name, (size,)) for name, size in sizes.items()}
         self._controls["f_ext"] = F_EXT.on(robot.model)
         self._functions = {name: given[name] for name in self._controls if callable(given[name])}
-        for name, x in self._functions.items():
-            if isinstance(x, Traced):
+        for name, control in self._functions.items():
+            if isinstance(control, Traced):
                 raise ArgumentError(
                     f"rollout: {name}: fb.traced(...) is compiled into the steps of fourbar.rollout; here give a "
                     f"function {name}(t, q, v) of JAX arrays itself, which JAX compiles"
@@ -288,10 +287,10 @@ class _Rolling:
                 close("rollout", robot, which, {x.name: y for x, y in known.items()}, q, np.zeros(robot.nv))
 
     def run(self) -> JaxRun:
-        """All of its steps."""
+        """Make all steps."""
         jnp, plan, lax = jax.numpy, self._plan, jax.lax
         q, v = (jnp.broadcast_to(self._given[x], (*self._leading, self._given[x].shape[-1])) for x in ("q", "v"))
-        given, q = q, self._stage.started(q, self._numbers)
+        given, q = q, self._stage.normalized_start(q, self._numbers)
         start = jnp.where(self._stage.is_varied, q, given), v, jnp.zeros(self._leading)
         usual = {"usual": self._stage.usual(q, self._numbers)} if self._stage.loops else {}
         fixed = {"dt": jnp.asarray(plan.dt), **usual, **self._numbers}
@@ -299,7 +298,7 @@ class _Rolling:
             fixed["f_ext"] = _flat(self._given["f_ext"], self._controls["f_ext"])
 
         def steps(now: _Now, inputs: Any) -> tuple[_Now, None]:
-            return self._stepped(now, inputs, fixed), None
+            return self._next(now, inputs, fixed), None
 
         def row(now: _Now, inputs: Any) -> tuple[_Now, Any]:
             now, _ = lax.scan(steps, now, inputs)
@@ -320,17 +319,17 @@ class _Rolling:
 
     def _inputs(self) -> dict[str, Any]:
         """The inputs that differ from step to step, along the first axis: its number, and controls that are arrays."""
-        plan, found = self._plan, {"number": np.arange(self._plan.steps)}
+        plan, inputs = self._plan, {"number": np.arange(self._plan.steps)}
         for name in ("tau", "u"):
             if name in self._given:
                 x = jax.numpy.repeat(self._given[name], plan.period, axis=-2)[..., : plan.steps, :]
-                found[name] = jax.numpy.moveaxis(x, -2, 0)
-        return found
+                inputs[name] = jax.numpy.moveaxis(x, -2, 0)
+        return inputs
 
-    def _stepped(self, now: _Now, inputs: dict[str, Any], fixed: dict[str, Any]) -> _Now:
+    def _next(self, now: _Now, inputs: dict[str, Any], fixed: dict[str, Any]) -> _Now:
         """The next states; samples that diverge are NaN from there on."""
         jnp = jax.numpy
-        held = self._asked(now, inputs["number"])
+        held = self._held_controls(now, inputs["number"])
         nothing = {"tau": jnp.zeros(self._stage.robot.nv)}
         controls = {**nothing, **{name: inputs[name] for name in inputs if name != "number"}, **held}
         rest = {**fixed, **controls}
@@ -341,33 +340,34 @@ class _Rolling:
         q, v, lost = q + gone[..., None], v + gone[..., None], now.lost + after["lost"] + gone
         return _Now(q, v, lost, now.made + good, held)
 
-    def _asked(self, now: _Now, number: Any) -> dict[str, Any]:
+    def _held_controls(self, now: _Now, number: Any) -> dict[str, Any]:
         """Controls of functions, new ones at the start of each period."""
         if not self._functions:
             return {}
         if self._plan.period == 1:
-            return self._fresh(now, number)
+            return self._ask_functions(now, number)
         is_new = number % self._plan.period == 0
-        return jax.lax.cond(is_new, lambda: self._fresh(now, number), lambda: now.held)
+        return jax.lax.cond(is_new, lambda: self._ask_functions(now, number), lambda: now.held)
 
-    def _fresh(self, now: _Now, number: Any) -> dict[str, Any]:
-        found = {}
+    def _ask_functions(self, now: _Now, number: Any) -> dict[str, Any]:
+        controls = {}
         for name, asked in self._functions.items():
             answer = self._controls[name]._replace(name=f"{name}(t, q, v)")
             try:
-                x = array("rollout", answer, asked(number * self._plan.dt, now.q, now.v))
+                value = array("rollout", answer, asked(number * self._plan.dt, now.q, now.v))
             except jax.errors.TracerArrayConversionError as error:
                 raise ArgumentError(
                     f"rollout: {name}: {asked!r} makes NumPy arrays of what JAX traces; write it with jax.numpy, or "
                     f"use fourbar.rollout, which asks functions of NumPy arrays ({str(error).splitlines()[0]})"
                 ) from None
             try:
-                found[name] = _flat(jax.numpy.broadcast_to(x, (*self._leading, *answer.shape)), answer)
+                controls[name] = _flat(jax.numpy.broadcast_to(value, (*self._leading, *answer.shape)), answer)
             except ValueError:
                 raise ArgumentError(
-                    f"rollout: {name}(t, q, v) returned shape {x.shape} for states {(*self._leading, now.q.shape[-1])}"
+                    f"rollout: {name}(t, q, v) returned shape {value.shape} for states of shape "
+                    f"{(*self._leading, now.q.shape[-1])}"
                 ) from None
-        return found
+        return controls
 
 
 def _flat(x: Any, argument: Argument) -> Any:

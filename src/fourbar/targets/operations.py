@@ -39,10 +39,10 @@ class ChosenRecording(Recording):
         self.model, self.name = of.model, of.name
         known = {a.name: a for a in of.arguments}
         self.arguments = tuple(known[x]._replace(name=f"x{i}", optional=False) for i, x in enumerate(present))
-        self.results = tuple(y.name for y in self._renamed.outputs)
+        self.results = tuple(y.name for y in self._numbered_program.outputs)
 
     @cached_property
-    def _renamed(self) -> Program:
+    def _numbered_program(self) -> Program:
         program = self._of.program(self._present)
         inputs = tuple(replace(x, name=a.name) for x, a in zip(program.inputs, self.arguments, strict=True))
         return replace(
@@ -50,10 +50,10 @@ class ChosenRecording(Recording):
         )
 
     def program(self, present: tuple[str, ...]) -> Program:
-        return self._renamed
+        return self._numbered_program
 
     def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
-        return self._renamed
+        return self._numbered_program
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -115,25 +115,25 @@ def _is_straight(embedding: Any) -> bool:
     return all(isinstance(joint, FlatJoint) for joint in embedding.joints)
 
 
-def _solved(T: list[Any], b: Sequence[Any]) -> Vec:
+def _solve_normal(T: list[Any], b: Sequence[Any]) -> Vec:
     """(TᵀT)⁻¹ b."""
     return factor(Mat(Vec([dot(x, y) for y in T]) for x in T)).solve(b)
 
 
-def projected(embedding: Any, q: Sequence[Any], dq: Sequence[Any]) -> Sequence[Any]:
+def project_rates(embedding: Any, q: Sequence[Any], dq: Sequence[Any]) -> Sequence[Any]:
     """The velocity that moves a cluster most nearly with the rates dq of its coordinates."""
     if _is_straight(embedding):
         return dq
     T = _columns(embedding, q)
-    return _solved(T, [dot(column, dq) for column in T])
+    return _solve_normal(T, [dot(column, dq) for column in T])
 
 
-def projected_back(embedding: Any, q: Sequence[Any], w: Sequence[Any]) -> Sequence[Any]:
+def project_gradient(embedding: Any, q: Sequence[Any], w: Sequence[Any]) -> Sequence[Any]:
     """The transposed map: a gradient by velocities as one by coordinates."""
     if _is_straight(embedding):
         return w
     T = _columns(embedding, q)
-    return Mat.from_columns(T) @ _solved(T, w)
+    return Mat.from_columns(T) @ _solve_normal(T, w)
 
 
 class Transposed(NamedTuple):
@@ -204,7 +204,7 @@ class Operation:
         """A linear operation of fewer linear arguments, those at the places `moving`; None if there is none."""
         return self if moving == self.linear else None
 
-    def transposed(self, weighted: tuple[int, ...]) -> Transposed:
+    def transpose(self, weighted: tuple[int, ...]) -> Transposed:
         """A linear operation backwards, where some results have weights."""
         raise TypeError(f"{self.recording.name} is not linear in its arguments, so it cannot be transposed")
 
@@ -227,7 +227,7 @@ class TangentOperation(Operation):
         n = len(self._of.names)
         return self._of.forward(tuple(self._moving[i - n] for i in moving))
 
-    def transposed(self, weighted: tuple[int, ...]) -> Transposed:
+    def transpose(self, weighted: tuple[int, ...]) -> Transposed:
         return Transposed(self._of.backward, tuple(range(len(self.program.outputs))), self._moving)
 
 
@@ -243,7 +243,7 @@ class Backward(Operation):
     def linear(self) -> tuple[int, ...]:
         return tuple(range(len(self._of.names), len(self.present)))
 
-    def transposed(self, weighted: tuple[int, ...]) -> Transposed:
+    def transpose(self, weighted: tuple[int, ...]) -> Transposed:
         return Transposed(self._of.forward(weighted), weighted, tuple(range(len(self.linear))))
 
 
@@ -256,7 +256,7 @@ class _Projecting(Operation):
     def linear(self) -> tuple[int, ...]:
         return (1,)
 
-    def transposed(self, weighted: tuple[int, ...]) -> Transposed:
+    def transpose(self, weighted: tuple[int, ...]) -> Transposed:
         return Transposed(self.other(), (0,), (0,))
 
 
@@ -270,15 +270,15 @@ class Projection:
     @cached_property
     def down(self) -> Operation:
         """(q, dq) to v."""
-        return self._made("tangent", projected, "nq", lambda: self.up)
+        return self._operation("tangent", project_rates, "nq", lambda: self.up)
 
     @cached_property
     def up(self) -> Operation:
         """(q, weights of v) to weights of dq."""
-        return self._made("cotangent", projected_back, "nv", lambda: self.down)
+        return self._operation("cotangent", project_gradient, "nv", lambda: self.down)
 
-    def _made(self, name: str, step: Callable[..., Any], given: str, other: Callable[[], Operation]) -> Operation:
+    def _operation(self, name: str, step: Callable[..., Any], given: str, other: Callable[[], Operation]) -> Operation:
         recording = _ProjectionRecording(self._model, name, step, given)
-        made = _Projecting(recording, recording.required_names, self)
-        made.other = other
-        return made
+        operation = _Projecting(recording, recording.required_names, self)
+        operation.other = other
+        return operation

@@ -27,7 +27,7 @@ _count = count()
 _Tensor, _float64, _is_compiling = torch.Tensor, torch.float64, torch.compiler.is_dynamo_compiling
 
 
-def _named(of: Any, name: str) -> str:
+def _register(of: Any, name: str) -> str:
     """The identity of a function or method, from now on and for ever."""
     key = f"{name} {next(_count)}"
     _made[key] = of
@@ -53,7 +53,7 @@ class TorchFunction:
         self._operators: dict[tuple[str, ...], Operator] = {}
         self._count = len(self._required)
         self._on_tensors, self._to_tensors = nothing, nothing  # until there is an operator
-        self._key = _named(self, recording.name)
+        self._key = _register(self, recording.name)
         self.__name__ = self.__qualname__ = recording.name
         self.__doc__ = recording.doc
         self.__signature__ = signature(recording.arguments)
@@ -78,19 +78,19 @@ class TorchFunction:
         """The call: at once, if PyTorch need not see it (the NumPy function checks shapes), or else by the operator."""
         present = self._required
         if named or len(args) != len(present):
-            given = self._bound(args, named)
+            given = self._bind(args, named)
             present, args = tuple(given), tuple(given.values())
         known = self._operators.get(present)
         if known is None:
             known = self._operator(present)
         if self._dtype is _float64:  # by place and complete: `__call__` has tried its machine code
-            found = known.through_numpy(args) if present is self._required else known.direct(args)
-            if found is not None:
-                return found
+            results = known.through_numpy(args) if present is self._required else known.direct(args)
+            if results is not None:
+                return results
         tensors = [self._tensor(self._arguments[name], x).double() for name, x in zip(present, args, strict=True)]
-        found = known(*tensors)
-        found = found if self._dtype is _float64 else tuple([y.to(self._dtype) for y in found])
-        return found[0] if len(found) == 1 else found
+        results = known(*tensors)
+        results = results if self._dtype is _float64 else tuple([y.to(self._dtype) for y in results])
+        return results[0] if len(results) == 1 else results
 
     def _operator(self, present: tuple[str, ...]) -> Operator:
         """PyTorch's operator for the named arguments, traced when it is first needed."""
@@ -100,7 +100,7 @@ class TorchFunction:
             self._on_tensors, self._to_tensors = found.on_tensors, found.to_tensors
         return found
 
-    def _bound(self, args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    def _bind(self, args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
         for name in named:
             if name not in self._arguments:
                 listed = ", ".join(self._arguments)
@@ -111,25 +111,25 @@ class TorchFunction:
         """An argument as a tensor that the operator takes."""
         name = argument.name
         if isinstance(x, Mapping):
-            x = self._stacked(argument, x)
+            x = self._stack_rows(argument, x)
         elif not isinstance(x, _Tensor):
-            x = self._converted(name, x)
+            x = self._convert(name, x)
         elif x.dtype is not self._dtype:
             raise ArgumentError(self._wrong_dtype(name, x.dtype))
         if not x.is_cpu or x.layout is not torch.strided:
-            raise ArgumentError(self._misplaced(name, x))
+            raise ArgumentError(self._wrong_place(name, x))
         if x.shape[x.ndim - len(argument.shape) :] != argument.shape or x.ndim < len(argument.shape):
             raise ArgumentError(self._wrong_shape(argument, x))
         return x
 
-    def _stacked(self, argument: Argument, x: Mapping[str, Any]) -> Any:
+    def _stack_rows(self, argument: Argument, x: Mapping[str, Any]) -> Any:
         """Rows by name as one tensor."""
         rows, leading = named_rows(self.__name__, argument, x, lambda _, own, row: self._tensor(own, row))
         none = torch.zeros(argument.shape[1:], dtype=self._dtype)
         every = [rows.get(k, none) for k in range(len(argument.rows))]
         return torch.stack([row.expand(*leading, *none.shape) for row in every], -2)
 
-    def _converted(self, name: str, x: Any) -> Any:
+    def _convert(self, name: str, x: Any) -> Any:
         """Numbers, lists and arrays as tensors."""
         refuse_lazy(self.__name__, **{name: x})
         if isinstance(x, torch.fx.Proxy):
@@ -154,7 +154,7 @@ class TorchFunction:
             "flow, or make the function with dtype=torch.float32, which converts arguments and results"
         )
 
-    def _misplaced(self, name: str, x: Any) -> str:
+    def _wrong_place(self, name: str, x: Any) -> str:
         what = f"{self.__name__} is machine code for the CPU and for dense tensors"
         return f"{what}; {name} is on {str(x.device)!r} with layout {x.layout}. Move it with {name}.cpu(), .to_dense()"
 
@@ -169,7 +169,7 @@ class TorchMethod(WrappedMethod):
     def __init__(self, method: OptionedMethod, dtype: Any) -> None:
         super().__init__(method, lambda own: function(own, dtype), "PyTorch")
         self._dtype = dtype
-        self._key = _named(self, method.__name__)
+        self._key = _register(self, method.__name__)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return function, (self._method, self._dtype)

@@ -65,12 +65,12 @@ _library = torch.library.Library(_NAMESPACE, "FRAGMENT")
 
 
 class _NotMemory(Exception):
-    """A tensor is not what NumPy can read as it is: a wrapper of others, elsewhere, or of other numbers."""
+    """A tensor that NumPy cannot read in place: a wrapper, on another device, or of another dtype."""
 
 
 def _arrays(args: Sequence[Any]) -> list[np.ndarray]:
     """Tensors as NumPy arrays on their memory, while no gradients are recorded."""
-    found = []
+    arrays = []
     for x in args:
         try:
             array = x.numpy()
@@ -78,8 +78,8 @@ def _arrays(args: Sequence[Any]) -> list[np.ndarray]:
             raise _NotMemory from None
         if array.dtype is not _FLOAT:
             raise _NotMemory
-        found.append(array)
-    return found
+        arrays.append(array)
+    return arrays
 
 
 class Operator:
@@ -92,7 +92,7 @@ class Operator:
         self.of, self.name, self._call = of, name, call
         self.outputs: tuple[tuple[int, ...], ...] = tuple(y.shape for y in of.program.outputs)
         self._forward: dict[tuple[int, ...], Operator] = {}
-        self.to_tensors, self.on_tensors = self._finished(), _on_tensors(call)
+        self.to_tensors, self.on_tensors = self._to_tensors(), _on_tensors(call)
         self._register()
 
     def _register(self) -> None:
@@ -102,12 +102,12 @@ class Operator:
         _library.define(f"{self.name}({taken}) -> {result}", tags=(torch.Tag.pt2_compliant_tag,))
         qualified = f"{_NAMESPACE}::{self.name}"
         _library.impl(self.name, self.on_cpu, "CPU")
-        torch.library.register_fake(qualified, self._traced, lib=_library)
-        torch.library.register_vmap(qualified, self._batched, lib=_library)
-        _library.impl(self.name, self._differentiated, "Autograd", with_keyset=True)
+        torch.library.register_fake(qualified, self._trace_shapes, lib=_library)
+        torch.library.register_vmap(qualified, self._vmap, lib=_library)
+        _library.impl(self.name, self._differentiate, "Autograd", with_keyset=True)
         self.overload = getattr(getattr(torch.ops, _NAMESPACE), self.name).default
 
-    def _recorded(self, args: Sequence[Any]) -> Any:
+    def _record(self, args: Sequence[Any]) -> Any:
         """A call on tensors of which some want gradients, or are of another class."""
         for x in args:
             if x.__class__ not in _PLAIN:
@@ -133,7 +133,7 @@ class Operator:
             return None
         for x in args:
             if x.__class__ is not _Tensor or x.requires_grad:
-                return self._recorded(args)
+                return self._record(args)
         return self._on_plain(args)
 
     def _on_plain(self, args: Sequence[Any]) -> Any:
@@ -161,7 +161,7 @@ class Operator:
     def _on_arrays(self, arrays: list[np.ndarray]) -> Any:
         return self.to_tensors(self._call(*arrays))
 
-    def _finished(self) -> Callable[[Any], Any]:
+    def _to_tensors(self) -> Callable[[Any], Any]:
         """From what the NumPy function returns to tensors."""
         tensor = torch.from_numpy
 
@@ -173,7 +173,7 @@ class Operator:
             return lambda found: tuple([tensor(np.asarray(y)) for y in found])
         return one_number if first == () else tensor
 
-    def _traced(self, *args: Any) -> Any:
+    def _trace_shapes(self, *args: Any) -> Any:
         """Shapes of results, from those of arguments. Whoever asks may also want the gradient."""
         name = self.of.recording.name
         for x, a in zip(args, self.of.arguments, strict=True):
@@ -183,33 +183,39 @@ class Operator:
         leading = self.leading(args)
         if any(x.requires_grad for x in args):
             _ = self.backward  # a compiled graph that another process has kept may refer to it
-        found = [args[0].new_empty((*leading, *shape)) for shape in self.outputs]
-        return found[0] if len(found) == 1 else tuple(found)
+        results = [args[0].new_empty((*leading, *shape)) for shape in self.outputs]
+        return results[0] if len(results) == 1 else tuple(results)
 
     def leading(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """The axes before those of one sample, of all arguments together; their sizes may be symbols."""
-        found = [x.shape[: x.ndim - len(a.shape)] for x, a in zip(args, self.of.arguments, strict=True)]
+        shapes = [x.shape[: x.ndim - len(a.shape)] for x, a in zip(args, self.of.arguments, strict=True)]
         try:
-            return tuple(torch.broadcast_shapes(*found))
+            return tuple(torch.broadcast_shapes(*shapes))
         except RuntimeError:
-            shown = ", ".join(f"{a.name} {tuple(s)}" for a, s in zip(self.of.arguments, found, strict=True))
+            shown = ", ".join(f"{a.name} {tuple(s)}" for a, s in zip(self.of.arguments, shapes, strict=True))
             what = f"{self.of.recording.name}: the leading (batch) axes do not broadcast together: {shown}"
             raise ArgumentError(what) from None
 
-    def _batched(self, info: Any, axes: Sequence[int | None], *args: Any) -> tuple[Any, Any]:
+    def _vmap(self, info: Any, axes: Sequence[int | None], *args: Any) -> tuple[Any, Any]:
         """The rule of `vmap`: one more leading axis, before those that an argument has."""
         arguments = self.of.arguments
-        own = [x.ndim - len(a.shape) - (axis is not None) for x, a, axis in zip(args, arguments, axes, strict=True)]
-        most = max(own)
-        given = []
-        for x, axis, n in zip(args, axes, own, strict=True):
+        leading_axes = [
+            x.ndim - len(a.shape) - (axis is not None) for x, a, axis in zip(args, arguments, axes, strict=True)
+        ]
+        most = max(leading_axes)
+        batched = []
+        for argument, axis, n in zip(args, axes, leading_axes, strict=True):
             if axis is not None:
-                x = x.movedim(axis, 0)
-                x = x.reshape(x.shape[0], *[1] * (most - n), *x.shape[1:]) if most > n else x
-            given.append(x)
-        return self.overload(*given), 0 if len(self.outputs) == 1 else (0,) * len(self.outputs)
+                argument = argument.movedim(axis, 0)
+                argument = (
+                    argument.reshape(argument.shape[0], *[1] * (most - n), *argument.shape[1:])
+                    if most > n
+                    else argument
+                )
+            batched.append(argument)
+        return self.overload(*batched), 0 if len(self.outputs) == 1 else (0,) * len(self.outputs)
 
-    def _differentiated(self, keys: Any, *args: Any) -> Any:
+    def _differentiate(self, keys: Any, *args: Any) -> Any:
         """The operator where tensors may have gradients or tangents."""
         nested = _transformed()
         if nested:
@@ -229,11 +235,11 @@ class Operator:
         """
         results = self(*primals)
         rates = self.push(primals, tangents, [y.shape for y in results])
-        found = [
+        duals_of_results = [
             torch._VF._make_dual(y, rate + torch.zeros_like(y), level=0)  # both are to be batched where one is
             for y, rate in zip(results, rates, strict=True)
         ]
-        return found[0] if len(found) == 1 else tuple(found)
+        return duals_of_results[0] if len(duals_of_results) == 1 else tuple(duals_of_results)
 
     @cached_property
     def backward(self) -> Operator:
@@ -249,13 +255,15 @@ class Operator:
     def pull(self, args: Sequence[Any], weights: Sequence[Any], wanted: Sequence[bool]) -> list[Any]:
         """The gradients by the entries of those arguments that are wanted; None for others."""
         gradients = self.backward(*args, *weights)
-        found: list[Any] = [None] * len(args)
-        for i, (x, gradient) in enumerate(zip(args, gradients, strict=True)):
+        wanted_gradients: list[Any] = [None] * len(args)
+        for i, (argument, gradient) in enumerate(zip(args, gradients, strict=True)):
             if wanted[i]:
                 if self.of.project(i) is not None:
-                    (gradient,) = operator(self.of.projection.up)(x, gradient)
-                found[i] = gradient if gradient.shape == x.shape else gradient.sum_to_size(x.shape)
-        return found
+                    (gradient,) = operator(self.of.projection.up)(argument, gradient)
+                wanted_gradients[i] = (
+                    gradient if gradient.shape == argument.shape else gradient.sum_to_size(argument.shape)
+                )
+        return wanted_gradients
 
     def push(self, primals: Sequence[Any], tangents: Sequence[Any], shapes: Sequence[Any]) -> list[Any]:
         """The rates of results of some shapes, along tangents by entries; those that are None do not move."""
@@ -319,11 +327,11 @@ def _name(of: Operation) -> str:
     curved = [i for i in range(len(of.arguments)) if of.project(i) is not None]
     if curved:
         programs.append(of.projection.up.program)
-    found = hashlib.sha256(repr(curved).encode())
+    identity = hashlib.sha256(repr(curved).encode())
     for program in programs:
-        found.update(digest(program, single_lane(), {}))
+        identity.update(digest(program, single_lane(), {}))
     words = re.sub(r"\W", "_", of.program.name)
-    return f"{words}_{found.hexdigest()[:32]}"
+    return f"{words}_{identity.hexdigest()[:32]}"
 
 
 class _Operators:
@@ -336,15 +344,15 @@ class _Operators:
 
     def get(self, of: Operation, call: Callable[..., Any] | None) -> Operator:
         """The operator of an operation, which is made known if need be."""
-        found = self._by_operation.get(of)
-        if found is None:
+        known = self._by_operation.get(of)
+        if known is None:
             name = _name(of)
             with self._turn.take():
-                found = self._by_name.get(name)
-                if found is None:
-                    found = self._by_name[name] = Operator(name, of, numpy_function(of) if call is None else call)
-                self._by_operation[of] = found
-        return found
+                known = self._by_name.get(name)
+                if known is None:
+                    known = self._by_name[name] = Operator(name, of, numpy_function(of) if call is None else call)
+                self._by_operation[of] = known
+        return known
 
 
 _known = _Operators()

@@ -24,7 +24,7 @@ import numpy as np
 from ..expr import Block, Program
 from ..expr.program import MEMORY
 from ..hints import with_keyword_hints
-from .exported_functions import Exported, explained, identifier, needed_instructions, read, vectors
+from .exported_functions import Exported, documentation, identifier, needed_instructions, read, vectors
 
 _I32, _F64, _FUNCTION, _NOTHING = 0x7F, 0x7C, 0x60, 0x40
 _GET, _SET, _CALL, _SELECT, _END, _BRANCH, _BRANCH_IF, _BLOCK, _LOOP = 0x20, 0x21, 0x10, 0x1B, 0x0B, 0x0C, 0x0D, 2, 3
@@ -37,46 +37,46 @@ _PLAIN = {
 }  # fmt: skip
 _IMPORTED = {"sin": 1, "cos": 1, "atan2": 2}  # with how many arguments
 _CONDITIONS = ("lt", "le")
-_PAGE, _FIRST = 65536, 16  # bytes; nothing lies at address 0, which is what a forgotten pointer would be
+_PAGE, _FIRST = 65536, 16  # bytes; nothing lies at address 0, the value of a forgotten pointer
 _DEEPEST = 40  # operations that are nested before a value is kept
 
 
-def unsigned(n: int) -> bytes:
+def leb128(n: int) -> bytes:
     """A number in as few bytes as it needs (LEB128)."""
-    found = bytearray()
+    encoded = bytearray()
     while True:
         n, low = n >> 7, n & 0x7F
-        found.append(low | (0x80 if n else 0))
+        encoded.append(low | (0x80 if n else 0))
         if not n:
-            return bytes(found)
+            return bytes(encoded)
 
 
-def signed(n: int) -> bytes:
+def signed_leb128(n: int) -> bytes:
     """A number with a sign in as few bytes as it needs."""
-    found = bytearray()
+    encoded = bytearray()
     while True:
         n, low = n >> 7, n & 0x7F
         done = (n == 0 and not low & 0x40) or (n == -1 and bool(low & 0x40))
-        found.append(low | (0 if done else 0x80))
+        encoded.append(low | (0 if done else 0x80))
         if done:
-            return bytes(found)
+            return bytes(encoded)
 
 
-def _listed(parts: Sequence[bytes]) -> bytes:
-    return unsigned(len(parts)) + b"".join(parts)
+def _vector(parts: Sequence[bytes]) -> bytes:
+    return leb128(len(parts)) + b"".join(parts)
 
 
 def _text(name: str) -> bytes:
-    return unsigned(len(name.encode())) + name.encode()
+    return leb128(len(name.encode())) + name.encode()
 
 
 def _with_address(op: int, offset: int) -> bytes:
     """A load or store at the address on the stack, plus an offset."""
-    return bytes([op, 2 if op == _LOAD_I32 else 3]) + unsigned(offset)
+    return bytes([op, 2 if op == _LOAD_I32 else 3]) + leb128(offset)
 
 
 def _address(at: int) -> bytes:
-    return bytes([_NUMBER_I32]) + signed(at)
+    return bytes([_NUMBER_I32]) + signed_leb128(at)
 
 
 def _number(x: float) -> bytes:
@@ -91,11 +91,11 @@ class _FunctionCode(NamedTuple):
     numbers: int
     body: bytes
 
-    def written(self) -> bytes:
-        """As the module has it."""
-        groups = [unsigned(n) + bytes([kind]) for n, kind in ((self.integers, _I32), (self.numbers, _F64)) if n]
-        whole = _listed(groups) + self.body + bytes([_END])
-        return unsigned(len(whole)) + whole
+    def to_bytes(self) -> bytes:
+        """The function as bytes of the module."""
+        groups = [leb128(n) + bytes([kind]) for n, kind in ((self.integers, _I32), (self.numbers, _F64)) if n]
+        whole = _vector(groups) + self.body + bytes([_END])
+        return leb128(len(whole)) + whole
 
 
 class _BlockCode:
@@ -105,13 +105,13 @@ class _BlockCode:
         self._block, self._fixed, self._workspace, self._imported = block, fixed, workspace, imported
         self._ports = 0 if fixed else block.ports
         self._needed = needed_instructions(block)
-        self._kept = self._chosen()
+        self._kept = self._kept_values()
         self._place = self._places()
 
-    def _chosen(self) -> list[int]:
+    def _kept_values(self) -> list[int]:
         """The instructions whose values are kept in variables; others are computed where they are used.
 
-        What is loaded is kept, since stores may come between, and so is what is stored.
+        Loaded values are kept, since stores may come between, and so are stored ones.
         """
         code, uses, depth = self._block.code, dict.fromkeys(self._needed, 0), dict.fromkeys(self._needed, 0)
         for k in self._needed:
@@ -134,7 +134,7 @@ class _BlockCode:
         return self._block.code[k][0] in _CONDITIONS
 
     @property
-    def _taken(self) -> int:
+    def _addresses(self) -> int:
         """The addresses that it is given: of its ports' addresses, and of its table."""
         return 0 if self._fixed else 2
 
@@ -142,12 +142,12 @@ class _BlockCode:
         """The variables of kept values: first come arguments, then addresses and conditions, then numbers."""
         conditions = [k for k in self._kept if self._is_condition(k)]
         numbers = [k for k in self._kept if not self._is_condition(k)]
-        first = self._taken + self._ports
+        first = self._addresses + self._ports
         return {k: first + i for i, k in enumerate([*conditions, *numbers])}
 
     def _base(self, port: int) -> bytes:
         """The address of a port."""
-        return _address(0) if self._fixed else bytes([_GET]) + unsigned(self._taken + port)
+        return _address(0) if self._fixed else bytes([_GET]) + leb128(self._addresses + port)
 
     def _offset(self, offset: int) -> int:
         return 8 * offset + (self._workspace if self._fixed else 0)
@@ -165,9 +165,9 @@ class _BlockCode:
         return self._operand(x) + _number(0.0) + b"\x62"  # not equal
 
     def _value(self, k: int) -> bytes:
-        return bytes([_GET]) + unsigned(self._place[k]) if k in self._place else self._computed(k)
+        return bytes([_GET]) + leb128(self._place[k]) if k in self._place else self._compute(k)
 
-    def _computed(self, k: int) -> bytes:
+    def _compute(self, k: int) -> bytes:
         op, *operands = self._block.code[k]
         if op == "load":
             port, offset = operands
@@ -179,19 +179,19 @@ class _BlockCode:
             return self._operand(yes) + self._operand(no) + self._condition(condition) + bytes([_SELECT])
         given = b"".join(map(self._operand, operands))
         if op in self._imported:
-            return given + bytes([_CALL]) + unsigned(self._imported[op])
+            return given + bytes([_CALL]) + leb128(self._imported[op])
         return given + bytes([_PLAIN[op]])
 
     def function(self) -> _FunctionCode:
         """The function."""
         parts = []
         for port in range(self._ports):
-            parts.append(bytes([_GET, 0]) + _with_address(_LOAD_I32, 4 * port) + bytes([_SET]) + unsigned(2 + port))
-        parts += [self._computed(k) + bytes([_SET]) + unsigned(self._place[k]) for k in self._kept]
+            parts.append(bytes([_GET, 0]) + _with_address(_LOAD_I32, 4 * port) + bytes([_SET]) + leb128(2 + port))
+        parts += [self._compute(k) + bytes([_SET]) + leb128(self._place[k]) for k in self._kept]
         for s in self._block.stores:
             parts.append(self._base(s.port) + self._operand(s.value) + _with_address(_STORE, self._offset(s.offset)))
         conditions = sum(map(self._is_condition, self._kept))
-        return _FunctionCode(self._taken, self._ports + conditions, len(self._kept) - conditions, b"".join(parts))
+        return _FunctionCode(self._addresses, self._ports + conditions, len(self._kept) - conditions, b"".join(parts))
 
 
 class Module:
@@ -242,7 +242,7 @@ class Module:
         """Arguments and constants into their slots."""
         parts = []
         for i, x in enumerate(program.inputs):
-            given = bytes([_GET]) + unsigned(i)
+            given = bytes([_GET]) + leb128(i)
             parts.append(_address(self._slot(x.first)) + given + _address(8 * x.size) + _COPY_MEMORY)
         for slot, value in program.preset:
             parts.append(_address(0) + _number(value) + _with_address(_STORE, self._slot(slot)))
@@ -254,7 +254,7 @@ class Module:
         for i, y in enumerate(program.outputs, len(program.inputs)):
             for k, slot in enumerate(y.slots):
                 loaded = _address(0) + _with_address(_LOAD, self._slot(slot))
-                parts.append(bytes([_GET]) + unsigned(i) + loaded + _with_address(_STORE, 8 * k))
+                parts.append(bytes([_GET]) + leb128(i) + loaded + _with_address(_STORE, 8 * k))
         return b"".join(parts)
 
     def _calls(self, program: Program, fixed: Sequence[bool], first: int, bases: int, tables: int) -> bytes:
@@ -268,7 +268,7 @@ class Module:
                 if r.first == k:
                     parts.append(self._loop_begins(counter + number, r.most, r.going))
             parts.append(b"" if fixed[call.block] else _address(base) + _address(table))
-            parts.append(bytes([_CALL]) + unsigned(first + call.block))
+            parts.append(bytes([_CALL]) + leb128(first + call.block))
             for number, r in reversed(list(enumerate(program.repeats))):
                 if r.end == k + 1:
                     parts.append(self._loop_ends(counter + number))
@@ -276,7 +276,7 @@ class Module:
 
     def _loop_begins(self, counter: int, most: int, going: int) -> bytes:
         """Passes from none up to the most, as long as a slot is above zero."""
-        own = unsigned(counter)
+        own = leb128(counter)
         enough = bytes([_GET]) + own + _address(most) + bytes([_AT_LEAST_I32, _BRANCH_IF, 1])
         above = _address(0) + _with_address(_LOAD, self._slot(going)) + _number(0.0) + bytes([_ABOVE])
         start = _address(0) + bytes([_SET]) + own
@@ -284,32 +284,32 @@ class Module:
 
     @staticmethod
     def _loop_ends(counter: int) -> bytes:
-        own = unsigned(counter)
+        own = leb128(counter)
         more = bytes([_GET]) + own + _address(1) + bytes([_ADD_I32, _SET]) + own
         return more + bytes([_BRANCH, 0, _END, _END])
 
-    def written(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """The module: `memory`, `heap` (the first free address) and the functions are exported."""
         kinds = sorted({code.taken for code in self._codes})
-        types = [bytes([_FUNCTION]) + _listed([bytes([_F64])] * _IMPORTED[x]) + b"\x01\x7c" for x in self.imports]
-        types += [bytes([_FUNCTION]) + _listed([bytes([_I32])] * n) + b"\x00" for n in kinds]
-        kind = {n: unsigned(len(self.imports) + i) for i, n in enumerate(kinds)}
-        imports = [_text("math") + _text(x) + b"\x00" + unsigned(i) for i, x in enumerate(self.imports)]
+        types = [bytes([_FUNCTION]) + _vector([bytes([_F64])] * _IMPORTED[x]) + b"\x01\x7c" for x in self.imports]
+        types += [bytes([_FUNCTION]) + _vector([bytes([_I32])] * n) + b"\x00" for n in kinds]
+        kind = {n: leb128(len(self.imports) + i) for i, n in enumerate(kinds)}
+        imports = [_text("math") + _text(x) + b"\x00" + leb128(i) for i, x in enumerate(self.imports)]
         exports = [_text("memory") + b"\x02\x00", _text("heap") + b"\x03\x00"]
-        exports += [_text(name) + b"\x00" + unsigned(number) for name, number in self._entries.items()]
+        exports += [_text(name) + b"\x00" + leb128(number) for name, number in self._entries.items()]
         pages = (self.heap + self._arguments() + _PAGE - 1) // _PAGE
-        data = [b"\x00" + _address(_FIRST) + bytes([_END]) + unsigned(len(self._data)) + bytes(self._data)]
+        data = [b"\x00" + _address(_FIRST) + bytes([_END]) + leb128(len(self._data)) + bytes(self._data)]
         sections = {
-            1: _listed(types),
-            2: _listed(imports),
-            3: _listed([kind[code.taken] for code in self._codes]),
-            5: b"\x01\x00" + unsigned(pages),
+            1: _vector(types),
+            2: _vector(imports),
+            3: _vector([kind[code.taken] for code in self._codes]),
+            5: b"\x01\x00" + leb128(pages),
             6: b"\x01" + bytes([_I32, 0]) + _address(self.heap) + bytes([_END]),
-            7: _listed(exports),
-            10: _listed([code.written() for code in self._codes]),
-            11: _listed(data),
+            7: _vector(exports),
+            10: _vector([code.to_bytes() for code in self._codes]),
+            11: _vector(data),
         }
-        whole = b"".join(bytes([number]) + unsigned(len(part)) + part for number, part in sections.items())
+        whole = b"".join(bytes([number]) + leb128(len(part)) + part for number, part in sections.items())
         return b"\x00asm\x01\x00\x00\x00" + whole
 
     def _arguments(self) -> int:
@@ -365,7 +365,7 @@ def export_wasm(folder: str | Path, functions: Sequence[Any], *, name: str = "ro
     exported = read("export_wasm", functions, "")
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    code = Module(exported).written()
+    code = Module(exported).to_bytes()
     package = {"name": prefix.lower(), "version": "1.0.0", "type": "module", "main": f"./{prefix}.js"}
     files = {
         f"{prefix}.wasm": code,
@@ -407,7 +407,7 @@ def _comment(f: Exported) -> str:
     """A comment on what a function takes and returns."""
     taken = ", ".join(f"{x.name} {list(x.shape)}" for x in f.program.inputs)
     found = ", ".join(f"{y.name} {list(y.shape)}" for y in f.program.outputs)
-    first, _ = explained(f)
+    first, _ = documentation(f)
     return f"// {f.name}({taken}) -> {found}" + (f": {first}" if first else "")
 
 

@@ -20,9 +20,9 @@ class UnfitLibrary(ImportError):
 
 
 def recording_of(of: Any, module: str, library: str, ways: str) -> Recording:
-    """The recording of a function of a robot, or an error that says what to give instead.
+    """The recording of a function of a robot; errors say what to give instead.
 
-    `module` is the bridge, `library` what it leads to, and `ways` are those in which that differentiates.
+    `module` is the bridge, `library` the library that it serves, and `ways` are its ways to differentiate.
     """
     recording = of.state[0].recording if hasattr(type(of), "state") else None  # not that of something inside `of`
     if isinstance(recording, MethodRecording):
@@ -39,7 +39,7 @@ def recording_of(of: Any, module: str, library: str, ways: str) -> Recording:
 
 
 def signature(arguments: Iterable[Argument]) -> Signature:
-    """What a function takes, for help, for editors, and for libraries that name arguments in messages."""
+    """The signature of a function, for help, for editors, and for libraries that name arguments in messages."""
     kind = Parameter.POSITIONAL_OR_KEYWORD
     empty = Parameter.empty
     every = (

@@ -95,7 +95,7 @@ def _compute() -> str:
     inputs, outputs = word(c, "%plan", INPUTS), word(c, "%plan", OUTPUTS)
     count, step_count = c.let(f"add i64 {inputs}, {outputs}"), word(c, "%plan", STEP_COUNT)
     known, cores = word(c, "%plan", STEPS, "ptr"), word(c, "%plan", CORES, "ptr")
-    given, found = _field(c, "%frame", _ARGUMENTS), _field(c, "%frame", _RESULTS)
+    argument_buffers, result_buffers = _field(c, "%frame", _ARGUMENTS), _field(c, "%frame", _RESULTS)
     args, steps = c.let(f"alloca ptr, i64 {count}, align 8"), c.let(f"alloca i64, i64 {step_count}, align 8")
     dims = c.let("alloca i64, align 8")
     c.do("br label %step")
@@ -105,7 +105,7 @@ def _compute() -> str:
     c.label("steps_end")
     c.do("br label %input")
     k, close = open_loop(c, "input", "steps_end", inputs, 1, "inputs_end")
-    buffer = word(c, given, k, "ptr")
+    buffer = word(c, argument_buffers, k, "ptr")
     _put(c, args, k, f"ptr {_field(c, buffer, _DATA)}")
     alone = c.let(f"icmp eq i64 {_field(c, buffer, _RANK, 'i64')}, {word(c, cores, k)}")  # the same for every sample
     _put(c, steps, k, f"i64 {c.let(f'select i1 {alone}, i64 0, i64 {word(c, steps, k)}')}")
@@ -114,10 +114,10 @@ def _compute() -> str:
     c.do("br label %output")
     k, close = open_loop(c, "output", "inputs_end", outputs, 1, "outputs_end")
     place = c.let(f"add i64 {inputs}, {k}")
-    _put(c, args, place, f"ptr {_field(c, word(c, found, k, 'ptr'), _DATA)}")
+    _put(c, args, place, f"ptr {_field(c, word(c, result_buffers, k, 'ptr'), _DATA)}")
     c.do(close)
     c.label("outputs_end")
-    first = word(c, found, 0, "ptr")
+    first = word(c, result_buffers, 0, "ptr")
     axes = c.let(f"sub i64 {_field(c, first, _RANK, 'i64')}, {word(c, cores, inputs)}")
     sizes = _field(c, first, _DIMS)
     c.do(f"store i64 1, ptr {dims}, align 8")
@@ -278,8 +278,8 @@ class Handler:
 
 def _strides(shape: tuple[int, ...]) -> list[int]:
     """Row by row, in bytes."""
-    found, step = [], 8
+    strides, step = [], 8
     for n in reversed(shape):
-        found.append(step)
+        strides.append(step)
         step *= n
-    return found[::-1]
+    return strides[::-1]

@@ -25,8 +25,18 @@ SOURCE = ROOT / "src" / "fourbar"
 PAGES = ("README.md", "docs/*.md", "docs/site/*.md")
 
 CHECKED: tuple[str, ...] = (
-    "fourbar", "bridges", "chunks", "compile", "expr", "functions", "learning", "reference", "robots", "targets",
-)  # fmt: skip
+    "fourbar",
+    "bridges",
+    "chunks",
+    "compile",
+    "expr",
+    "functions",
+    "interop",
+    "learning",
+    "reference",
+    "robots",
+    "targets",
+)
 UNREAD = ("contact", "sim")
 
 PHRASES = {  # what to write instead, by a regular expression of the phrase

@@ -9,6 +9,7 @@ from .interop import force_from_wrench as force_from_wrench
 from .interop import point_velocity as point_velocity
 from .interop import pose_from_quaternion as pose_from_quaternion
 from .interop import quaternion_from_pose as quaternion_from_pose
+from .interop import state_map as state_map
 from .interop import swapped as swapped
 from .interop import twist_from_world as twist_from_world
 from .interop import twist_to_world as twist_to_world
@@ -44,7 +45,6 @@ from .interop.maximal import maximal_from_state as maximal_from_state
 from .interop.maximal import reduced_coordinates as reduced_coordinates
 from .interop.maximal import state_from_maximal as state_from_maximal
 from .interop.numbered_robot import reduced_velocities as reduced_velocities
-from .interop.peer_states import state_map as state_map
 from .interop.rotation_rates import euler_rate_from_omega as euler_rate_from_omega
 from .interop.rotation_rates import matrix_rate_from_omega as matrix_rate_from_omega
 from .interop.rotation_rates import omega_from_euler_rate as omega_from_euler_rate

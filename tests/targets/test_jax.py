@@ -419,7 +419,7 @@ def test_what_is_refused() -> None:
         to_jax.functions(robot).dance  # noqa: B018
     with pytest.raises(AttributeError, match="did you mean 'pose'"):
         to_jax.functions(robot).poose  # noqa: B018
-    with pytest.raises(fb.ArgumentError, match=r"jax follows.*fourbar\.jax"):
+    with pytest.raises(fb.ArgumentError, match=r"jax is tracing.*fourbar\.jax"):
         jax.jit(lambda q: robot.inverse_dynamics(q, v, a))(q)
     with pytest.raises(fb.ArgumentError, match=r"those of a robot.*got 'robot\.urdf'"):
         to_jax.functions("robot.urdf")

@@ -448,7 +448,7 @@ def test_what_is_refused() -> None:
         to_torch.function(np.sin)
     with pytest.raises(AttributeError, match="no function 'dance'"):
         to_torch.functions(robot).dance  # noqa: B018
-    with pytest.raises(fb.ArgumentError, match=r"torch follows.*fourbar\.torch"):
+    with pytest.raises(fb.ArgumentError, match=r"torch is tracing.*fourbar\.torch"):
         robot.inverse_dynamics(q.clone().requires_grad_(), v, a)
     with pytest.raises(fb.ArgumentError, match=r"those of a robot.*got 'robot\.urdf'"):
         to_torch.functions("robot.urdf")

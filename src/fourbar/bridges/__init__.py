@@ -1,4 +1,7 @@
-"""Bridges to other libraries: another name of those of `fourbar.interop`. Each needs the other library installed."""
+"""Bridges to Drake, MuJoCo and Pinocchio: their models as robots, and states in both directions.
+
+Each needs the other library installed.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from ..spatial.linear import Mat, Vec
 
 
 def read(what: str, x: Any, *core: int) -> np.ndarray:
-    """A float array (..., *core), or an error that says what was expected."""
+    """A float array (..., *core); errors give the expected shape."""
     try:
         array = np.asarray(x, float)
     except (TypeError, ValueError, OverflowError):
@@ -25,6 +25,15 @@ def read(what: str, x: Any, *core: int) -> np.ndarray:
     return array
 
 
+def common_batch(**shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The common leading axes of arguments, by name."""
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ArgumentError(f"the leading (batch) axes do not broadcast together: {listed}") from None
+
+
 def entries(x: np.ndarray) -> Vec:
     """The entries along the last axis, each an array of the batch."""
     return Vec(np.moveaxis(x, -1, 0))
@@ -35,16 +44,16 @@ def rows(x: np.ndarray) -> Mat:
     return Mat(entries(row) for row in np.moveaxis(x, -2, 0))
 
 
-def stacked(parts: Sequence[Any], batch: tuple[int, ...] = ()) -> np.ndarray:
+def stack(parts: Sequence[Any], batch: tuple[int, ...] = ()) -> np.ndarray:
     """Entries (arrays of the batch, or constants) as one array (..., n)."""
     shape = np.broadcast_shapes(batch, *(np.shape(x) for x in parts))
-    found = np.empty((*shape, len(parts)))
+    array = np.empty((*shape, len(parts)))
     for i, x in enumerate(parts):
-        found[..., i] = x
-    return found
+        array[..., i] = x
+    return array
 
 
-def stacked_rows(m: Sequence[Sequence[Any]], batch: tuple[int, ...] = ()) -> np.ndarray:
+def stack_rows(m: Sequence[Sequence[Any]], batch: tuple[int, ...] = ()) -> np.ndarray:
     """A matrix of entries as one array (..., m, n)."""
-    flat = stacked([x for row in m for x in row], batch)
+    flat = stack([x for row in m for x in row], batch)
     return flat.reshape(*flat.shape[:-1], len(m), -1 if len(m) else 0)

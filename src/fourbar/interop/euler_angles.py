@@ -14,7 +14,7 @@ from ..errors import ArgumentError, warn
 from ..spatial import euler
 from ..spatial.euler import SEQUENCES
 from ..spatial.independent_motions import LOCKED
-from .batched_vectors import entries, read, stacked
+from .batched_vectors import entries, read, stack
 from .rotations import (
     matrix_from_quaternion,
     quaternion_from_matrix,
@@ -65,7 +65,7 @@ def quaternion_from_euler(angles: Any, sequence: str, intrinsic: bool = True) ->
     array([0.995 , 0.    , 0.    , 0.0998])
     """
     own, order = intrinsic_order(read("Euler angles", angles, 3), sequence, intrinsic)
-    q = stacked(euler.to_quaternion(entries(own), order))
+    q = stack(euler.to_quaternion(entries(own), order))
     return np.where(q[..., :1] < 0.0, -q, q)
 
 
@@ -158,7 +158,7 @@ def euler_from_quaternion(q: Any, sequence: str, intrinsic: bool = True) -> np.n
     """
     q = read_quaternion(q)
     order = read_sequence(sequence) if intrinsic else read_sequence(sequence)[::-1]
-    angles = stacked(euler.from_quaternion(entries(q), order))
+    angles = stack(euler.from_quaternion(entries(q), order))
     locked = is_gimbal_locked(angles, order)
     if np.any(locked):
         warn(

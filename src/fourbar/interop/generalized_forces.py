@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import unknown
-from ..linalg import inverse_in_units
+from ..linalg import apply, inverse_in_units
 from ..system.system import System
 from . import wrench_from_world
-from .batched_vectors import read
-from .numbered_robot import joint_subspace, links, relative_pose, twists_at_com
+from .batched_vectors import common_batch, read
+from .numbered_robot import joint_subspace, links, read_with_q, relative_pose, twists_at_com
 
 
 class JointTorques(NamedTuple):
@@ -39,17 +39,6 @@ class ForcesAndTorques(NamedTuple):
     forces: np.ndarray
     torques: np.ndarray
     residual: np.ndarray
-
-
-def _times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
-    return np.einsum("...ij,...j->...i", A, x)
-
-
-def _read(robot: System, q: Any, x: Any, what: str, *core: int) -> tuple[np.ndarray, np.ndarray]:
-    """q and another argument with the same leading axes."""
-    q, x = read("q", q, robot.nq), read(what, x, *core)
-    batch = np.broadcast_shapes(q.shape[:-1], x.shape[: x.ndim - len(core)])
-    return np.broadcast_to(q, (*batch, q.shape[-1])), np.broadcast_to(x, (*batch, *core))
 
 
 def _count(robot: System) -> int:
@@ -123,10 +112,10 @@ def body_torques_from_joint_torques(robot: System, q: Any, torques: Any) -> np.n
     array([[0., 2., 0.],
            [0., 1., 0.]])
     """
-    q, own = _read(robot, q, torques, "joint torques", _count(robot), 3)
-    total = np.zeros(own.shape)
+    q, joint_torques = read_with_q(robot, q, torques, "joint torques", _count(robot), 3)
+    total = np.zeros(joint_torques.shape)
     for link, R in zip(links(robot), _rotations(robot, q), strict=True):
-        turned = _times(R, own[..., link.body, :])
+        turned = apply(R, joint_torques[..., link.body, :])
         total[..., link.body, :] += turned
         if link.parent >= 0:
             total[..., link.parent, :] -= turned
@@ -160,15 +149,15 @@ def joint_torques_from_body_torques(robot: System, q: Any, torques: Any) -> np.n
     array([[0., 3., 0.],
            [0., 1., 0.]])
     """
-    q, own = _read(robot, q, torques, "body torques", _count(robot), 3)
-    total = own.copy()
-    found = np.zeros(own.shape)
+    q, body_torques = read_with_q(robot, q, torques, "body torques", _count(robot), 3)
+    total = body_torques.copy()
+    joint_torques = np.zeros(body_torques.shape)
     for link, R in reversed(list(zip(links(robot), _rotations(robot, q), strict=True))):
         beyond = total[..., link.body, :]
-        found[..., link.body, :] = np.einsum("...ij,...i->...j", R, beyond)
+        joint_torques[..., link.body, :] = np.einsum("...ij,...i->...j", R, beyond)
         if link.parent >= 0:
             total[..., link.parent, :] += beyond
-    return found
+    return joint_torques
 
 
 def _joint_jacobians(robot: System, q: np.ndarray) -> list[np.ndarray]:
@@ -212,7 +201,7 @@ def generalized_from_joint_torques(robot: System, q: Any, torques: Any) -> np.nd
     >>> convert.generalized_from_joint_torques(robot, [0.0, 0.0], [[0, 3.0, 0], [0, 1.0, 0]])
     array([3., 1.])
     """
-    q, own = _read(robot, q, torques, "joint torques", _count(robot), 3)
+    q, own = read_with_q(robot, q, torques, "joint torques", _count(robot), 3)
     return np.einsum("...ij,...i->...j", _relative_rotation(robot, q), own.reshape(*own.shape[:-2], -1))
 
 
@@ -248,13 +237,13 @@ def joint_torques_from_generalized(robot: System, q: Any, Q: Any) -> JointTorque
     array([[0., 3., 0.],
            [0., 1., 0.]])
     """
-    q, Q = _read(robot, q, Q, "Q", robot.nv)
+    q, Q = read_with_q(robot, q, Q, "Q", robot.nv)
     G = robot.loop_map(q)
-    Q_all = _times(inverse_in_units(np.swapaxes(G, -1, -2)), Q) if robot.nv else np.zeros((*Q.shape[:-1], G.shape[-2]))
+    Q_all = apply(inverse_in_units(np.swapaxes(G, -1, -2)), Q) if robot.nv else np.zeros((*Q.shape[:-1], G.shape[-2]))
     torques = np.zeros((*Q.shape[:-1], _count(robot), 3))
     for link, J in zip(links(robot), _joint_jacobians(robot, q), strict=True):
         if link.joint.nv:
-            torques[..., link.body, :] = _times(inverse_in_units(np.swapaxes(J, -1, -2)), Q_all[..., link.v])
+            torques[..., link.body, :] = apply(inverse_in_units(np.swapaxes(J, -1, -2)), Q_all[..., link.v])
     return JointTorques(torques, Q - generalized_from_joint_torques(robot, q, torques))
 
 
@@ -289,12 +278,12 @@ def wrenches_from_generalized(robot: System, q: Any, Q: Any) -> np.ndarray:
     >>> robot.generalized_force([0.1, 0.2], F).round(6)
     array([3., 1.])
     """
-    q, Q = _read(robot, q, Q, "Q", robot.nv)
+    q, Q = read_with_q(robot, q, Q, "Q", robot.nv)
     poses, com = robot.poses(q), np.array([b.com for b in robot.mechanism.bodies])
     J = twists_at_com(robot, robot.jacobians(q))
     R = poses[..., None, :3, :3]
     turned = (R @ J.reshape(*J.shape[:-2], 2, 3, robot.nv)).reshape(*J.shape[:-3], -1, robot.nv)
-    world = _times(inverse_in_units(np.swapaxes(turned, -1, -2)), Q).reshape(*Q.shape[:-1], _count(robot), 6)
+    world = apply(inverse_in_units(np.swapaxes(turned, -1, -2)), Q).reshape(*Q.shape[:-1], _count(robot), 6)
     return wrench_from_world(world, poses, com)
 
 
@@ -351,17 +340,17 @@ def forces_and_joint_torques_from_generalized(robot: System, q: Any, Q: Any, poi
     >>> convert.forces_and_joint_torques_from_generalized(b.build(), [0.0], [3.0], {"cart": [0, 0, 0.5]}).forces
     array([[3., 0., 0.]])
     """
-    q, Q = _read(robot, q, Q, "Q", robot.nv)
+    q, Q = read_with_q(robot, q, Q, "Q", robot.nv)
     bodies, p = _read_points(robot, points)
-    batch = np.broadcast_shapes(q.shape[:-1], p.shape[:-2])
+    batch = common_batch(q=q.shape[:-1], points=p.shape[:-2])
     q, Q = np.broadcast_to(q, (*batch, robot.nq)), np.broadcast_to(Q, (*batch, robot.nv))
     poses, J = robot.poses(q)[..., bodies, :, :], robot.jacobians(q)[..., bodies, :, :]
     R, arm = poses[..., :3, :3], p - poses[..., :3, 3]
     J_points = R @ J[..., 3:, :] + np.cross(R @ J[..., :3, :], arm[..., None], axis=-2)
     rows = [J_points.reshape(*batch, 3 * len(bodies), robot.nv), _relative_rotation(robot, q)]
     A = np.swapaxes(np.concatenate(rows, axis=-2), -1, -2)
-    x = _times(inverse_in_units(A), Q)
+    solution = apply(inverse_in_units(A), Q)
     forces = np.zeros((*batch, _count(robot), 3))
-    forces[..., bodies, :] = x[..., : 3 * len(bodies)].reshape(*batch, len(bodies), 3)
-    torques = x[..., 3 * len(bodies) :].reshape(*batch, _count(robot), 3)
-    return ForcesAndTorques(forces, torques, Q - _times(A, x))
+    forces[..., bodies, :] = solution[..., : 3 * len(bodies)].reshape(*batch, len(bodies), 3)
+    torques = solution[..., 3 * len(bodies) :].reshape(*batch, _count(robot), 3)
+    return ForcesAndTorques(forces, torques, Q - apply(A, solution))

@@ -13,7 +13,7 @@ from ..linalg import inverse_in_units
 from ..spatial.groups import SE3
 from ..spatial.groups.so3 import from_matrix
 from ..spatial.transform import Transform
-from .batched_vectors import entries, read, rows, stacked
+from .batched_vectors import entries, read, rows, stack
 from .numbered_robot import inverse_pose, joint_pose, joint_subspace
 
 _SE3 = SE3()
@@ -61,7 +61,7 @@ def joint_coordinates(joint: Joint, T: Any, near: Any = None) -> JointCoordinate
     T = read("a pose", T, 4, 4)
     guess = None if near is None else np.broadcast_to(read("near", near, joint.nq), (*T.shape[:-2], joint.nq))
     closed = joint.coordinates_of(Transform((rows(T[..., :3, :3]),), entries(T[..., :3, 3])))
-    q = _searched(joint, T, guess) if closed is None else stacked(closed, T.shape[:-2])
+    q = _search(joint, T, guess) if closed is None else stack(closed, T.shape[:-2])
     if guess is not None:
         q = _nearest(joint, q, guess)
     return JointCoordinates(q, misfit(joint, q, T))
@@ -69,12 +69,12 @@ def joint_coordinates(joint: Joint, T: Any, near: Any = None) -> JointCoordinate
 
 def _nearest(joint: Joint, q: np.ndarray, guess: np.ndarray) -> np.ndarray:
     """Among the q with the same pose: angles with the turns, and quaternions with the sign, nearest to a guess."""
-    found, turns = q.copy(), turning(joint)
-    found[..., turns] += _TURN * np.round((guess[..., turns] - q[..., turns]) / _TURN)
+    nearest, turns = q.copy(), turning(joint)
+    nearest[..., turns] += _TURN * np.round((guess[..., turns] - q[..., turns]) / _TURN)
     quaternion = [i for i, name in enumerate(joint.q_names) if name in ("qw", "qx", "qy", "qz")]
     away = (guess[..., quaternion] * q[..., quaternion]).sum(axis=-1, keepdims=True) < 0.0
-    found[..., quaternion] = np.where(away, -q[..., quaternion], q[..., quaternion])
-    return found
+    nearest[..., quaternion] = np.where(away, -q[..., quaternion], q[..., quaternion])
+    return nearest
 
 
 def misfit(joint: Joint, q: np.ndarray, T: np.ndarray) -> np.ndarray:
@@ -101,7 +101,7 @@ def turning(joint: Joint) -> list[int]:
 def _gap(joint: Joint, q: np.ndarray, T: np.ndarray) -> np.ndarray:
     """The twist (n, 6) that moves the child from its pose at q to T in unit time."""
     D = inverse_pose(joint_pose(joint, q)) @ T
-    return stacked(_SE3.log((*entries(D[..., :3, 3]), *from_matrix(rows(D[..., :3, :3])))))
+    return stack(_SE3.log((*entries(D[..., :3, 3]), *from_matrix(rows(D[..., :3, :3])))))
 
 
 def _starts(joint: Joint, n: int, near: np.ndarray | None) -> Iterator[np.ndarray]:
@@ -114,7 +114,7 @@ def _starts(joint: Joint, n: int, near: np.ndarray | None) -> Iterator[np.ndarra
         yield _anywhere(joint, rng, (n,))
 
 
-def _searched(joint: Joint, T: np.ndarray, near: np.ndarray | None) -> np.ndarray:
+def _search(joint: Joint, T: np.ndarray, near: np.ndarray | None) -> np.ndarray:
     """The best q (..., nq) of Newton's method from several starts; the first that reaches T is kept."""
     flat = T.reshape(-1, 4, 4)
     guess = None if near is None else near.reshape(-1, joint.nq)
@@ -145,5 +145,5 @@ def _newton(joint: Joint, q: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.
         step = np.einsum("bij,bj->bi", inverse_in_units(S), np.nan_to_num(gap))
         length = np.linalg.norm(step, axis=-1, keepdims=True)
         step *= np.minimum(1.0, InversionSettings.LONGEST / np.maximum(length, 1e-300))
-        q = stacked(joint.integrate(entries(q), entries(step)))
+        q = stack(joint.integrate(entries(q), entries(step)))
     return best, least

@@ -21,7 +21,7 @@ from ..linalg import pseudo_inverse
 from ..system.system import System
 from ..tolerances import OPEN
 from ..tree.embedding import LoopEmbedding
-from .batched_vectors import read, stacked
+from .batched_vectors import read, stack
 from .joint_coordinates import joint_coordinates, turning
 from .numbered_robot import inverse_pose, links, relative_pose, rows_of, tied_clusters
 from .rotations import read_rotation
@@ -48,12 +48,12 @@ def _columns(tie: LoopEmbedding) -> tuple[list[int], list[int]]:
 def _effects(tie: LoopEmbedding, q: np.ndarray, columns: list[int]) -> np.ndarray:
     """The change of φ (n, m, columns) by one more turn of each column."""
     phi = tie.residual(q)
-    found = np.zeros((*phi.shape, len(columns)))
+    changes = np.zeros((*phi.shape, len(columns)))
     for i, column in enumerate(columns):
         moved = q.copy()
         moved[:, column] += _TURN
-        found[..., i] = tie.residual(moved) - phi
-    return np.where(np.abs(found) > 1e-9, found, 0.0)
+        changes[..., i] = tie.residual(moved) - phi
+    return np.where(np.abs(changes) > 1e-9, changes, 0.0)
 
 
 def _candidates(count: int) -> list[tuple[int, ...]]:
@@ -66,9 +66,9 @@ def _candidates(count: int) -> list[tuple[int, ...]]:
 
 def with_turns(tie: LoopEmbedding, q: np.ndarray) -> np.ndarray:
     """Coordinates of all joints (n, nq) of a cluster with the turns that close its loops; unchanged where none do."""
-    found, left = q.copy(), np.flatnonzero(np.abs(tie.residual(q)).max(axis=-1, initial=0.0) > OPEN)
+    turned, left = q.copy(), np.flatnonzero(np.abs(tie.residual(q)).max(axis=-1, initial=0.0) > OPEN)
     if not left.size:
-        return found
+        return turned
     searched, solved = _columns(tie)
     affected = np.any(_effects(tie, q[left], searched), axis=(0, 1)).tolist()
     searched = [column for column, used in zip(searched, affected, strict=True) if used]
@@ -79,11 +79,11 @@ def with_turns(tie: LoopEmbedding, q: np.ndarray) -> np.ndarray:
             step = pseudo_inverse(_effects(tie, trial, solved)) @ tie.residual(trial)[..., None]
             trial[:, solved] -= _TURN * np.round(step[..., 0])
         closed = np.abs(tie.residual(trial)).max(axis=-1, initial=0.0) <= OPEN
-        found[left[closed]] = trial[closed]
+        turned[left[closed]] = trial[closed]
         left = left[~closed]
         if not left.size:
             break
-    return found
+    return turned
 
 
 class MaximalState(NamedTuple):
@@ -228,12 +228,12 @@ def reduced_coordinates(robot: System, q_all: Any) -> np.ndarray:
     q_all = read("q_all", q_all, sum(c.joint.nq for c in robot.mechanism.joints))
     parts: list[np.ndarray] = [q_all[..., :0]]
     for tie, _, places in tied_clusters(robot):
-        own = q_all[..., places]
+        part = q_all[..., places]
         if tie is not None:
-            full = with_turns(tie, rows_of(own)).reshape(own.shape)
+            full = with_turns(tie, rows_of(part)).reshape(part.shape)
             split = [full[..., j] / scale for j, scale in tie.independent]
-            own = stacked(split, full.shape[:-1]) if tie.explicit else full
-        parts.append(own)
+            part = stack(split, full.shape[:-1]) if tie.explicit else full
+        parts.append(part)
     return np.concatenate(parts, axis=-1)
 
 

@@ -12,7 +12,7 @@ from ..mechanism.mechanism import WORLD
 from ..spatial.transform import Transform
 from ..system.system import System
 from ..tree.embedding import LoopEmbedding
-from .batched_vectors import entries, read, stacked, stacked_rows
+from .batched_vectors import common_batch, entries, read, stack, stack_rows
 
 
 class BodyOnJoint(NamedTuple):
@@ -77,7 +77,7 @@ def twists_at_com(robot: System, V: np.ndarray) -> np.ndarray:
 def transform_matrix(T: Transform, batch: tuple[int, ...]) -> np.ndarray:
     """A transform of arrays as poses (*batch, 4, 4)."""
     found = np.zeros((*batch, 4, 4))
-    found[..., :3, :3], found[..., :3, 3], found[..., 3, 3] = stacked_rows(T.R), stacked(T.p), 1.0
+    found[..., :3, :3], found[..., :3, 3], found[..., 3, 3] = stack_rows(T.R), stack(T.p), 1.0
     return found
 
 
@@ -88,7 +88,7 @@ def joint_pose(joint: Joint, q: np.ndarray) -> np.ndarray:
 
 def joint_subspace(joint: Joint, q: np.ndarray) -> np.ndarray:
     """S (..., 6, nv) of a joint at q (..., nq), in the child's axes."""
-    columns = [stacked(t.six(), q.shape[:-1]) for t in joint.subspace(entries(q)).twists()]
+    columns = [stack(t.six(), q.shape[:-1]) for t in joint.subspace(entries(q)).twists()]
     return np.stack(columns, axis=-1) if columns else np.zeros((*q.shape[:-1], 6, 0))
 
 
@@ -128,7 +128,7 @@ def reduced_velocities(robot: System, v_all: Any) -> np.ndarray:
     for embedding, places in _by_cluster(robot, "nv"):
         own = v_all[..., places]
         if isinstance(embedding, LoopEmbedding):
-            own = stacked([own[..., j] / scale for j, scale in embedding.independent], own.shape[:-1])
+            own = stack([own[..., j] / scale for j, scale in embedding.independent], own.shape[:-1])
         parts.append(own)
     return np.concatenate(parts, axis=-1)
 
@@ -144,3 +144,10 @@ def tied_clusters(robot: System) -> Iterator[tuple[LoopEmbedding | None, tuple[s
     """
     for cluster, (embedding, places) in zip(robot.model.cluster_tree.clusters, _by_cluster(robot, "nq"), strict=True):
         yield embedding if isinstance(embedding, LoopEmbedding) else None, cluster.loops, places
+
+
+def read_with_q(robot: System, q: Any, x: Any, what: str, *core: int) -> tuple[np.ndarray, np.ndarray]:
+    """q and another argument with the same leading axes."""
+    q, x = read("q", q, robot.nq), read(what, x, *core)
+    batch = common_batch(q=q.shape[:-1], **{what: x.shape[: x.ndim - len(core)]})
+    return np.broadcast_to(q, (*batch, q.shape[-1])), np.broadcast_to(x, (*batch, *core))

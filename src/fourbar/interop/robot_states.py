@@ -1,4 +1,4 @@
-"""States of whole robots, ours and a peer's: joint by joint, each at its place in both arrays."""
+"""States of whole robots in the conventions of Pinocchio, MuJoCo and Drake, none of which need be installed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from ..errors import ArgumentError, unknown
 from ..joints.base import Joint
+from ..system.system import System
 from .batched_vectors import read
-from .conventions import convention
-from .joint_states import Convention
+from .joint_states import Convention, convention
 
 
 class PeerJoint(NamedTuple):
@@ -31,13 +31,13 @@ def _cut(x: np.ndarray, first: int, size: int) -> np.ndarray:
     return x[..., first : first + size]
 
 
-def _filled(size: int, pieces: Sequence[tuple[int, np.ndarray]], batch: tuple[int, ...]) -> np.ndarray:
+def _fill(size: int, pieces: Sequence[tuple[int, np.ndarray]], batch: tuple[int, ...]) -> np.ndarray:
     """An array (..., size) of pieces that begin at given places."""
     shape = np.broadcast_shapes(batch, *(x.shape[:-1] for _, x in pieces))
-    found = np.zeros((*shape, size))
+    array = np.zeros((*shape, size))
     for first, x in pieces:
-        found[..., first : first + x.shape[-1]] = x
-    return found
+        array[..., first : first + x.shape[-1]] = x
+    return array
 
 
 class StateMap:
@@ -83,7 +83,7 @@ class StateMap:
         """
         q = read("q", q, self.nq)
         own = ((p, _cut(q, p.q, p.convention.nq)) for p in self.parts)
-        return _filled(
+        return _fill(
             self.peer_nq, [(p.peer_q, p.convention.q_to_peer(x) + np.asarray(p.shift)) for p, x in own], q.shape[:-1]
         )
 
@@ -102,9 +102,7 @@ class StateMap:
         """
         q = read(f"{self.peer}'s q", q, self.peer_nq)
         own = ((p, _cut(q, p.peer_q, p.convention.peer_nq)) for p in self.parts)
-        return _filled(
-            self.nq, [(p.q, p.convention.q_from_peer(x - np.asarray(p.shift))) for p, x in own], q.shape[:-1]
-        )
+        return _fill(self.nq, [(p.q, p.convention.q_from_peer(x - np.asarray(p.shift))) for p, x in own], q.shape[:-1])
 
     def v_to_peer(self, v: Any, q: Any = None) -> np.ndarray:
         """Our velocities as those of the peer: B v.
@@ -122,7 +120,9 @@ class StateMap:
             Its velocity.
         """
         v, q = read("v", v, self.nv), self._q(q)
-        return self._mapped(lambda p: p.convention.v_to_peer(self._own(p, q), _cut(v, p.v, p.convention.nv)), v, True)
+        return self._map_velocities(
+            lambda p: p.convention.v_to_peer(self._own(p, q), _cut(v, p.v, p.convention.nv)), v, True
+        )
 
     def v_from_peer(self, v: Any, q: Any = None) -> np.ndarray:
         """Velocities of the peer as ours: Bᵀ v.
@@ -140,7 +140,7 @@ class StateMap:
             Our velocity (rad/s, m/s).
         """
         v, q = read(f"{self.peer}'s v", v, self.nv), self._q(q)
-        return self._mapped(
+        return self._map_velocities(
             lambda p: p.convention.v_from_peer(self._own(p, q), _cut(v, p.peer_v, p.convention.nv)), v, False
         )
 
@@ -302,15 +302,15 @@ class StateMap:
         """The part of q that belongs to a joint; nothing where it is not needed."""
         return np.zeros(p.convention.nq) if q is None else _cut(q, p.q, p.convention.nq)
 
-    def _mapped(self, of: Callable[[PeerJoint], np.ndarray], x: np.ndarray, to_peer: bool) -> np.ndarray:
+    def _map_velocities(self, of: Callable[[PeerJoint], np.ndarray], x: np.ndarray, to_peer: bool) -> np.ndarray:
         pieces = [(p.peer_v if to_peer else p.v, of(p)) for p in self.parts]
-        return _filled(self.nv, pieces, x.shape[:-1])
+        return _fill(self.nv, pieces, x.shape[:-1])
 
     def _drift(self, q: Any, v: Any) -> np.ndarray:
         """Ḃ v, in the peer's order."""
-        given = self._q(q)
+        q_ours = self._q(q)
         turning = [p for p in self.parts if p.convention.turns]
-        if not turning or given is None:
+        if not turning or q_ours is None:
             return np.zeros(self.nv)
         if v is None:
             raise ArgumentError(
@@ -318,13 +318,13 @@ class StateMap:
             )
         v = read("v", v, self.nv)
         pieces = [
-            (p.peer_v, p.convention.drift(_cut(given, p.q, p.convention.nq), _cut(v, p.v, p.convention.nv)))
+            (p.peer_v, p.convention.drift(_cut(q_ours, p.q, p.convention.nq), _cut(v, p.v, p.convention.nv)))
             for p in turning
         ]
-        return _filled(self.nv, pieces, v.shape[:-1])
+        return _fill(self.nv, pieces, v.shape[:-1])
 
 
-def state_map(
+def _map_joints(
     peer: str,
     joints: Sequence[tuple[str, Joint]],
     order: Sequence[str] | None = None,
@@ -346,9 +346,9 @@ def state_map(
             f"the order must hold every moving joint once; it has {len(order)} names for {len(names)} joints"
             + (f", {left[0]!r} is missing" if left else "")
         )
-    found = [convention(peer, joint, chosen.get(name, "")) for name, joint in moving]
-    by_name = dict(zip(names, found, strict=True))
-    q, v = (dict(zip(names, _starts([getattr(c, n) for c in found]), strict=True)) for n in ("nq", "nv"))
+    conventions = [convention(peer, joint, chosen.get(name, "")) for name, joint in moving]
+    by_name = dict(zip(names, conventions, strict=True))
+    q, v = (dict(zip(names, _starts([getattr(c, n) for c in conventions]), strict=True)) for n in ("nq", "nv"))
     peer_q, peer_v = (
         dict(zip(order, _starts([getattr(by_name[x], n) for x in order]), strict=True)) for n in ("peer_nq", "nv")
     )
@@ -357,3 +357,46 @@ def state_map(
 
 def _starts(sizes: Sequence[int]) -> list[int]:
     return [0, *accumulate(sizes)][: len(sizes)]
+
+
+def state_map(
+    robot: System, peer: str, order: Sequence[str] | None = None, variants: Mapping[str, str] | None = None
+) -> StateMap:
+    """Map between the states of a robot and those of another library.
+
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    peer : {'pinocchio', 'mujoco', 'drake'}
+        The library; it need not be installed.
+    order : sequence of str, optional
+        Moving joints in the order of the peer; ours if None.
+    variants : mapping of str to str, optional
+        By joint: 'unbounded' for hinges of Pinocchio stored as (cos, sin), 'rpy' for floating joints of Drake.
+
+    Returns
+    -------
+    StateMap
+        The conversions.
+
+    Raises
+    ------
+    ArgumentError
+        If the robot has loops, or `order` does not name every moving joint once.
+
+    Examples
+    --------
+    >>> import numpy as np, fourbar as fb
+    >>> from fourbar import convert
+    >>> robot = fb.robots.double_pendulum()
+    >>> convert.state_map(robot, "mujoco").q_to_peer([0.1, 0.2])
+    array([0.1, 0.2])
+    """
+    if robot.mechanism.loops:
+        raise ArgumentError(
+            f"robot {robot.name!r} has loops, and peers store the states of all joints: make the map of "
+            "robot.spanning(), for q of robot.expand(q) and v of robot.expand_velocity(q, v)"
+        )
+    joints = [(c.name, c.joint) for c in robot.mechanism.joints]
+    return _map_joints(peer, joints, order, variants)

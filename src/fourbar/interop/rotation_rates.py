@@ -15,7 +15,7 @@ from ..spatial.groups import SO3
 from ..spatial.groups.so3 import conjugate, multiply
 from ..spatial.linear import Mat, Vec, dot
 from ..tolerances import GIMBAL_RATES
-from .batched_vectors import entries, read, stacked, stacked_rows
+from .batched_vectors import entries, read, stack, stack_rows
 from .euler_angles import intrinsic_order, matrix_from_euler
 from .rotations import read_quaternion, read_rotation
 
@@ -65,7 +65,7 @@ def quaternion_rate_from_omega(q: Any, omega: Any, axes: str = "body") -> np.nda
     """
     own, w = entries(read_quaternion(q)), (0.0, *entries(read("omega", omega, 3)))
     product = multiply(own, w) if _in_body(axes) else multiply(w, own)
-    return stacked(product * 0.5)
+    return stack(product * 0.5)
 
 
 def omega_from_quaternion_rate(q: Any, rate: Any, axes: str = "body") -> np.ndarray:
@@ -94,11 +94,11 @@ def omega_from_quaternion_rate(q: Any, rate: Any, axes: str = "body") -> np.ndar
     own, rate = entries(read_quaternion(q)), entries(read("the rate of a quaternion", rate, 4))
     back = conjugate(own) * (2.0 / dot(own, own))
     product = multiply(back, rate) if _in_body(axes) else multiply(rate, back)
-    return stacked(product[1:])
+    return stack(product[1:])
 
 
 def _hat(w: np.ndarray) -> np.ndarray:
-    return stacked_rows(_SO3.ad(entries(w)))
+    return stack_rows(_SO3.ad(entries(w)))
 
 
 def matrix_rate_from_omega(R: Any, omega: Any, axes: str = "body") -> np.ndarray:
@@ -191,7 +191,7 @@ def omega_from_vector_rate(phi: Any, rate: Any, axes: str = "body") -> np.ndarra
     array([0., 0., 1.])
     """
     own, rate = entries(read("a rotation vector", phi, 3)), entries(read("the rate of a rotation vector", rate, 3))
-    return stacked((_SO3.right_dexp(own) if _in_body(axes) else _SO3.dexp(own)) @ rate)
+    return stack((_SO3.right_dexp(own) if _in_body(axes) else _SO3.dexp(own)) @ rate)
 
 
 def vector_rate_from_omega(phi: Any, omega: Any, axes: str = "body") -> np.ndarray:
@@ -227,7 +227,7 @@ def vector_rate_from_omega(phi: Any, omega: Any, axes: str = "body") -> np.ndarr
     lost = (angle > 1.0) & (np.abs(np.sin(angle / 2.0)) < GIMBAL_RATES)
     own, w = entries(phi), entries(read("omega", omega, 3))
     with np.errstate(all="ignore"):
-        rate = stacked((_SO3.right_dexp_inv(own) if _in_body(axes) else _SO3.dexp_inv(own)) @ w)
+        rate = stack((_SO3.right_dexp_inv(own) if _in_body(axes) else _SO3.dexp_inv(own)) @ w)
     return _without(rate, lost, "the rotation vector is whole turns long: its rate is not determined")
 
 
@@ -269,7 +269,7 @@ def omega_from_euler_rate(
     angles = read("Euler angles", angles, 3)
     own, order = intrinsic_order(angles, sequence, intrinsic)
     own_rates, _ = intrinsic_order(read("rates of Euler angles", rates, 3), sequence, intrinsic)
-    w = stacked(_euler_axes(own, order).T @ entries(own_rates))
+    w = stack(_euler_axes(own, order).T @ entries(own_rates))
     return w if _in_body(axes) else np.einsum("...ij,...j->...i", matrix_from_euler(own, order), w)
 
 
@@ -312,15 +312,15 @@ def euler_rate_from_omega(
     >>> convert.euler_rate_from_omega([0.0, 0.0, 0.2], [0, 0, 1.0], "xyz").round(4)
     array([0., 0., 1.])
     """
-    own, order = intrinsic_order(read("Euler angles", angles, 3), sequence, intrinsic)
+    intrinsic_angles, order = intrinsic_order(read("Euler angles", angles, 3), sequence, intrinsic)
     w = read("omega", omega, 3)
     if not _in_body(axes):
-        w = np.einsum("...ji,...j->...i", matrix_from_euler(own, order), w)
-    first, second, third = _euler_axes(own, order)
+        w = np.einsum("...ji,...j->...i", matrix_from_euler(intrinsic_angles, order), w)
+    first, second, third = _euler_axes(intrinsic_angles, order)
     turning, across = Vec(entries(w)), second.cross(third)
     pivot = across.dot(first)
     lost = np.abs(pivot) < GIMBAL_RATES
     r1 = across.dot(turning) / np.where(lost, 1.0, pivot)
-    rates = stacked((r1, second.dot(turning), third.dot(turning - first * r1)))
+    rates = stack((r1, second.dot(turning), third.dot(turning - first * r1)))
     found = _without(rates, lost, f"gimbal lock of the Euler sequence {sequence!r}: its rates are not determined")
     return found if intrinsic else found[..., ::-1]

@@ -15,7 +15,7 @@ from ..joints.lie import unit_quaternion
 from ..linalg import factors
 from ..spatial.groups import so3
 from ..spatial.rotation import quaternion_matrix
-from .batched_vectors import entries, read, rows, stacked, stacked_rows
+from .batched_vectors import entries, read, rows, stack, stack_rows
 
 _ORTHOGONAL = 1e-9  # how far RᵀR of a rotation matrix may be off the identity
 
@@ -150,7 +150,7 @@ def quaternion_from_matrix(R: Any) -> np.ndarray:
     >>> convert.quaternion_from_matrix([[0, -1, 0], [1, 0, 0], [0, 0, 1]]).round(4)
     array([0.7071, 0.    , 0.    , 0.7071])
     """
-    return stacked(so3.from_matrix(rows(read_rotation(R))))
+    return stack(so3.from_matrix(rows(read_rotation(R))))
 
 
 def quaternion_from_vector(phi: Any) -> np.ndarray:
@@ -172,7 +172,7 @@ def quaternion_from_vector(phi: Any) -> np.ndarray:
     >>> convert.quaternion_from_vector([0, 0, 0.2]).round(4)
     array([0.995 , 0.    , 0.    , 0.0998])
     """
-    return stacked(so3.from_vector(entries(read("a rotation vector", phi, 3))))
+    return stack(so3.from_vector(entries(read("a rotation vector", phi, 3))))
 
 
 # --- to matrices ----------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def matrix_from_quaternion(q: Any) -> np.ndarray:
            [ 1.,  0.,  0.],
            [ 0.,  0.,  1.]])
     """
-    return stacked_rows(quaternion_matrix(entries(read_quaternion(q))))
+    return stack_rows(quaternion_matrix(entries(read_quaternion(q))))
 
 
 def matrix_from_vector(phi: Any) -> np.ndarray:
@@ -248,7 +248,7 @@ def vector_from_quaternion(q: Any) -> np.ndarray:
     >>> convert.vector_from_quaternion([1.0, 0, 0, 1.0]).round(4)
     array([0.    , 0.    , 1.5708])
     """
-    return stacked(so3.to_vector(unit_quaternion(entries(read_quaternion(q)))))
+    return stack(so3.to_vector(unit_quaternion(entries(read_quaternion(q)))))
 
 
 def vector_from_matrix(R: Any) -> np.ndarray:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..linalg import apply
 from ..spatial.groups.so3 import from_matrix
 from ..spatial.rotation import quaternion_matrix
-from .batched_vectors import entries, read, rows, stacked, stacked_rows
+from .batched_vectors import entries, read, rows, stack, stack_rows
 
 
 def swapped(x: Any) -> np.ndarray:
@@ -62,7 +63,7 @@ def pose_from_quaternion(position: Any, quaternion: Any) -> np.ndarray:
     """
     p, q = read("a position", position, 3), read("a quaternion", quaternion, 4)
     T = np.zeros((*np.broadcast_shapes(p.shape[:-1], q.shape[:-1]), 4, 4))
-    T[..., :3, :3] = stacked_rows(quaternion_matrix(entries(q)))
+    T[..., :3, :3] = stack_rows(quaternion_matrix(entries(q)))
     T[..., :3, 3], T[..., 3, 3] = p, 1.0
     return T
 
@@ -90,24 +91,19 @@ def quaternion_from_pose(T: Any) -> tuple[np.ndarray, np.ndarray]:
     (array([0., 0., 0.]), array([1., 0., 0., 0.]))
     """
     R, p = _rotation(read("a pose", T, 4, 4))
-    return p.copy(), stacked(from_matrix(rows(R)))
+    return p.copy(), stack(from_matrix(rows(R)))
 
 
 def _rotation(T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return T[..., :3, :3], T[..., :3, 3]
 
 
-def _turned(R: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """R x."""
-    return np.einsum("...ij,...j->...i", R, x)
-
-
-def _turned_back(R: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _apply_transpose(R: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Rᵀ x."""
     return np.einsum("...ij,...i->...j", R, x)
 
 
-def _joined(angular: np.ndarray, linear: np.ndarray) -> np.ndarray:
+def _concatenate(angular: np.ndarray, linear: np.ndarray) -> np.ndarray:
     return np.concatenate(np.broadcast_arrays(angular, linear), axis=-1)
 
 
@@ -133,7 +129,7 @@ def point_velocity(V: Any, point: Any) -> np.ndarray:
     array([0., 0., 2., 0., 2., 0.])
     """
     V, r = read("a twist", V, 6), read("a point", point, 3)
-    return _joined(V[..., :3], V[..., 3:] + np.cross(V[..., :3], r))
+    return _concatenate(V[..., :3], V[..., 3:] + np.cross(V[..., :3], r))
 
 
 def twist_to_world(V: Any, T: Any, point: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
@@ -162,7 +158,7 @@ def twist_to_world(V: Any, T: Any, point: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
     """
     R, _ = _rotation(read("a pose", T, 4, 4))
     moved = point_velocity(V, point)
-    return _joined(_turned(R, moved[..., :3]), _turned(R, moved[..., 3:]))
+    return _concatenate(apply(R, moved[..., :3]), apply(R, moved[..., 3:]))
 
 
 def twist_from_world(V: Any, T: Any, point: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
@@ -190,7 +186,7 @@ def twist_from_world(V: Any, T: Any, point: Any = (0.0, 0.0, 0.0)) -> np.ndarray
     array([0., 0., 2., 0., 0., 0.])
     """
     V, (R, _) = read("a twist", V, 6), _rotation(read("a pose", T, 4, 4))
-    turned = _joined(_turned_back(R, V[..., :3]), _turned_back(R, V[..., 3:]))
+    turned = _concatenate(_apply_transpose(R, V[..., :3]), _apply_transpose(R, V[..., 3:]))
     return point_velocity(turned, -read("a point", point, 3))
 
 
@@ -221,7 +217,7 @@ def wrench_to_world(F: Any, T: Any, point: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
     F, r = read("a wrench", F, 6), read("a point", point, 3)
     R, _ = _rotation(read("a pose", T, 4, 4))
     moment = F[..., :3] - np.cross(r, F[..., 3:])
-    return _joined(_turned(R, moment), _turned(R, F[..., 3:]))
+    return _concatenate(apply(R, moment), apply(R, F[..., 3:]))
 
 
 def wrench_from_world(F: Any, T: Any, point: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
@@ -250,8 +246,8 @@ def wrench_from_world(F: Any, T: Any, point: Any = (0.0, 0.0, 0.0)) -> np.ndarra
     """
     F, r = read("a wrench", F, 6), read("a point", point, 3)
     R, _ = _rotation(read("a pose", T, 4, 4))
-    force = _turned_back(R, F[..., 3:])
-    return _joined(_turned_back(R, F[..., :3]) + np.cross(r, force), force)
+    force = _apply_transpose(R, F[..., 3:])
+    return _concatenate(_apply_transpose(R, F[..., :3]) + np.cross(r, force), force)
 
 
 def wrench_from_force(T: Any, force: Any, point: Any, torque: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
@@ -283,7 +279,7 @@ def wrench_from_force(T: Any, force: Any, point: Any, torque: Any = (0.0, 0.0, 0
     T, f = read("a pose", T, 4, 4), read("a force", force, 3)
     R, p = _rotation(T)
     moment = read("a torque", torque, 3) + np.cross(read("a point", point, 3) - p, f)
-    return _joined(_turned_back(R, moment), _turned_back(R, f))
+    return _concatenate(_apply_transpose(R, moment), _apply_transpose(R, f))
 
 
 def force_from_wrench(T: Any, F: Any, point: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -318,5 +314,5 @@ def force_from_wrench(T: Any, F: Any, point: Any) -> tuple[np.ndarray, np.ndarra
     """
     T, F = read("a pose", T, 4, 4), read("a wrench", F, 6)
     R, p = _rotation(T)
-    force = _turned(R, F[..., 3:])
-    return force, _turned(R, F[..., :3]) - np.cross(read("a point", point, 3) - p, force)
+    force = apply(R, F[..., 3:])
+    return force, apply(R, F[..., :3]) - np.cross(read("a point", point, 3) - p, force)

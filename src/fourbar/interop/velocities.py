@@ -14,10 +14,18 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..joints.base import Joint
-from ..linalg import inverse_in_units
+from ..linalg import apply, inverse_in_units
 from ..system.system import System
 from .batched_vectors import read
-from .numbered_robot import joint_subspace, links, reduced_velocities, relative_pose, twist_in_child, twists_at_com
+from .numbered_robot import (
+    joint_subspace,
+    links,
+    read_with_q,
+    reduced_velocities,
+    relative_pose,
+    twist_in_child,
+    twists_at_com,
+)
 
 
 class Velocities(NamedTuple):
@@ -32,10 +40,6 @@ class JointVelocity(NamedTuple):
 
     v: np.ndarray
     residual: np.ndarray
-
-
-def _times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
-    return np.einsum("...ij,...j->...i", A, x)
 
 
 def joint_velocity(joint: Joint, q: Any, V: Any) -> JointVelocity:
@@ -67,18 +71,11 @@ def joint_velocity(joint: Joint, q: Any, V: Any) -> JointVelocity:
     """
     q, V = read("q", q, joint.nq), read("V", V, 6)
     S = joint_subspace(joint, q)
-    v = _times(inverse_in_units(S), V) if joint.nv else np.zeros((*V.shape[:-1], 0))
-    return JointVelocity(v, V - _times(S, v))
+    v = apply(inverse_in_units(S), V) if joint.nv else np.zeros((*V.shape[:-1], 0))
+    return JointVelocity(v, V - apply(S, v))
 
 
-def _read(robot: System, q: Any, V: Any) -> tuple[np.ndarray, np.ndarray]:
-    """q and V with the same leading axes."""
-    q, V = read("q", q, robot.nq), read("V", V, len(robot.mechanism.bodies), 6)
-    batch = np.broadcast_shapes(q.shape[:-1], V.shape[:-2])
-    return np.broadcast_to(q, (*batch, q.shape[-1])), np.broadcast_to(V, (*batch, *V.shape[-2:]))
-
-
-def _finished(robot: System, q: np.ndarray, V: np.ndarray, v: np.ndarray) -> Velocities:
+def _with_residual(robot: System, q: np.ndarray, V: np.ndarray, v: np.ndarray) -> Velocities:
     return Velocities(v, V - robot.twists(q, v))
 
 
@@ -112,7 +109,7 @@ def velocities_by_joint(robot: System, q: Any, V: Any) -> Velocities:
     >>> convert.velocities_by_joint(robot, [0.1, 0.2], robot.twists([0.1, 0.2], [1.0, 0.5])).v.round(4)
     array([1. , 0.5])
     """
-    q, V = _read(robot, q, V)
+    q, V = read_with_q(robot, q, V, "V", len(robot.mechanism.bodies), 6)
     return _by_joint(robot, q, V, lambda V, residual: V)
 
 
@@ -146,7 +143,7 @@ def velocities_recursive(robot: System, q: Any, V: Any) -> Velocities:
     >>> convert.velocities_recursive(robot, [0.1, 0.2], robot.twists([0.1, 0.2], [1.0, 0.5])).v.round(4)
     array([1. , 0.5])
     """
-    q, V = _read(robot, q, V)
+    q, V = read_with_q(robot, q, V, "V", len(robot.mechanism.bodies), 6)
     return _by_joint(robot, q, V, lambda V, residual: V - residual)
 
 
@@ -161,7 +158,7 @@ def _by_joint(
         own, above = V[..., link.body, :], twist_in_child(relative_pose(poses, link), handed[link.parent])
         v_all[..., link.v], residual = joint_velocity(link.joint, q_all[..., link.q], own - above)
         handed[link.body] = passed_on(own, residual)
-    return _finished(robot, q, V, reduced_velocities(robot, v_all))
+    return _with_residual(robot, q, V, reduced_velocities(robot, v_all))
 
 
 def velocities_by_least_squares(robot: System, q: Any, V: Any, at: str = "com") -> Velocities:
@@ -199,12 +196,12 @@ def velocities_by_least_squares(robot: System, q: Any, V: Any, at: str = "com") 
     >>> convert.velocities_by_least_squares(robot, [0.1, 0.2], twists).v.round(4)
     array([1. , 0.5])
     """
-    q, V = _read(robot, q, V)
+    q, V = read_with_q(robot, q, V, "V", len(robot.mechanism.bodies), 6)
     if at not in ("com", "origin"):
         raise ArgumentError(f"at={at!r}: expected 'com' (the centres of mass) or 'origin' (of the bodies)")
     J, goal = robot.jacobians(q), V[..., None]
     if at == "com":
         J, goal = twists_at_com(robot, J), twists_at_com(robot, goal)
     tall = J.reshape(*J.shape[:-3], -1, robot.nv)
-    v = _times(inverse_in_units(tall), goal.reshape(*V.shape[:-2], -1))
-    return _finished(robot, q, V, v)
+    v = apply(inverse_in_units(tall), goal.reshape(*V.shape[:-2], -1))
+    return _with_residual(robot, q, V, v)

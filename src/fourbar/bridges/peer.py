@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
+from ..interop import PeerJoint, StateMap
+from ..interop.maximal import reduced_coordinates
+from ..interop.numbered_robot import reduced_velocities
 from ..joints import Composite, Joint
 from ..spatial.transform import IDENTITY, Transform
 from ..system.system import System
-from . import PeerJoint, StateMap
-from .maximal import reduced_coordinates
-from .numbered_robot import reduced_velocities
 
 
-def placed(R: Any, p: Any) -> Transform:
+def constant_pose(R: Any, p: Any) -> Transform:
     """A constant pose in plain floats."""
     return Transform.of(np.asarray(R, float).tolist(), np.asarray(p, float).tolist())
 

@@ -31,7 +31,7 @@ targets/c.py _TOLERANCE
 targets/wasm.py _TOLERANCE
 """
 PICTURES = """
-cli/contact_simulation.py _MOST_POINTS _NEAR
+cli/scene_simulation.py _MOST_POINTS _NEAR
 learning/layout.py _SMALL
 plots/matrices.py _ROUNDING
 plots/motion_pictures.py _CONSTANT

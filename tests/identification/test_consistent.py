@@ -41,7 +41,7 @@ def _problem(name: str) -> tuple[LeastSquares, EstimatedCoordinates]:
     largest = np.linalg.svd(R, compute_uv=False)[0]
     for _ in range(20):
         z = R @ c.prior + 0.02 * largest * rng.normal(size=len(R))
-        problem = LeastSquares(R, z, c.prior, 0.0).anchored()
+        problem = LeastSquares(R, z, c.prior, 0.0).with_weak_prior()
         if not c.is_consistent(problem.solution()):
             return problem, c
     raise AssertionError(f"all fits of {name} are matter")

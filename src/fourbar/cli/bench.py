@@ -81,12 +81,12 @@ def own_calls(function: Any, arrays: tuple[np.ndarray, ...]) -> dict[str, Callab
 def shortest(call: Callable[[], Any], repeat: int = 7, at_least: float = 0.005) -> float:
     """Seconds per call: the fastest of several repetitions, each with as many calls as take `at_least` seconds."""
     loops = 1
-    while (took := _timed(call, loops)) < at_least:
+    while (took := _time(call, loops)) < at_least:
         loops = max(2 * loops, int(1.2 * loops * at_least / max(took, 1e-9)))
-    return min(_timed(call, loops) for _ in range(repeat)) / loops
+    return min(_time(call, loops) for _ in range(repeat)) / loops
 
 
-def _timed(call: Callable[[], Any], loops: int) -> float:
+def _time(call: Callable[[], Any], loops: int) -> float:
     steps = range(loops)
     begin = time.perf_counter()
     for _ in steps:

@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what was asked for."""
+    """Print a page, the list of pages, or the sections that match."""
     if args.read is not None:
         print(_read(args.read))
         return 0
@@ -50,14 +50,14 @@ def run(args: argparse.Namespace) -> int:
         print(_contents())
         return 0
     sections = [*page_sections(), *_names()]
-    found = search(sections, args.words)
-    if not found:
+    matches = search(sections, args.words)
+    if not matches:
         wanted = " and ".join(args.words)
         raise UnknownNameError(f"no section of the documentation has {wanted}{_guess(sections, args.words)}")
-    print("\n\n".join(_shown(section, args.words) for section in found[: args.n]))
-    left = len(found) - args.n
-    more = f"{left} more: fourbar docs {' '.join(args.words)} -n {len(found)}. " if left > 0 else ""
-    print(f"\n{more}To read one: fourbar docs --read {found[0].place}")
+    print("\n\n".join(_excerpt(section, args.words) for section in matches[: args.n]))
+    left = len(matches) - args.n
+    more = f"{left} more: fourbar docs {' '.join(args.words)} -n {len(matches)}. " if left > 0 else ""
+    print(f"\n{more}To read one: fourbar docs --read {matches[0].place}")
     return 0
 
 
@@ -157,7 +157,7 @@ def _guess(sections: Sequence[Section], words: Sequence[str]) -> str:
     return f"; did you mean {' or '.join(likely)}?" if likely else ". `fourbar docs` lists the pages"
 
 
-def _shown(section: Section, words: Sequence[str]) -> str:
+def _excerpt(section: Section, words: Sequence[str]) -> str:
     """Where a section is, its heading, and two lines of the passage that has most of the words."""
     width, pattern = min(shutil.get_terminal_size().columns, 120) - 4, _pattern(words)
     passages = list(_passages(section.text))
@@ -226,11 +226,11 @@ def _read(place: str) -> str:
         if name not in texts:
             raise unknown("name", name, texts)
         return texts[name]
-    own = pages()
-    if name not in own:
-        raise unknown("page", name, own)
+    texts_of_pages = pages()
+    if name not in texts_of_pages:
+        raise unknown("page", name, texts_of_pages)
     if not section:
-        return own[name].rstrip()
+        return texts_of_pages[name].rstrip()
     parts = {x.place: f"## {x.heading}\n\n{x.text}" for x in page_sections() if x.place.startswith(f"{name}#")}
     if place not in parts:
         raise unknown("section", place, parts)

@@ -1,4 +1,4 @@
-"""info: what a robot is made of.
+"""info: describe the bodies, joints and actuators of a robot.
 
 Prints the tree of bodies with their joints, masses and frames, which entries of q and v belong to which joint, limits,
 efforts, damping and friction of the joints, and the actuators.

@@ -79,8 +79,8 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _said(message: Warning | str, *_: object) -> str:
-    """A warning as a reader of a terminal wants it: no file of ours, no line."""
+def _format_warning(message: Warning | str, *_: object) -> str:
+    """A warning as one line of text, without file and line."""
     return f"warning: {message}\n"
 
 
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters should not make the command fail
     args = build_parser().parse_args(arguments)
-    usual, warnings.formatwarning = warnings.formatwarning, _said
+    usual, warnings.formatwarning = warnings.formatwarning, _format_warning
     try:
         code = args.run(args)
         sys.stdout.flush()

@@ -24,20 +24,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stage", choices=list(STAGES), default="program", help="what to print (default: program)")
     parser.add_argument("--count", action="store_true", help="count operations instead")
     group = parser.add_argument_group("options of methods")
-    for name, (written, methods) in _written().items():
+    for name, (written, methods) in _settable_options().items():
         word, several, _ = written.partition(_SEVERAL)
         text = f"of {', '.join(methods)}"
         group.add_argument(_flag(name), nargs="+" if several else None, metavar=word, help=text)
 
 
-def _written() -> dict[str, tuple[str, list[str]]]:
-    """The options that can be given here: what stands for the value, and the methods that have the option."""
-    found: dict[str, tuple[str, list[str]]] = {}
+def _settable_options() -> dict[str, tuple[str, list[str]]]:
+    """The options of methods that can be given here: the placeholder of the value, and the methods that have it."""
+    options: dict[str, tuple[str, list[str]]] = {}
     for name, method in METHODS.items():
         for option in method.options:
             if option.written:
-                found.setdefault(option.name, (option.written, []))[1].append(name)
-    return found
+                options.setdefault(option.name, (option.written, []))[1].append(name)
+    return options
 
 
 def _flag(option: str) -> str:
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         raise unknown("method", args.method, METHODS)
     options = _options(args)
     if args.count:
-        print(_counted(count(robot.program(args.method, **options))))
+        print(_count_table(count(robot.program(args.method, **options))))
     else:
         print(robot.show(args.method, stage=args.stage, **options).rstrip("\n"))
     return 0
@@ -62,18 +62,18 @@ def run(args: argparse.Namespace) -> int:
 def _options(args: argparse.Namespace) -> dict[str, object]:
     """The options of the method, checked against those it has."""
     method = METHODS[args.method]
-    found = {name: getattr(args, name) for name in _written()}
-    given = {name: value for name, value in found.items() if value is not None}
-    for name in given:
+    found = {name: getattr(args, name) for name in _settable_options()}
+    chosen = {name: value for name, value in found.items() if value is not None}
+    for name in chosen:
         if name not in method.static:
             raise ArgumentError(f"{args.method} takes no {_flag(name)}")
     for option in method.options:
-        if option.required and option.name not in given:
+        if option.required and option.name not in chosen:
             raise ArgumentError(f"{args.method} needs {_flag(option.name)}")
-    return given
+    return chosen
 
 
-def _counted(operations: dict[str, int]) -> str:
+def _count_table(operations: dict[str, int]) -> str:
     """Additions, multiplications and divisions, then all other operations, then the sum."""
     kinds = [*_COUNTED, *sorted(set(operations) - set(_COUNTED))]
     rows = [(kind, str(operations.get(kind, 0))) for kind in kinds]

@@ -35,7 +35,7 @@ from ..robots.pendulum import closed_form as of_double_pendulum
 from ..sim import Run, SimulationWarning, simulate
 from ..sim.applied_forces import beyond_limits
 from ..system.system import System
-from . import contact_simulation, limits_simulation, table
+from . import scene_simulation, table
 from .shared_arguments import (
     DEFAULT_ROBOT,
     add_robot,
@@ -111,22 +111,26 @@ def run(args: argparse.Namespace) -> int:
     ground = _ground(args)
     if args.limits and args.no_passive:
         raise ArgumentError("--limits cannot be combined with --no-passive: where limits act, springs and damping do")
-    contacts = not args.no_contacts and contact_simulation.touches(robot, ground)
+    contacts = not args.no_contacts and scene_simulation.touches(robot, ground)
     draw = None if args.no_picture else _drawing(args.output, contacts)
     with _printed_warnings():
         if contacts:
-            found: Any = _touched(robot, ground, args.duration, args.dt, calm=ground.asked and not args.no_passive)
-            rows = contact_simulation.rows(robot, found, args.dt)
+            result: Any = _simulate_contacts(
+                robot, ground, args.duration, args.dt, calm=ground.asked and not args.no_passive
+            )
+            rows = scene_simulation.contact_rows(robot, result, args.dt)
         elif args.limits:
             every = -(-_steps(robot, args.duration, args.dt) // _MOST_RECORDED)
-            found = limits_simulation.measure(robot, _start(robot), args.duration, args.dt, every, _counted([0]))
-            rows = limits_simulation.rows(robot, found, args.dt)
+            result = scene_simulation.measure_limits(
+                robot, _start(robot), args.duration, args.dt, every, _count_steps([0])
+            )
+            rows = scene_simulation.limit_rows(robot, result, args.dt)
         else:
-            found = _measure(robot, args.duration, args.dt, passive=not args.no_passive)
-            rows = _rows(robot, found, args.dt)
+            result = _measure(robot, args.duration, args.dt, passive=not args.no_passive)
+            rows = _rows(robot, result, args.dt)
     print(table.pairs(rows))
     if draw is not None:
-        draw(robot, found, args.output)
+        draw(robot, result, args.output)
         print(f"\npicture: {args.output}")
     elif not args.no_picture:
         print(f"\n{args.output} was not written: that needs matplotlib, {extra('plot')}", file=sys.stderr)
@@ -134,14 +138,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _ground(args: argparse.Namespace) -> contact_simulation.GroundOptions:
+def _ground(args: argparse.Namespace) -> scene_simulation.GroundOptions:
     """The ground that is asked for."""
     asked = args.ground is not None
     if args.friction is not None and not asked:
         raise ArgumentError("--friction applies to the ground: give --ground too")
     if asked and args.no_contacts:
         raise ArgumentError("--ground cannot be combined with --no-contacts: leave out --no-contacts")
-    return contact_simulation.GroundOptions(
+    return scene_simulation.GroundOptions(
         asked, None if not asked or math.isnan(args.ground) else args.ground, args.friction
     )
 
@@ -149,8 +153,7 @@ def _ground(args: argparse.Namespace) -> contact_simulation.GroundOptions:
 def _drawing(output: Path, contacts: bool) -> Callable[..., None] | None:
     """The function that draws the picture; None without matplotlib. Fails early if the file cannot be written."""
     try:
-        from .contact_simulation_picture import draw as draw_contacts
-        from .picture import check_output, draw
+        from .picture import check_output, draw, draw_contacts
     except ImportError:
         return None
     check_output(output)
@@ -159,15 +162,17 @@ def _drawing(output: Path, contacts: bool) -> Callable[..., None] | None:
     return lambda robot, result, file: draw(robot, result.trajectory, result.drift, file)
 
 
-def _touched(
-    robot: System, ground: contact_simulation.GroundOptions, duration: float, dt: float, calm: bool
-) -> contact_simulation.Touched:
+def _simulate_contacts(
+    robot: System, ground: scene_simulation.GroundOptions, duration: float, dt: float, calm: bool
+) -> scene_simulation.ContactSimulation:
     """The simulation with contacts; `calm`: with damping in the joints that have none."""
     steps = _steps(robot, duration, dt)
     q = _start(robot)[0]
-    same = contact_simulation.damped(robot, q) if calm else robot
-    found = contact_simulation.measure(same, ground, q, duration, dt, -(-steps // _MOST_RECORDED), _counted([0]))
-    return replace(found, calmed=same is not robot)
+    same = scene_simulation.add_damping(robot, q) if calm else robot
+    simulation = scene_simulation.measure_contacts(
+        same, ground, q, duration, dt, -(-steps // _MOST_RECORDED), _count_steps([0])
+    )
+    return replace(simulation, calmed=same is not robot)
 
 
 @dataclass(frozen=True)
@@ -194,7 +199,7 @@ def _printed_warnings() -> Iterator[None]:
 
 
 def _steps(robot: System, duration: float, dt: float) -> int:
-    """The number of steps; refuses what cannot be simulated."""
+    """The number of steps; refuses motions that cannot be simulated."""
     if not robot.nv:
         raise FourbarError(f"{robot.name}: no joint moves, so there is nothing to simulate")
     if not duration / dt <= _MOST_STEPS:
@@ -217,7 +222,7 @@ def _measure(robot: System, duration: float, dt: float, passive: bool) -> Simula
     try:
         trajectory = simulate(
             robot, q, v, duration=duration, dt=dt, passive=passive, every=-(-steps // _MOST_RECORDED),
-            progress=_counted(done),
+            progress=_count_steps(done),
         )  # fmt: skip
     except (AssemblyError, SingularError) as error:
         raise FourbarError(f"stopped after {done[0] * dt:g} s (use --duration to end earlier): {error}") from None
@@ -228,7 +233,7 @@ def _measure(robot: System, duration: float, dt: float, passive: bool) -> Simula
             f"step than --dt {dt:g} s"
         )
     if robot.mechanism.loops:
-        seconds = _repeated(robot, q, v, min(steps, _MOST_REPEATED), dt, passive) * steps
+        seconds = _time_again(robot, q, v, min(steps, _MOST_REPEATED), dt, passive) * steps
     kinetic = robot.kinetic_energy(trajectory.q, trajectory.v)
     energy = kinetic + robot.potential_energy(trajectory.q) + trajectory.lost
     if passive:
@@ -236,7 +241,7 @@ def _measure(robot: System, duration: float, dt: float, passive: bool) -> Simula
     return SimulationSummary(trajectory, passive, (energy - energy[0]) / (kinetic.max() or 1.0), steps, seconds)
 
 
-def _repeated(robot: System, q: np.ndarray, v: np.ndarray, steps: int, dt: float, passive: bool) -> float:
+def _time_again(robot: System, q: np.ndarray, v: np.ndarray, steps: int, dt: float, passive: bool) -> float:
     """Seconds per step of a motion that was simulated before: the first time, where loops turn back, steps in the
     velocities of other joints are compiled on the way."""
     with warnings.catch_warnings():
@@ -253,7 +258,7 @@ def _start(robot: System) -> tuple[np.ndarray, np.ndarray]:
     return robot.random(0), _SPEED * np.random.default_rng(0).normal(size=robot.nv)
 
 
-def _counted(done: list[int]) -> Callable[[Iterable[int]], Iterator[int]]:
+def _count_steps(done: list[int]) -> Callable[[Iterable[int]], Iterator[int]]:
     """Progress that also stores the number of the current step in `done`."""
 
     def steps(of: Iterable[int]) -> Iterator[int]:

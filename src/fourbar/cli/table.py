@@ -16,12 +16,12 @@ def columns(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
     lines = [list(head), *map(list, rows)]
     widths = [max(len(line[c]) for line in lines) for c in range(len(head))]
 
-    def shown(line: Sequence[str]) -> str:
+    def align(line: Sequence[str]) -> str:
         cells = [x.rjust(w) if c in right else x.ljust(w) for c, (x, w) in enumerate(zip(line, widths, strict=True))]
         return "  ".join(cells).rstrip()
 
     rule = "  ".join("-" * w for w in widths)
-    return "\n".join([shown(lines[0]), rule, *map(shown, lines[1:])])
+    return "\n".join([align(lines[0]), rule, *map(align, lines[1:])])
 
 
 def duration(seconds: float) -> str:

@@ -83,7 +83,7 @@ class BaseParameters:
             Such as 'rod.Jyy + 0.25 tip.m'.
         """
         rows = zip(self.combine, self.independent, strict=True)
-        return tuple(_written(row, self.names, first) for row, first in rows)
+        return tuple(_combination_text(row, self.names, first) for row, first in rows)
 
     @cached_property
     def identifiable(self) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ class BaseParameters:
         return ~np.any(self.combine, axis=0)
 
 
-def _written(row: np.ndarray, names: tuple[str, ...], first: int) -> str:
+def _combination_text(row: np.ndarray, names: tuple[str, ...], first: int) -> str:
     order = [first, *(j for j in np.flatnonzero(row) if j != first)]
     text = ""
     for j in order:

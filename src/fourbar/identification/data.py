@@ -48,18 +48,18 @@ def _check(robot: System, piece: Any, where: str, needs: str) -> dict[str, Any]:
         raise ArgumentError(
             f"{where}: expected a mapping with arrays q, v, a, tau (or an iterable of such), got {type(piece).__name__}"
         )
-    given = {name: piece[name] for name in piece if piece[name] is not None}
-    for name in given:
+    supplied = {name: piece[name] for name in piece if piece[name] is not None}
+    for name in supplied:
         if name not in _ARRAYS:
             raise ArgumentError(f"{where}: unknown array {name!r}; expected {', '.join(_ARRAYS)}")
-    missing = [name for name in _NEEDED if name not in given]
+    missing = [name for name in _NEEDED if name not in supplied]
     if missing:
-        raise ArgumentError(f"{where}: {', '.join(missing)} missing; given: {', '.join(given) or 'none'}")
-    if needs not in given:
-        raise ArgumentError(f"{where}: {_LACKING[needs]}; given: {', '.join(given)}")
-    if isinstance(given.get("f_ext"), Mapping):
-        given["f_ext"] = F_EXT.read(robot.model, where, given["f_ext"])
-    arrays = {name: x if hasattr(x, "shape") else _numbers(x, name, where) for name, x in given.items()}
+        raise ArgumentError(f"{where}: {', '.join(missing)} missing; given: {', '.join(supplied) or 'none'}")
+    if needs not in supplied:
+        raise ArgumentError(f"{where}: {_LACKING[needs]}; given: {', '.join(supplied)}")
+    if isinstance(supplied.get("f_ext"), Mapping):
+        supplied["f_ext"] = F_EXT.read(robot.model, where, supplied["f_ext"])
+    arrays = {name: x if hasattr(x, "shape") else _numbers(x, name, where) for name, x in supplied.items()}
     n = len(arrays["q"]) if len(arrays["q"].shape) else 0
     for name, shape in _shapes(robot).items():
         if name in arrays and tuple(arrays[name].shape) != (n, *shape):
@@ -92,14 +92,14 @@ def _wrong_shape(name: str, found: tuple[int, ...], n: int, shape: tuple[int, ..
 
 
 def _finite(array: Any, name: str, where: str, first: int) -> np.ndarray:
-    x = _numbers(array, name, where)
-    bad = ~np.isfinite(x.reshape(len(x), -1)).all(axis=1)
+    values = _numbers(array, name, where)
+    bad = ~np.isfinite(values.reshape(len(values), -1)).all(axis=1)
     if bad.any():
         number = first + int(np.argmax(bad))
         raise ArgumentError(
             f"{where}: {name} is not finite in {int(bad.sum())} samples, first in sample {number}; remove them"
         )
-    return x
+    return values
 
 
 def _check_times(t: np.ndarray, where: str, first: int) -> None:
@@ -173,14 +173,14 @@ class Chunks:
             yield from self._cut(_check(self._robot, piece, where, self.read.needs), where)
 
     @property
-    def _shared(self) -> int:
+    def _overlap(self) -> int:
         """The number of samples that two chunks have in common."""
         return 1 if self.read.needs == "t" else 0
 
     def _starts(self, arrays: dict[str, Any]) -> range:
-        return range(0, max(len(arrays["q"]) - self._shared, 0), self._size)
+        return range(0, max(len(arrays["q"]) - self._overlap, 0), self._size)
 
     def _cut(self, arrays: dict[str, Any], where: str) -> Iterator[UnreadChunk]:
         for first in self._starts(arrays):
-            end = first + self._size + self._shared
+            end = first + self._size + self._overlap
             yield UnreadChunk({name: x[first:end] for name, x in arrays.items()}, where, first)

@@ -1,18 +1,17 @@
 """`identify`: the parameters of a robot from measured motion and forces.
 
-Evidence from dask arrays: each chunk where its data are, merged on the way.
+Evidence from dask arrays is computed where the data are, and merged on the way.
 
-Physically consistent least squares by an interior-point method of our own: convex, and in need of nothing but NumPy.
+Physically consistent least squares has two solvers: an interior-point method that needs nothing but NumPy, and a
+semidefinite program, solved by Clarabel (an optional package).
 
-Minimises ½ |B x - y|² - t Σ log det (1 + X) - t Σ log (parameters of joints that must not be negative), for smaller and
-smaller t. With 1 + X = L Lᵀ the Newton step dx is itself a least-squares problem: the barrier adds the rows
-√t (L⁻¹ dX L⁻ᵀ) = √t 1 for every body, so that no product of matrices spoils the digits.
+The interior-point method minimises ½ |B x - y|² - t Σ log det (1 + X) - t Σ log (joint parameters that must not be
+negative), for smaller and smaller t: a convex problem. With 1 + X = L Lᵀ the Newton step dx is itself a least-squares
+problem: the barrier adds the rows √t (L⁻¹ dX L⁻ᵀ) = √t 1 for every body, so that no product of matrices costs digits.
 
 In log-Cholesky coordinates (the logarithms of the diagonal of L, and its other entries) the barrier is linear and the
-Gauss-Newton step is this very dx; but a step along them is bent by dL dLᵀ, which stiff rows of B do not forgive. Hence
-steps are straight in X, where the problem is convex.
-
-Physically consistent least squares as a semidefinite program, solved by Clarabel (an optional package).
+Gauss-Newton step is this very dx; but a step along them is bent by dL dLᵀ, which stiff rows of B punish. Hence steps
+are straight in X, where the problem is convex.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from . import result as status
 from .base_parameters import BaseParameters, mean_length, random_triangle, read_kinds, regroup
 from .data import Chunks, Reader, UnreadChunk
 from .equation_rows import FORMS, RowMaker
-from .evidence import FAN, Evidence, Progress, checked, evidence_of, gather, merged
+from .evidence import FAN, Evidence, Progress, evidence_of, gather, merge, require_equations
 from .least_squares import LeastSquares, estimate_noise, make_problem
 from .parameter_coordinates import EstimatedCoordinates, make_coordinates
 from .pseudo_inertia import coordinates, symmetric
@@ -78,11 +77,11 @@ def solve_sdp(problem: LeastSquares, c: EstimatedCoordinates) -> np.ndarray:
     settings.verbose = False
     upper = sparse.csc_matrix(np.triu(H))
     solved = clarabel.DefaultSolver(upper, -f, chosen, np.array(offsets), cones, settings).solve()
-    x = np.array(solved.x)
-    x[c.positive] = np.maximum(c.joint_values(x), 0.0) - c.joint_values(np.zeros(m))
-    if str(solved.status) != "Solved" or not c.is_consistent(x):
+    coordinates = np.array(solved.x)
+    coordinates[c.positive] = np.maximum(c.joint_values(coordinates), 0.0) - c.joint_values(np.zeros(m))
+    if str(solved.status) != "Solved" or not c.is_consistent(coordinates):
         raise FourbarError(f"Clarabel found no consistent parameters: {solved.status}; try consistent='interior-point'")
-    return x
+    return coordinates
 
 
 class InteriorPointSettings:
@@ -139,25 +138,25 @@ def _least_squares(rows: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 def solve_interior(problem: LeastSquares, c: EstimatedCoordinates) -> np.ndarray:
-    """The consistent x of least cost; the problem has a prior (see `LeastSquares.anchored`)."""
+    """The consistent x of least cost; the problem has a prior (see `LeastSquares.with_weak_prior`)."""
     largest = problem.svd[1].max(initial=1e-300)
     weight = np.sqrt(problem.weight) / largest
     B = np.vstack([problem.A / largest, weight * np.eye(len(problem.prior))])
     y = np.concatenate([problem.z / largest, weight * problem.prior])
     R = np.asarray(np.linalg.qr(np.column_stack([B, y]), mode="r"))
     B, y = R[:, :-1], R[:, -1]
-    x = start(problem, c)
+    coordinates = start(problem, c)
     count = 4 * len(c.bodies) + len(c.positive)
     least = InteriorPointSettings.FINEST * (y @ y)
-    t = InteriorPointSettings.FIRST * max(np.sum((B @ x - y) ** 2), least) / count
+    t = InteriorPointSettings.FIRST * max(np.sum((B @ coordinates - y) ** 2), least) / count
     for _ in range(InteriorPointSettings.STEPS):
-        barrier, r, root = _Barrier(c, x), B @ x - y, np.sqrt(t)
+        barrier, r, root = _Barrier(c, coordinates), B @ coordinates - y, np.sqrt(t)
         dx = _least_squares(np.vstack([B, root * barrier.W]), np.concatenate([-r, root * barrier.target]))
         decrement = np.sqrt(np.sum((B @ dx) ** 2) / t + np.sum((barrier.W @ dx) ** 2))
-        x = x + min(1.0, InteriorPointSettings.TO_BOUNDARY * barrier.longest(dx)) * dx
+        coordinates = coordinates + min(1.0, InteriorPointSettings.TO_BOUNDARY * barrier.longest(dx)) * dx
         if decrement < 1.0:
-            if t * count <= max(InteriorPointSettings.GAP * np.sum((B @ x - y) ** 2), least):
-                return x
+            if t * count <= max(InteriorPointSettings.GAP * np.sum((B @ coordinates - y) ** 2), least):
+                return coordinates
             t *= InteriorPointSettings.SHRINK
     raise FourbarError(
         f"the search for consistent parameters did not settle in {InteriorPointSettings.STEPS} steps; "
@@ -181,8 +180,8 @@ def _evidence(sent: Sent, names: tuple[str, ...], where: str, first: int, *array
     return sent.once(UnreadChunk(dict(zip(names, arrays, strict=True)), where, first))
 
 
-def _merged(*parts: Evidence) -> Evidence:
-    return merged(parts)
+def _merge(*parts: Evidence) -> Evidence:
+    return merge(parts)
 
 
 def gather_lazily(equations: RowMaker, chunks: Chunks, width: int, progress: Any = None) -> Evidence:
@@ -192,11 +191,11 @@ def gather_lazily(equations: RowMaker, chunks: Chunks, width: int, progress: Any
         raise ArgumentError(f"progress={progress!r}: with dask arrays expected True, for a bar of dask, or None")
     work = Work(equations, chunks.read, width)
     sent = Sent.of("identify: the robot", work)
-    one, merge = delayed(_evidence, pure=True), delayed(_merged, pure=True)
+    one, merge = delayed(_evidence, pure=True), delayed(_merge, pure=True)
     found = [one(sent, tuple(part.arrays), part.where, part.first, *part.arrays.values()) for part in chunks.parts()]
     while len(found) > 1:
         found = [merge(*found[k : k + FAN]) if len(found) - k > 1 else found[k] for k in range(0, len(found), FAN)]
-    return checked(compute(found[0], progress=bool(progress)) if found else None)
+    return require_equations(compute(found[0], progress=bool(progress)) if found else None)
 
 
 _CONSISTENT: dict[str, Callable[[LeastSquares, EstimatedCoordinates], np.ndarray]] = {
@@ -305,7 +304,7 @@ def identify(
         )
     free = x = problem.solution()
     if consistent is not None and not c.is_consistent(x):
-        x = _CONSISTENT[consistent](problem.anchored(), c)
+        x = _CONSISTENT[consistent](problem.with_weak_prior(), c)
     return _result(robot, kinds, c, base, evidence, problem, deviation, (x, free), consistent)
 
 
@@ -373,7 +372,7 @@ def _peek(data: Any) -> tuple[Mapping[str, Any] | None, Any]:
 
 def _typical(evidence: Evidence) -> np.ndarray:
     """For each parameter the value at which it alone would explain the measured forces."""
-    R = evidence.weighted(np.ones(len(evidence.kinds)))
+    R = evidence.weighted_triangle(np.ones(len(evidence.kinds)))
     norms = np.linalg.norm(R, axis=0)
     return np.divide(norms[-1], norms[:-1], out=np.zeros(evidence.width), where=norms[:-1] > 0.0)
 
@@ -385,13 +384,13 @@ def _read_noise(noise: Any, evidence: Evidence, c: EstimatedCoordinates, weight:
         return estimate_noise(evidence, c, weight, noise == "common")
     shape = (len(evidence.kinds),)
     try:
-        given = np.asarray(noise, float)
+        deviations = np.asarray(noise, float)
     except (TypeError, ValueError, OverflowError):
-        given = np.full((0,), np.nan)
-    if given.shape not in ((), shape) or not np.all(np.isfinite(given) & (given > 0.0)):
+        deviations = np.full((0,), np.nan)
+    if deviations.shape not in ((), shape) or not np.all(np.isfinite(deviations) & (deviations > 0.0)):
         listed = ", ".join(evidence.kinds[:6])
         raise ArgumentError(f"noise={noise!r}: expected one positive number, or {shape[0]} of them, for {listed}")
-    return np.broadcast_to(given, shape).copy()
+    return np.broadcast_to(deviations, shape).copy()
 
 
 def _check_forces(evidence: Evidence) -> None:
@@ -425,10 +424,10 @@ def _check_excited(problem: LeastSquares, base: BaseParameters, c: EstimatedCoor
 def _statuses(
     problem: LeastSquares, base: BaseParameters, c: EstimatedCoordinates
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """For all parameters what is known of them, and their standard deviations."""
+    """The status of every parameter, and its standard deviation."""
     statuses = [status.KNOWN if j in c.known else status.HELD for j in range(len(c.names))]
     deviations = np.full(len(c.names), np.nan)
-    unseen, found, sizes = problem.unknown(c.T), problem.deviations(c.T), np.linalg.norm(c.T, axis=1)
+    unseen, sigma, sizes = problem.unknown(c.T), problem.deviations(c.T), np.linalg.norm(c.T, axis=1)
     for at, j in enumerate(c.estimated):
         if base.silent[at]:
             statuses[j] = status.SILENT
@@ -437,8 +436,8 @@ def _statuses(
         elif unseen[at]:
             statuses[j] = status.UNEXCITED
         else:
-            statuses[j] = status.IDENTIFIED if found[at] <= sizes[at] else status.UNCERTAIN
-            deviations[j] = found[at]
+            statuses[j] = status.IDENTIFIED if sigma[at] <= sizes[at] else status.UNCERTAIN
+            deviations[j] = sigma[at]
     return tuple(statuses), deviations
 
 

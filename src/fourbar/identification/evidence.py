@@ -31,7 +31,7 @@ class Evidence:
     triangles: tuple[np.ndarray, ...]
     counts: tuple[int, ...]
 
-    def weighted(self, weights: np.ndarray) -> np.ndarray:
+    def weighted_triangle(self, weights: np.ndarray) -> np.ndarray:
         """The triangle (·, width + 1) of all rows [Y | b], each kind with its weight."""
         parts = [
             (R, np.append(columns, self.width), float(w))
@@ -57,16 +57,16 @@ class Evidence:
 
 def evidence_of(equations: RowMaker, chunk: Chunk, width: int) -> Evidence:
     """The information in one chunk."""
-    found: list[tuple[int, np.ndarray, np.ndarray, int]] = []
+    rows: list[tuple[int, np.ndarray, np.ndarray, int]] = []
     for kind, columns, values in equations.of(chunk):
         triangle = Triangle(len(columns) + 1)
         triangle.add(values)
-        found.append((kind, columns, triangle.R, triangle.rows))
-    kinds, columns, triangles, counts = zip(*found, strict=True) if found else ((), (), (), ())
+        rows.append((kind, columns, triangle.R, triangle.rows))
+    kinds, columns, triangles, counts = zip(*rows, strict=True) if rows else ((), (), (), ())
     return Evidence(tuple(equations.kinds[k] for k in kinds), width, columns, triangles, counts)
 
 
-def merged(parts: Sequence[Evidence]) -> Evidence:
+def merge(parts: Sequence[Evidence]) -> Evidence:
     """The information in several parts of the data; those without any equation add nothing."""
     known = [part for part in parts if part.kinds]
     if len(known) < 2:
@@ -98,7 +98,7 @@ class Gathered:
         kept.append(part)
         if len(kept) == FAN:
             self._levels[level] = []
-            self.add(merged(kept), level + 1)
+            self.add(merge(kept), level + 1)
 
     def whole(self) -> Evidence | None:
         """All of it; None if there were no parts."""
@@ -107,9 +107,9 @@ class Gathered:
             kept, self._levels[level] = self._levels[level], []
             is_last = not any(self._levels)
             if kept and is_last:
-                return merged(kept)
+                return merge(kept)
             if kept:
-                self.add(merged(kept), level + 1)
+                self.add(merge(kept), level + 1)
             level += 1
         return None
 
@@ -121,10 +121,10 @@ def gather(equations: RowMaker, chunks: Iterable[Chunk], width: int, progress: P
     gathered = Gathered()
     for chunk in progress(chunks) if progress is not None else chunks:
         gathered.add(evidence_of(equations, chunk, width))
-    return checked(gathered.whole())
+    return require_equations(gathered.whole())
 
 
-def checked(found: Evidence | None) -> Evidence:
+def require_equations(found: Evidence | None) -> Evidence:
     """The evidence; an error if there is none."""
     if found is None or not found.kinds:
         raise ArgumentError("data: there are no samples, or too few for a single equation")

@@ -3,8 +3,6 @@
 Every independent coordinate moves as y(t) = y₀ + Σ_k (a_k sin k ω t + b_k cos k ω t), at rest where a period starts and
 ends, so that velocity and acceleration are known exactly and a repeated motion can be averaged. Scaling keeps the
 limits, so that the search is unconstrained.
-
-The velocities of a robot that an exciting trajectory moves, with their limits; and what is held still.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ class ExcitedAxis:
     force: float
 
 
-def _chosen(robot: System, cluster: Cluster) -> list[tuple[PlacedJoint, int, float]]:
+def _independent_joints(robot: System, cluster: Cluster) -> list[tuple[PlacedJoint, int, float]]:
     """The joints of the independent velocities of a cluster: placed joint, which of its velocities, and its scale."""
     connections = [robot.model.cluster_tree.moving[i] for i in cluster.links]
     every = [(c, k) for c in connections for k in range(c.joint.nv)]
@@ -101,14 +99,14 @@ class Axes:
     @cached_property
     def _still(self) -> np.ndarray:
         """Mask of the robot's coordinates that belong to held joints."""
-        tree, found = self.robot.model.cluster_tree, []
+        tree, mask = self.robot.model.cluster_tree, []
         for cluster in tree.clusters:
-            own = [tree.moving[i] for i in cluster.links]
+            connections = [tree.moving[i] for i in cluster.links]
             if cluster.is_free:
-                found += [c.name in self.held for c in own for _ in range(c.joint.nq)]
+                mask += [c.name in self.held for c in connections for _ in range(c.joint.nq)]
             else:
-                found += [own[0].name in self.held] * cluster.embedding.nq
-        return np.array(found, bool)
+                mask += [connections[0].name in self.held] * cluster.embedding.nq
+        return np.array(mask, bool)
 
     def wide(self, x: np.ndarray) -> np.ndarray:
         """Velocities or accelerations (n, nv) of the robot from those that move (n, m); others are zero."""
@@ -122,14 +120,14 @@ class Axes:
             q = np.tile(self.robot.model.neutral(), (len(y), 1))
             q[:, [axis.q for axis in self.moved]] = y
             return q
-        q, now, found = self.robot.model.neutral(), self.offset, []
+        q, now, every_q = self.robot.model.neutral(), self.offset, []
         approach = np.linspace(now, y[0], 20)[1:]
         for number, target in enumerate([*approach, *y[1:]]):
             q = self.robot.integrate(q, self.wide((target - now)[None])[0], 1.0)
             now = target
             if number >= len(approach) - 1:
-                found.append(q)
-        return np.array(found)
+                every_q.append(q)
+        return np.array(every_q)
 
     def states(self, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Random states q, v, a in which held joints stay fixed."""
@@ -150,7 +148,7 @@ def find_axes(robot: System) -> Axes:
     held: list[str] = []
     q = v = 0
     for cluster in robot.model.cluster_tree.clusters:
-        for n, (c, k, scale) in enumerate(_chosen(robot, cluster)):
+        for n, (c, k, scale) in enumerate(_independent_joints(robot, cluster)):
             if is_flat(c.joint):
                 at = _place(robot, cluster, c) + k if cluster.is_free else n
                 moved.append(_axis(robot, cluster, c, k, scale, v + n, q + at))
@@ -232,7 +230,7 @@ def read_limit(what: str, value: Any, own: np.ndarray, n: int) -> np.ndarray:
 _MARGIN = 0.99  # fraction of every limit: peaks may lie between samples
 _FINE = 40  # samples per shortest wave where limits are checked
 _COARSE = 2  # every second one of these samples enters the condition number
-_SMALLER, _TRIES = 0.8, 14  # a motion that exceeds a limit is scaled by this, at most so many times
+_SMALLER, _TRIES = 0.8, 14  # a motion that exceeds a limit is scaled by this, at most this often
 
 
 State = tuple[np.ndarray, np.ndarray, np.ndarray]  # q, v, a
@@ -435,13 +433,13 @@ def exciting_trajectory(
     allowed = Allowed(robot, strongest)
     allowed.check_middle(axes.configurations(axes.offset[None]), axes.moved)
     search = _Search(axes, kinds, float(period), harmonics, (fastest, quickest), allowed)
-    best, first, least = _searched(search, generator, evaluations, progress)
-    found = search.motion(best) if np.isfinite(least) else None
-    if found is None:
+    best, first, least = _search_motion(search, generator, evaluations, progress)
+    motion = search.motion(best) if np.isfinite(least) else None
+    if motion is None:
         raise FourbarError(
             "no motion was found within the limits that excites all base parameters; relax limits or add harmonics"
         )
-    series, t = found[0], np.linspace(0.0, float(period), samples)
+    series, t = motion[0], np.linspace(0.0, float(period), samples)
     state = search.state(series, t)
     moved = tuple(robot.names.velocities[i] for i in axes.velocities)
     return Excitation(t, *state, allowed.forces(*state), series, least, first, moved, axes.held)
@@ -463,7 +461,7 @@ def _limits(axes: Axes, velocity: Any, force: Any) -> tuple[np.ndarray, np.ndarr
     return fastest, strongest
 
 
-def _searched(
+def _search_motion(
     search: _Search, rng: np.random.Generator, evaluations: int, progress: Any
 ) -> tuple[np.ndarray, float, float]:
     """Random motions first, then steps from the best, which grow on success and shrink on failure."""
@@ -475,9 +473,9 @@ def _searched(
     for k in progress(steps) if progress is not None else steps:
         wide = k < evaluations // 5
         trial = rng.normal(size=shape) if wide else best + step * rng.normal(size=shape)
-        found = search.condition(trial)
-        if found < least:
-            best, least = trial, found
+        condition = search.condition(trial)
+        if condition < least:
+            best, least = trial, condition
         if not wide:
-            step *= 1.5 if found <= least and best is trial else 0.92
+            step *= 1.5 if condition <= least and best is trial else 0.92
     return best, first, least

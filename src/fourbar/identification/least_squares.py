@@ -62,7 +62,7 @@ class LeastSquares:
         left = maps - (maps @ informed.T) @ informed
         return np.linalg.norm(left, axis=1) > 1e-6 * np.linalg.norm(maps, axis=1)
 
-    def anchored(self) -> LeastSquares:
+    def with_weak_prior(self) -> LeastSquares:
         """The problem with a prior of 3000 percent at least.
 
         With physical consistency the best fit may lie at infinity, in directions that the data do not determine: a body
@@ -78,7 +78,7 @@ class LeastSquares:
 
 def make_problem(evidence: Evidence, c: EstimatedCoordinates, noise: np.ndarray, weight: float) -> LeastSquares:
     """The problem with equations divided by their noise (kinds)."""
-    R = evidence.weighted(1.0 / noise)
+    R = evidence.weighted_triangle(1.0 / noise)
     held = np.delete(np.arange(evidence.width), c.estimated)
     z = R[:, -1] - R[:, c.estimated] @ c.origin - R[:, held] @ c.values[held]
     return LeastSquares(R[:, c.estimated] @ c.T, z, c.prior, weight)

@@ -33,14 +33,14 @@ def has_implicit_loops(robot: System) -> bool:
 
 def _conditions(robot: System, q: np.ndarray) -> np.ndarray:
     """The nearness of loops to toggle positions at q (n, nq): the largest condition number of their rows K_d (n)."""
-    found, first = np.ones(len(q)), 0
+    worst, first = np.ones(len(q)), 0
     for cluster, implicit in zip(robot.model.cluster_tree.clusters, _implicit(robot), strict=True):
         tie = cluster.embedding
         if implicit and isinstance(tie, LoopEmbedding) and tie.dependent:
             K = tie.units.of(tie.numbers(q[:, first : first + tie.nq])[1])
-            found = np.maximum(found, condition(K[:, list(tie.rows)][:, :, list(tie.dependent)]))
+            worst = np.maximum(worst, condition(K[:, list(tie.rows)][:, :, list(tie.dependent)]))
         first += tie.nq
-    return found
+    return worst
 
 
 def random_configurations(robot: System, rng: np.random.Generator, n: int) -> np.ndarray:

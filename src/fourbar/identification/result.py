@@ -1,4 +1,4 @@
-"""The outcome of an identification: values, how well they are known, and what is not known at all."""
+"""The result of an identification: values, their uncertainty, and the parameters that remain unknown."""
 
 from __future__ import annotations
 
@@ -168,12 +168,14 @@ class Identification:
         """
         if "preload" not in self.columns:
             return ()
-        found = dict(zip(self.names, self.values.tolist(), strict=True))
+        values_by_name = dict(zip(self.names, self.values.tolist(), strict=True))
         names, held = (self.given.parameter_names(kind) for kind in ("preload", "stiffness"))
         stiffness = self.given.inertial_parameters("stiffness").tolist()
         joints = [c for c in self.given.mechanism.joints for _ in range(c.joint.nv)]
-        each = zip(joints, names, (found.get(name, k) for name, k in zip(held, stiffness, strict=True)), strict=True)
-        return tuple(name for c, name, k in each if not can_hold(c, k, found[name]))
+        each = zip(
+            joints, names, (values_by_name.get(name, k) for name, k in zip(held, stiffness, strict=True)), strict=True
+        )
+        return tuple(name for c, name, k in each if not can_hold(c, k, values_by_name[name]))
 
     def __repr__(self) -> str:
         known = f"{len(self.identified)} of {quantity(len(self.names), 'parameter')} identified"
@@ -211,14 +213,14 @@ class Identification:
         for status, meaning in _MEANING.items():
             named = [name for name, x in zip(self.names, self.statuses, strict=True) if x == status]
             if named:
-                unknown_ones.append(f"{fill(f'{status} ({meaning}):', _WIDTH)}\n{_listed(named)}")
+                unknown_ones.append(f"{fill(f'{status} ({meaning}):', _WIDTH)}\n{_indent_names(named)}")
         if self.left_out:
-            unknown_ones.append(f"not in `robot` (a constant force needs a spring):\n{_listed(self.left_out)}")
+            unknown_ones.append(f"not in `robot` (a constant force needs a spring):\n{_indent_names(self.left_out)}")
         parts = [fill("; ".join(total), _WIDTH), _table(fit), _table(rows), *unknown_ones]
         return "\n\n".join(parts)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _indent_names(names: Sequence[str]) -> str:
     return fill(", ".join(names), _WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
 
 

@@ -1,4 +1,4 @@
-"""Simulations with contacts on the command line: the scene, its start, and what is printed about the motion."""
+"""Simulations of scenes on the command line, with contacts or with joint limits alone: scene, start, table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..contact import Plane
-from ..errors import FourbarError
+from ..errors import ArgumentError, FourbarError
 from ..mechanism.contact_pairs import touches_world
 from ..sim.run import Run
 from ..sim.scene import Scene
@@ -35,8 +35,8 @@ class GroundOptions:
 
 
 @dataclass(frozen=True)
-class Touched:
-    """A simulation with contacts; `height` is that of a plane that was asked for."""
+class ContactSimulation:
+    """A simulation with contacts; `height` is that of a requested plane."""
 
     scene: Scene
     run: Run
@@ -54,7 +54,7 @@ def up_of(robot: System) -> np.ndarray:
 
 
 def touches(robot: System, ground: GroundOptions) -> bool:
-    """Whether contacts are to be simulated: with a ground, or with what the file has in its world."""
+    """Whether contacts are to be simulated: with a ground, or with shapes of the world in the file."""
     return ground.asked or touches_world(robot.mechanism)
 
 
@@ -113,18 +113,37 @@ def _lowest(scene: Scene, q: np.ndarray) -> float:
     return min((float(x.geometry.touch(poses[x.links[0]], IDENTITY).gap) for x in own), default=0.0)
 
 
-def damped(robot: System, q: np.ndarray) -> System:
-    """The robot with damping in the joints that have none: a limp robot would whirl for ever, faster than steps see."""
-    own = np.diag(robot.mass_matrix(q))
+def add_damping(robot: System, q: np.ndarray) -> System:
+    """The robot with damping in the joints that have none: a limp robot would spin ever faster than steps resolve."""
+    inertias = np.diag(robot.mass_matrix(q))
     joints = {c.name: c for c in robot.model.cluster_tree.moving}
-    found = {}
-    for name, inertia in zip(robot.names.velocities, own, strict=True):
+    joint_damping = {}
+    for name, inertia in zip(robot.names.velocities, inertias, strict=True):
         if name in joints and not any(joints[name].damping):
-            found[name] = {"damping": float(inertia) / _CALM}
-    return robot.with_parameters(joints=found) if found else robot
+            joint_damping[name] = {"damping": float(inertia) / _CALM}
+    return robot.with_parameters(joints=joint_damping) if joint_damping else robot
 
 
-def measure(
+def _simulate(
+    scene: Scene,
+    start: tuple[np.ndarray, np.ndarray],
+    duration: float,
+    dt: float,
+    every: int,
+    progress: Callable[[Iterable[int]], Iterator[int]],
+) -> tuple[Run, float]:
+    """Simulate from q and v, compiling before the clock starts; the motion, and the seconds that it took."""
+    scene.rollout(start[0], steps=1, dt=dt)
+    begin = time.perf_counter()
+    run = scene.simulate(*start, duration=duration, dt=dt, every=every, progress=progress)
+    seconds = time.perf_counter() - begin
+    if run.diverged.any():
+        last = run.t[np.isfinite(run.q).all(axis=-1)][-1]
+        raise FourbarError(f"the simulation diverged after {last:g} s; try a shorter step than --dt {dt:g} s")
+    return run, seconds
+
+
+def measure_contacts(
     robot: System,
     ground: GroundOptions,
     hanging: np.ndarray,
@@ -132,36 +151,28 @@ def measure(
     dt: float,
     every: int,
     progress: Callable[[Iterable[int]], Iterator[int]],
-) -> Touched:
-    """Simulate from rest, compiling before the clock starts."""
+) -> ContactSimulation:
+    """Simulate a robot on its ground from rest."""
     scene, q, height = build(robot, ground, hanging)
     if not scene.contacts:
         raise FourbarError(
             f"{robot.name}: no shape of the robot can touch anything; add collision shapes to the file, or leave out "
             "--ground"
         )
-    scene.rollout(q, steps=1, dt=dt)
-    begin = time.perf_counter()
-    run = scene.simulate(q, duration=duration, dt=dt, every=every, progress=progress)
-    seconds = time.perf_counter() - begin
-    if run.diverged.any():
-        raise FourbarError(
-            f"the simulation diverged after {run.t[np.isfinite(run.q).all(axis=-1)][-1]:g} s; try a shorter step than "
-            f"--dt {dt:g} s"
-        )
+    run, seconds = _simulate(scene, (q, np.zeros(robot.nv)), duration, dt, every, progress)
     energy = robot.kinetic_energy(run.q, run.v) + robot.potential_energy(run.q) + robot.spring_energy(run.q)
-    return Touched(scene, run, max(1, round(duration / dt)), seconds, energy, height)
+    return ContactSimulation(scene, run, max(1, round(duration / dt)), seconds, energy, height)
 
 
-def by_body(touched: Touched) -> dict[str, np.ndarray]:
+def by_body(touched: ContactSimulation) -> dict[str, np.ndarray]:
     """The force (n, 3) on each body that touched, the one with the largest force first."""
     names = body_names(touched.scene)
-    found: dict[str, np.ndarray] = {}
+    forces: dict[str, np.ndarray] = {}
     for k, body in enumerate(names):
         own = touched.run.contacts.force[:, k]
-        found[body] = found[body] + own if body in found else own.copy()
-    size = {body: float(np.linalg.norm(force, axis=1).max()) for body, force in found.items()}
-    return {body: found[body] for body in sorted(found, key=lambda x: -size[x]) if size[body] > 0.0}
+        forces[body] = forces[body] + own if body in forces else own.copy()
+    size = {body: float(np.linalg.norm(force, axis=1).max()) for body, force in forces.items()}
+    return {body: forces[body] for body in sorted(forces, key=lambda x: -size[x]) if size[body] > 0.0}
 
 
 def body_names(scene: Scene) -> list[str]:
@@ -173,7 +184,7 @@ def body_names(scene: Scene) -> list[str]:
     return [first[x.links[0]] for x in scene.spec.candidates]
 
 
-def rows(robot: System, touched: Touched, dt: float) -> list[tuple[str, str]]:
+def contact_rows(robot: System, touched: ContactSimulation, dt: float) -> list[tuple[str, str]]:
     """The table."""
     run, scene = touched.run, touched.scene
     up = up_of(robot)
@@ -182,7 +193,7 @@ def rows(robot: System, touched: Touched, dt: float) -> list[tuple[str, str]]:
     pressing = {body: float(force[-1] @ up) for body, force in forces.items() if np.any(force[-1])}
     weight = sum(body.mass for body in robot.mechanism.bodies) * float(np.linalg.norm(robot.mechanism.gravity))
     shown = ", ".join(f"{body} {force:.3g} N" for body, force in list(pressing.items())[:_SHOWN])
-    more = f" and {len(pressing) - _SHOWN} more" if len(pressing) > _SHOWN else ""
+    others = f" and {len(pressing) - _SHOWN} more" if len(pressing) > _SHOWN else ""
     gap = float(robot.loop_gap(run.q).max())
     ground = [] if touched.height is None else [("ground", _ground(touched))]
     lost = touched.energy[0] - touched.energy[-1]
@@ -200,10 +211,64 @@ def rows(robot: System, touched: Touched, dt: float) -> list[tuple[str, str]]:
         ("residual", f"{run.worst.max():.1e} m/s at most" + (f", unsolved in {late} records" if late else "")),
         ("penetration", f"{max(0.0, -float(np.nanmin(run.contacts.gap))) * 1e3:.2g} mm at most"),
         ("energy lost", f"{lost:.4g} J"),
-        ("touching at the end", f"{shown}{more} (weight {weight:.4g} N)" if pressing else "nothing"),
+        ("touching at the end", f"{shown}{others} (weight {weight:.4g} N)" if pressing else "nothing"),
         *([("loop gap", f"{gap:.1e} at most")] if robot.nq > robot.nv and robot.mechanism.loops else []),
     ]
 
 
-def _ground(touched: Touched) -> str:
+def _ground(touched: ContactSimulation) -> str:
     return f"height {touched.height:.4g} m, friction {touched.scene.friction.max():.3g}"
+
+
+@dataclass(frozen=True)
+class LimitSimulation:
+    """A simulation with joint limits; `energy` (n), and `drift`, its change over the largest kinetic energy."""
+
+    trajectory: Run
+    steps: int
+    seconds: float
+    energy: np.ndarray
+    drift: np.ndarray
+
+
+def measure_limits(
+    robot: System,
+    start: tuple[np.ndarray, np.ndarray],
+    duration: float,
+    dt: float,
+    every: int,
+    progress: Callable[[Iterable[int]], Iterator[int]],
+) -> LimitSimulation:
+    """Simulate a robot whose joints stop at their limits, without a ground."""
+    if not _has_limits(robot):
+        raise ArgumentError(f"--limits: no joint of {robot.name} has limits; leave it out")
+    scene = Scene(robot, contacts=[], pairs=[])
+    run, seconds = _simulate(scene, start, duration, dt, every, progress)
+    kinetic = robot.kinetic_energy(run.q, run.v)
+    energy = kinetic + robot.potential_energy(run.q) + robot.spring_energy(run.q)
+    drift = (energy - energy[0]) / (kinetic.max() or 1.0)
+    return LimitSimulation(run, max(1, round(duration / dt)), seconds, energy, drift)
+
+
+def _has_limits(robot: System) -> bool:
+    return any(np.isfinite(x) for c in robot.model.cluster_tree.moving for x in (*c.lower, *c.upper))
+
+
+def limit_rows(robot: System, stopped: LimitSimulation, dt: float) -> list[tuple[str, str]]:
+    """The table."""
+    run = stopped.trajectory
+    at_rest = bool(np.abs(run.v[-1]).max() < 1e-3)
+    gap = float(robot.loop_gap(run.q).max())
+    return [
+        ("robot", f"{robot.name} ({len(robot.names.bodies)} bodies, nv = {robot.nv})"),
+        ("joint limits", "joints stop at them without bouncing"),
+        ("steps", f"{stopped.steps} of {table.duration(dt)}"),
+        ("time per step", table.duration(stopped.seconds / stopped.steps)),
+        ("residual", f"{run.worst.max():.1e} m/s or rad/s at most"),
+        (
+            "energy lost",
+            f"{stopped.energy[0] - stopped.energy[-1]:.4g} J, at limits and by damping, friction and steps",
+        ),
+        ("at the end", "at rest" if at_rest else "moving"),
+        *([("loop gap", f"{gap:.1e} at most")] if robot.nq > robot.nv and robot.mechanism.loops else []),
+    ]

@@ -124,11 +124,12 @@ def _gathered(ks: Sequence[Kinematics], p: Sequence[Wrench], children: Hung) -> 
 
 class ArticulatedLink(NamedTuple):
     """A link alone. Its rates may be dependent in some sets of columns of S; if it is massless, of the S of all links
-    in series with it, `below`, up to one that has inertia."""
+    in series with it, `below`, up to one that has inertia. `varies`: inertias are no constants, and may be zero."""
 
     k: Kinematics
     suspect: ColumnSets = ()
     below: tuple[Kinematics, ...] = ()
+    varies: bool = False
 
     def gather(self, children: Hung, p: Sequence[Wrench]) -> tuple[Resistance, list[Wrench]]:
         """IA and pA of every link, with what hangs on it."""
@@ -137,14 +138,14 @@ class ArticulatedLink(NamedTuple):
     def release(self, children: Hung) -> Outcome:
         """Let the joint move freely: its hinge, and the inertia Ia that is left to its carrier."""
         ((IA,), _) = Resistance.of((self.k,), children)
-        hinge, Ia = self.k.S.free(Articulated.of(IA), self.k.armature, self._regular())
+        hinge, Ia = self._free(Articulated.of(IA))
         return Outcome(hinge, CarrierMessages((Ia.to_parent(self.k.X),)))
 
     def free(self, children: Hung, p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
         """`release` under forces p that velocity takes, and tau: the `Freed` cluster, and the force on its carrier."""
         k, (c,) = self.k, bias.c
         ((IA,), _), (pA,) = self.gather(children, p)
-        hinge, Ia = k.S.free(Articulated.of(IA), k.armature, self._regular())
+        hinge, Ia = self._free(Articulated.of(IA))
         w, left = k.S.push(hinge, pA, tau)
         handle = Handle(Ia.to_parent(k.X), k.X.force_to_parent(left + Ia @ c))
         return Outcome(Freed(hinge, w), CarrierMessages((handle,)))
@@ -172,8 +173,11 @@ class ArticulatedLink(NamedTuple):
         """D^-½ u."""
         return hinge.D.whiten(u)
 
-    def _regular(self) -> list[Any]:
-        return regular((self.k, *self.below), self.suspect)
+    def _free(self, IA: Articulated) -> tuple[Hinge, Articulated]:
+        k = self.k
+        twists = zip(k.S.twists(), k.armature, strict=True) if self.varies else ()
+        sizes = [IA.largest_resistance(t) + inertia for t, inertia in twists]
+        return k.S.free(IA, k.armature, regular((k, *self.below), self.suspect), sizes)
 
     def motions(self) -> list[Mat]:
         """The motion subspace, one 6 x nv block per link."""
@@ -196,6 +200,7 @@ class ArticulatedCluster(NamedTuple):
     G: tuple[Mat, ...]
     coupled: tuple[CoupledJoints, ...] = ()
     locking: tuple[Locking, ...] = ()  # as in `Cluster`
+    varies: bool = False  # inertias are no constants, and may be zero
 
     def gather(self, children: Hung, p: Sequence[Wrench]) -> tuple[Resistance, list[Wrench]]:
         """As for `ArticulatedLink`."""
@@ -263,7 +268,8 @@ class ArticulatedCluster(NamedTuple):
                 y = term.D.solve(own)
                 D[j] = D[j] - Vec([dot(other, y) for other in B])
                 W[j] = tuple(w - _weighted(x, y) for w, x in zip(W[j], carried[-1].W, strict=True))
-        factored = factor(Mat(D)).where(self.regular())
+        sizes = [self._largest_resistance(IA, *self._motion(j)) for j in range(len(D))] if self.varies else ()
+        factored = factor(Mat(D)).where(self.regular()).above_rounding(sizes)
         hinge = ClusterHinge(tuple(zip(*W, strict=True)) or ((),) * -min(self.inner), factored)
         yielding = [YieldingTerm(*hinge), *carried] if W else carried
         if min(self.inner) < -1:
@@ -271,6 +277,12 @@ class ArticulatedCluster(NamedTuple):
         losses = [_loss(own, factored) for (own,), factored in yielding]
         (whole,) = self._composite(IA.IA)
         return hinge, CarrierMessages((_less(Articulated.of(whole), losses),))
+
+    def _largest_resistance(self, IA: Resistance, rates: list[Vec], motion: list[Twist]) -> Scalar:
+        """An upper bound of what resists rates of the joints, with the motion of the links that they are."""
+        bodies = sum(Articulated.of(I).largest_resistance(t) for I, t in zip(IA.IA, motion, strict=True))
+        pairs = [(x, y) for k, own in zip(self.ks, rates, strict=True) for x, y in zip(k.armature, own, strict=True)]
+        return bodies + sum(x * y * y for x, y in pairs)
 
     def regular(self) -> list[Any]:
         """Conditions on the state under which the velocities are independent, of those that may fail."""
@@ -448,9 +460,14 @@ def regular(ks: Sequence[Kinematics], suspect: ColumnSets) -> list[Any]:
 
 
 def _on_link(
-    k: Kinematics, suspect: ColumnSets, below: tuple[Kinematics, ...], step: Callable[..., Any], *args: Any
+    k: Kinematics,
+    suspect: ColumnSets,
+    below: tuple[Kinematics, ...],
+    varies: bool,
+    step: Callable[..., Any],
+    *args: Any,
 ) -> Any:
-    return step(ArticulatedLink(k, suspect, below), *args)
+    return step(ArticulatedLink(k, suspect, below, varies), *args)
 
 
 def coupled_joints(s: Sweeps, cluster: Cluster) -> tuple[CoupledJoints, ...]:
@@ -463,7 +480,7 @@ class LinkNode:
     """Steps on a link alone; links below it may be `held`, whose rates are then not among those that are dependent."""
 
     def __init__(self, s: Sweeps, cluster: Cluster, held: Container[int]) -> None:
-        self._s = s
+        self._s, self._varies = s, cluster.varies
         (self._link,) = cluster.links
         suspect, self._below = cluster.locking[0][1:3] if cluster.locking else ((), ())
         owners = [i for i in (self._link, *self._below) for _ in range(s.tree.links[i].joint.nv)]
@@ -472,7 +489,7 @@ class LinkNode:
     def step(self, step: Callable[..., Any], *args: Any) -> Any:
         """step(link, *args)."""
         below = tuple(map(self._s.kinematics, self._below))
-        return self._s.step(self._link, _on_link, self._suspect, below, step, *args)
+        return self._s.step(self._link, _on_link, self._suspect, below, self._varies, step, *args)
 
 
 class ClusterNode:
@@ -485,7 +502,7 @@ class ClusterNode:
         """The cluster itself."""
         ks = tuple(self._s.kinematics(i) for i in self._cluster.links)
         coupled = coupled_joints(self._s, self._cluster)
-        return ArticulatedCluster(ks, self._cluster.inner, self._G, coupled, self._locking)
+        return ArticulatedCluster(ks, self._cluster.inner, self._G, coupled, self._locking, self._cluster.varies)
 
     def step(self, step: Callable[..., Any], *args: Any) -> Any:
         """step(cluster, *args)."""

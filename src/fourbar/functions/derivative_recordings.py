@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ..arrays import Argument
 from ..expr import Program, Replay, Shared, Unrolled
 from ..expr.program_derivatives import MANY, PIECE, Entries
+from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import split
 from .context import LARGEST_JACOBIAN, Context, record
 from .methods import dynamics
@@ -72,6 +73,17 @@ class DerivativeRecording(Recording):
     @property
     def nan(self) -> str:
         return self.of.nan
+
+    @property
+    def varies_inertia(self) -> bool:
+        return self.of.varies_inertia
+
+    @property
+    def inverts_mass(self) -> bool:
+        return self.of.inverts_mass
+
+    def tree_at(self, number: Callable[[Argument], Sequence[float]]) -> ClusterTree:
+        return self.of.tree_at(number)
 
     @property
     def parts(self) -> tuple[Any, ...]:

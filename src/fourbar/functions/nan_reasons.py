@@ -281,7 +281,7 @@ class Explainer:
             return
         error = self._configuration_error({name: _rows(given[name], lost) for name in self._configurations})
         if error is None and not self._massless and "q" in given:
-            error = self._without_inertia(given, lost)
+            error = self._singular_sample(given, lost)
         if error is None and self._massless:
             warn(f"{self._massless}; the result is NaN", RuntimeWarning)
         elif error is not None and not lost.ndim:
@@ -304,23 +304,30 @@ class Explainer:
         what = (self._singular(rows["q"]) if "q" in rows else "") or self._reason
         return SingularError(what) if what else None
 
-    def _without_inertia(self, given: Mapping[str, np.ndarray], lost: np.ndarray) -> FourbarError | None:
-        """An error about a joint that moves nothing with inertia in the first of the lost samples, if one does."""
+    def _singular_sample(self, given: Mapping[str, np.ndarray], lost: np.ndarray) -> FourbarError | None:
+        """An error about a joint that moves nothing with inertia in the first of the lost samples, or whose rates are
+        dependent, with the parameters of that sample.
+        """
         first = tuple(np.argwhere(lost)[0])
+        known = self._recording.known
 
         def number(argument: Argument) -> list[float]:
-            return np.broadcast_to(given[argument.name], (*lost.shape, *argument.shape))[first].ravel().tolist()
+            array = given[argument.name] if argument.name in given else known[argument.name]
+            return np.broadcast_to(array, (*lost.shape, *argument.shape))[first].ravel().tolist()
 
-        tree = self._recording.tree_at(number)
-        return (
-            SingularError(why) if (why := _sought_massless_joint(tree, _rows(given["q"], lost)[0].tolist())) else None
-        )
+        tree, q = self._recording.tree_at(number), _rows(given["q"], lost)[:1]
+        why = _describe_locked(tree, q) or _sought_massless_joint(tree, q[0].tolist())
+        return SingularError(why) if why else None
 
     def _singular(self, rows: np.ndarray) -> str:
         """A message about loops or joints that are singular at configurations (n, nq); empty if none is."""
-        masks = dependent_rates(self._cluster_tree, rows).items()
-        names = [name for joints, where in masks if where.any() for name in joints]
-        return describe_toggles(self._cluster_tree, rows) or describe_dependent_rates(names)
+        return describe_toggles(self._cluster_tree, rows) or _describe_locked(self._cluster_tree, rows)
+
+
+def _describe_locked(cluster_tree: ClusterTree, rows: np.ndarray) -> str:
+    """A message about joints whose rates are dependent in some of the configurations (n, nq); empty if none is."""
+    masks = dependent_rates(cluster_tree, rows).items()
+    return describe_dependent_rates([name for joints, where in masks if where.any() for name in joints])
 
 
 def _rows(q: np.ndarray, lost: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,8 @@ from .nan_reasons import implicit_loops
 from .registry import Method, Stages
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ..expr import Program
     from ..tree.cluster_tree import ClusterTree
     from ..tree.parameters import Parameter
@@ -92,6 +94,11 @@ class Recording(ABC):
         """The robot in one sample; `number` gives the entries of an argument there."""
         return self.model.cluster_tree
 
+    @property
+    def known(self) -> Mapping[str, np.ndarray]:
+        """The parameters (..., *shape) that calls do not give, by the names of arguments."""
+        return {}
+
     @abstractmethod
     def pickle_recipe(self) -> tuple[Any, ...]:
         """(function, arguments...) that makes what users hold again, in another process."""
@@ -150,7 +157,7 @@ class MethodRecording(Recording):
         arguments = self.select_arguments(present)
         best = self.record_algorithm(self.method.record, arguments, block)
         for rival in self.method.rivals:
-            if rival.may_win(self.model):
+            if not self.varies_inertia and rival.may_win(self.model):  # which do not look for joints without inertia
                 program = self.record_algorithm(rival.record, arguments, block)
                 best = program if program.operations < best.operations else best
         return best
@@ -212,7 +219,7 @@ class ParameterRecording(MethodRecording):
 
     @property
     def varies_inertia(self) -> bool:
-        return any(x.owners in ("bodies", "armatures") or x.field == "armature" for x in self.which)
+        return any(x.is_inertia for x in self.which)
 
     @abstractmethod
     def context(self, recorder: Any, present: Sequence[Argument]) -> Context:

@@ -18,6 +18,7 @@ from ..errors import ArgumentError, unknown
 from ..expr import Program
 from ..expr.partial_evaluation import KNOWN, separate
 from ..once import Turn, cached_property, import_late
+from ..tree.cluster_tree import ClusterTree
 from .attributes import OptionedMethod
 from .function import Variant, backend, make, signature_of
 from .method_table import SUBJECTS
@@ -52,6 +53,17 @@ class Borrowed(Recording):
     def nan(self) -> str:
         return self.of.nan
 
+    @property
+    def varies_inertia(self) -> bool:
+        return self.of.varies_inertia
+
+    @property
+    def inverts_mass(self) -> bool:
+        return self.of.inverts_mass
+
+    def tree_at(self, number: Callable[[Argument], Sequence[float]]) -> ClusterTree:
+        return self.of.tree_at(number)
+
     def pickle_recipe(self) -> tuple[Any, ...]:
         return self.of.pickle_recipe()
 
@@ -72,11 +84,15 @@ class OfState(Borrowed):
 class _Rest(Borrowed):
     """The rest of a function, for some of its arguments, when the parameters are known."""
 
-    def __init__(self, of: Recording, program: Program) -> None:
+    def __init__(self, of: Recording, program: Program, values: Values) -> None:
         super().__init__(of)
         own = {a.name: a for a in of.arguments}
         self.arguments = tuple(_required_argument(own.get(x.name), x) for x in program.inputs)
-        self._rest = program
+        self._rest, self._values = program, values
+
+    @property
+    def known(self) -> Values:
+        return self._values
 
     def program(self, present: tuple[str, ...]) -> Program:
         return self._rest
@@ -126,7 +142,7 @@ class _Ready:
 
     @cached_property
     def _in_rows(self) -> _Served:
-        return _Served(make(_Rest(self._recording, self._rest)), precompute(self._before, self._values))
+        return _Served(make(_Rest(self._recording, self._rest, self._values)), precompute(self._before, self._values))
 
     @cached_property
     def _in_vectors(self) -> _Served:
@@ -137,7 +153,7 @@ class _Ready:
         if not np.isfinite(rows).all():
             return self._in_rows
         self._vectors, places = interleave(rows, batch_lanes().width)
-        return _Served(make(_Rest(self._recording, with_far_input(self._rest, KNOWN))), places)
+        return _Served(make(_Rest(self._recording, with_far_input(self._rest, KNOWN), self._values)), places)
 
 
 class FunctionAt:

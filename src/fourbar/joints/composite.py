@@ -205,6 +205,13 @@ class Composite(SeriesJoint):
         unlimited = np.full(self.nq, np.inf)
         require_independent(self, self.random(np.random.default_rng(0), -unlimited, unlimited).tolist(), repr(self))
 
+    @classmethod
+    def redundant(cls, *parts: Part) -> Composite:
+        """Joints in series whose velocities may be dependent everywhere, as those of a massless chain with armature."""
+        made = object.__new__(cls)
+        object.__setattr__(made, "parts", tuple(_checked(part) for part in parts))
+        return made
+
     @property
     def variable(self) -> dict[str, Any]:
         """The numbers of the joints in series, called as their velocities are: "2_pitch" is that of the second one."""

@@ -39,8 +39,11 @@ def suspect_columns(joint: Joint) -> tuple[tuple[int, ...], ...]:
     """
     q = Graph().inputs("q", joint.nq)
     S = joint.subspace(q) if joint.nv else Selection(())
-    if isinstance(S, Selection) or all(x.__class__ is float for column in S.columns for x in column):
+    if isinstance(S, Selection):
         return ()
+    if all(x.__class__ is float for column in S.columns for x in column):
+        independent = ranks(np.array(S.columns).T) == joint.nv
+        return () if independent else (tuple(range(joint.nv)),)
     sliding = tuple(j for j, column in enumerate(S.columns) if all(map(is_zero, column[:3])))
     turning = tuple(j for j in range(joint.nv) if j not in sliding)
     samples = _sampled_subspaces(joint, prepare([x for column in S.columns for x in column], q))

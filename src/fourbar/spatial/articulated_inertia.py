@@ -52,6 +52,11 @@ class Articulated(NamedTuple):
             self.H.transpose_times(V.angular) + self.A @ V.linear,
         )
 
+    def largest_resistance(self, V: Twist) -> Scalar:
+        """An upper bound of Vᵀ I V, from the traces of the blocks: of the size that its terms may have had."""
+        J, A = (sum(block.matrix()[i][i] for i in range(3)) for block in (self.J, self.A))
+        return V.angular.dot(V.angular) * J + V.linear.dot(V.linear) * A
+
     def to_parent(self, X: Transform) -> Articulated:
         """Xᵀ I X: turn the three blocks, then shift them by p."""
         J = rotation.congruence_symmetric(X.factors, self.J)

@@ -60,6 +60,11 @@ def independent_columns(groups: Sequence[Sequence[Sequence[Scalar]]]) -> Any:
     return select(shortest > VANISHED * size, lost, float("nan")) < LOCKED**-4
 
 
+def resisted(armature: Scalar, rate: Scalar) -> Scalar:
+    """A rate if it has armature, else zero; the armature may be a symbol."""
+    return rate if armature.__class__ is float and armature > 0.0 else select(armature > 0.0, rate, 0.0)
+
+
 def independent_motions(S: Sequence[Any], G: Sequence[Mat], armature: Sequence[Sequence[Scalar]]) -> Any:
     """Whether independent velocities of links move at least one of them each: columns of S_b G_b over all links b.
 
@@ -69,6 +74,6 @@ def independent_motions(S: Sequence[Any], G: Sequence[Mat], armature: Sequence[S
               for j in range(len(G[0][0]))]  # fmt: skip
     turned = [[x for t in own for x in t.angular] for own in twists]
     moved = [[x for t in own for x in t.linear] for own in twists]
-    rates = [[[x] for x in row] for block, own in zip(G, armature, strict=True)
+    rates = [[[resisted(inertia, x)] for x in row] for block, own in zip(G, armature, strict=True)
              for row, inertia in zip(block, own, strict=True) if not is_zero(inertia)]  # fmt: skip
     return independent_columns([turned, moved, *rates]) if twists else True

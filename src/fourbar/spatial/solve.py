@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..expr import maximum, select, sqrt
-from ..tolerances import DEPENDENT
+from ..tolerances import DEPENDENT, NO_INERTIA
 from .linear import Mat, Scalar, Vec, is_zero, reciprocal
 
 
@@ -48,6 +48,17 @@ class Factored(NamedTuple):
         for valid in conditions:
             inverse_pivots = Vec([select(valid, x, float("nan")) for x in inverse_pivots])
         return Factored(self.L, inverse_pivots)
+
+    def above_rounding(self, sizes: Sequence[Scalar]) -> Factored:
+        """The same, with NaN in place of pivots that are rounding beside `sizes`, those of the sums they are left of.
+
+        Without sizes nothing is compared.
+        """
+        if not sizes:
+            return self
+        ratios = [NO_INERTIA * size * x for x, size in zip(self.inverse_pivots, sizes, strict=True)]
+        pairs = zip(ratios, self.inverse_pivots, strict=True)
+        return Factored(self.L, Vec([select(ratio * ratio < 1.0, x, float("nan")) for ratio, x in pairs]))
 
     def solve_columns(self, B: Mat) -> Mat:
         """D⁻¹ B."""

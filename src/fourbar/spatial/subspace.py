@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..expr import select, sqrt
 from .articulated_inertia import Articulated
-from .independent_motions import independent_axes, independent_columns
+from .independent_motions import independent_axes, independent_columns, resisted
 from .linear import Mat, Scalar, Vec, dot, is_zero, zeros
 from .solve import Factored, factor
 from .transform import Transform
@@ -88,11 +88,12 @@ class Columns(NamedTuple):
         return Columns(tuple(X.motion_to_child(t).six() for t in self.twists()))
 
     def free(
-        self, IA: Articulated, armature: Sequence[Scalar], regular: Sequence[Any] = ()
+        self, IA: Articulated, armature: Sequence[Scalar], regular: Sequence[Any] = (), sizes: Sequence[Scalar] = ()
     ) -> tuple[Hinge, Articulated]:
         """Let the joint move freely: the inertia that is left, Ia = IA - U D⁻¹ Uᵀ.
 
-        NaN where one of the conditions `regular` does not hold: then D has no inverse.
+        NaN where one of the conditions `regular` does not hold, or pivots are rounding beside the `sizes` of what
+        could resist each velocity: then D has no inverse.
         """
         U = Mat((IA @ t).six() for t in self.twists())
         D = factor(
@@ -101,7 +102,7 @@ class Columns(NamedTuple):
                 for i, column in enumerate(self.columns)
             )
         )
-        D = D.where(regular)
+        D = D.where(regular).above_rounding(sizes)
         Y = D.solve_columns(U)
         return Hinge(tuple(range(6)), U, D, Y), Articulated.of_rows(_minus_product(IA.rows(), U, Y))
 
@@ -109,17 +110,21 @@ class Columns(NamedTuple):
         """Conditions on the state under which each of some sets of columns is independent.
 
         Those of Euler angles are not at gimbal lock. Rates with armature have inertia of their own, so only the others
-        need be independent. Columns that only turn the body are compared with each other.
+        need be independent; armature may be a symbol, and zero. Columns that only turn the body are compared with each
+        other.
         """
         found = []
         for which in suspect:
             columns = [self.columns[j] for j in which]
-            loose = [self.columns[j] for j in which if is_zero(armature[j])]
-            if all(is_zero(x) for column in columns for x in column[3:]):
+            loose = [j for j in which if not _is_positive(armature[j])]
+            turned, moved = ([self.columns[j][rows] for j in loose] for rows in (slice(0, 3), slice(3, 6)))
+            given = [j for j in loose if not is_zero(armature[j])]  # symbols, which may be zero
+            if not given and all(is_zero(x) for column in columns for x in column[3:]):
                 size = sum(dot(column, column) for column in columns)
-                found.append(independent_axes([Vec(column[:3]) for column in loose], size))
+                found.append(independent_axes([Vec(axis) for axis in turned], size))
             else:
-                found.append(independent_columns([[x[:3] for x in loose], [x[3:] for x in loose]]))
+                rates = [[[resisted(armature[j], 1.0) if i == j else 0.0] for i in loose] for j in given]
+                found.append(independent_columns([turned, moved, *rates]))
         return [condition for condition in found if condition is not True]
 
     def push(self, hinge: Hinge, pA: Wrench, tau: Sequence[Scalar]) -> tuple[Vec, Wrench]:
@@ -182,14 +187,14 @@ class Selection(NamedTuple):
         return self.dense.carried(X)
 
     def free(
-        self, IA: Articulated, armature: Sequence[Scalar], regular: Sequence[Any] = ()
+        self, IA: Articulated, armature: Sequence[Scalar], regular: Sequence[Any] = (), sizes: Sequence[Scalar] = ()
     ) -> tuple[Hinge, Articulated]:
         """As for `Columns`. Without armature the joint's rows of Ia are zero, so only the others are computed."""
         if not all(map(is_zero, armature)):
-            return self.dense.free(IA, armature, regular)
+            return self.dense.free(IA, armature, regular, sizes)
         full = IA.rows()
         held = tuple(i for i in range(6) if i not in self.rows)
-        D = factor(Mat(Vec([full[i][j] for j in self.rows]) for i in self.rows)).where(regular)
+        D = factor(Mat(Vec([full[i][j] for j in self.rows]) for i in self.rows)).where(regular).above_rounding(sizes)
         U = Mat(Vec([full[i][j] for j in held]) for i in self.rows)
         Y = D.solve_columns(U) if held else U
         rest = _minus_product(Mat(Vec([full[i][j] for j in held]) for i in held), U, Y)
@@ -225,6 +230,11 @@ def series(links: Iterable[tuple[Transform, Subspace]]) -> Columns:
     for X, own in links:
         S = Columns((*S.carried(X).columns, *(t.six() for t in own.twists())))
     return S
+
+
+def _is_positive(x: Scalar) -> bool:
+    """Whether x is a constant above zero."""
+    return x.__class__ is float and x > 0.0
 
 
 def _reflect(normals: Sequence[Vec], six: Vec) -> Vec:

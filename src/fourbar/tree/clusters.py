@@ -49,6 +49,7 @@ class Cluster:
     loops: tuple[str, ...] = ()
     slack: tuple[tuple[str, float], ...] = ()  # loops with rows that are left out, and the gaps of these
     locking: tuple[Locking, ...] = ()  # joints whose rates may be dependent, as at gimbal lock
+    varies: bool = False  # inertias on it or beyond are no constants, and may be zero
 
     @property
     def is_free(self) -> bool:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Container, Sequence
 from typing import NamedTuple
 
-from ..errors import ModelError
 from ..expr.pytree import leaves
 from ..joints.base import Joint
 from ..joints.independence import suspect_columns
@@ -52,17 +51,14 @@ def series_joint(tree: SpanningTree, links: Sequence[int]) -> Joint:
     from ..joints.composite import Composite  # which few robots need
 
     own = [tree.links[i] for i in links]
-    return Composite(own[0].joint, *(part for link in own[1:] for part in (link.placement, link.joint)))
+    return Composite.redundant(own[0].joint, *(part for link in own[1:] for part in (link.placement, link.joint)))
 
 
 def chain_locking(tree: SpanningTree, alone: Container[int]) -> dict[int, Locking]:
     """By the first link of a massless chain, the sets of columns of all its links that may be dependent."""
     found = {}
     for first, below in _massless_chains(tree, alone).items():
-        try:
-            suspect = suspect_columns(series_joint(tree, (first, *below)))
-        except ModelError:  # dependent everywhere, which is refused, or accepted, where robots are made
-            continue
+        suspect = suspect_columns(series_joint(tree, (first, *below)))
         if suspect:
             found[first] = Locking(0, suspect, below)
     return found

@@ -12,6 +12,7 @@ import numpy as np
 from ..constraints.trace import LoopTrace, trace_loops
 from ..expr import Graph, jvp, prepare
 from ..expr.autodiff import reachable
+from ..joints.independence import turning
 from ..mechanism.actuators import law_of
 from ..mechanism.mechanism import Mechanism
 from ..spatial.hydrodynamics import Hydrodynamics
@@ -103,12 +104,31 @@ def with_varied(
         replace(joint, damping=tuple(d), stiffness=tuple(k), rest=tuple(rest), friction=tuple(f))
         for joint, (d, k, rest, f) in zip(cluster_tree.moving, varied.passive, strict=True)
     )
-    clusters = tuple(_bound(mechanism, cluster_tree, cluster, which, p) for cluster in cluster_tree.clusters)
+    bound = [_bound(mechanism, cluster_tree, cluster, which, p) for cluster in cluster_tree.clusters]
+    if any(x.is_inertia for x in which):
+        resisting = _resisting_links(mechanism, cluster_tree, which)
+        bound = [replace(cluster, varies=not resisting.issuperset(cluster.links)) for cluster in bound]
+    clusters = tuple(bound)
     return replace(
         cluster_tree, spanning_tree=tree, equivalent=equivalent, unturned=unturned(equivalent), bodies=bodies,
         frames=frames, moving=moving, clusters=clusters, cheapest=cheapest,
         fluids=dict(zip(cluster_tree.fluids, varied.fluids, strict=True)),
     )  # fmt: skip
+
+
+def _resisting_links(mechanism: Mechanism, cluster_tree: ClusterTree, which: Which) -> set[int]:
+    """The links whose joints move inertia whatever the parameters are: that of a body that is constant."""
+    varied = {(x.place, x.field) for x in which if x.owners == "bodies"}
+    turned, pushed = set(), set()
+    for place, body in enumerate(mechanism.bodies):
+        home = cluster_tree.bodies[body.name].link
+        moments = np.linalg.eigvalsh(np.array(body.inertia, float))
+        if (place, "inertia") not in varied and moments[0] > RANK * moments[-1]:
+            turned.add(home)
+        if (place, "mass") not in varied and body.mass > 0.0:
+            pushed.add(home)
+    links = enumerate(cluster_tree.moving)
+    return {i for i, joint in links if i in turned and (i in pushed or all(turning(joint.joint)))}
 
 
 def _bound(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, which: Which, p: Vec) -> Cluster:

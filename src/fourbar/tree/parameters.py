@@ -82,6 +82,11 @@ class Parameter(NamedTuple):
         return (self.owners, self.field) in symmetric
 
     @property
+    def is_inertia(self) -> bool:
+        """Whether it is an inertia, and may be zero."""
+        return self.owners == "armatures" or self.field in ("mass", "inertia", "added_mass", "armature")
+
+    @property
     def moves_links(self) -> bool:
         """Whether poses at given coordinates depend on it, or the loops do, or rows of constraints."""
         if self.owners == "joints":

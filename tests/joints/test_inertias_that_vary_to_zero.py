@@ -14,7 +14,7 @@ from fourbar.joints import Prismatic, Revolute, Spherical, SphericalEuler
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is singular where all joints are at zero:RuntimeWarning")
 
-AXIS = np.array([0.36, 0.48, 0.8])
+AXIS = (0.36, 0.48, 0.8)
 
 
 def _rigid(seed: int, length: float, mass: float) -> dict[str, Any]:
@@ -45,9 +45,9 @@ def _rods(hollow: bool) -> fb.Builder:
 
 
 SINGULAR: dict[str, Callable[[bool], fb.Builder]] = {
-    "coaxial": lambda hollow: _chain(Revolute(AXIS), Revolute(AXIS), 0.3 * AXIS, hollow),
-    "small": lambda hollow: _chain(Revolute(AXIS), Revolute(AXIS), 0.3 * AXIS, hollow, 1e-3, 1e-4),
-    "large": lambda hollow: _chain(Revolute(AXIS), Revolute(AXIS), 0.3 * AXIS, hollow, 1e3, 1e6),
+    "coaxial": lambda hollow: _chain(Revolute(AXIS), Revolute(AXIS), (0.108, 0.144, 0.24), hollow),
+    "small": lambda hollow: _chain(Revolute(AXIS), Revolute(AXIS), (0.108, 0.144, 0.24), hollow, 1e-3, 1e-4),
+    "large": lambda hollow: _chain(Revolute(AXIS), Revolute(AXIS), (0.108, 0.144, 0.24), hollow, 1e3, 1e6),
     "slides": lambda hollow: _chain(Prismatic(AXIS), Prismatic(AXIS), (0.1, 0.2, 0.3), hollow),
     "hinge_ball": lambda hollow: _chain(Revolute("z"), Spherical(), (0, 0, 0.3), hollow),
     "ball_hinge": lambda hollow: _chain(Spherical(), Revolute(AXIS), (0, 0, 0), hollow),

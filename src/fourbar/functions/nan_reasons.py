@@ -309,22 +309,22 @@ class Explainer:
         dependent, with the parameters of that sample.
         """
         first = tuple(np.argwhere(lost)[0])
-        known = self._recording.known
+        known = self._recording.constants
 
         def number(argument: Argument) -> list[float]:
             array = given[argument.name] if argument.name in given else known[argument.name]
             return np.broadcast_to(array, (*lost.shape, *argument.shape))[first].ravel().tolist()
 
         tree, q = self._recording.tree_at(number), _rows(given["q"], lost)[:1]
-        why = _describe_locked(tree, q) or _sought_massless_joint(tree, q[0].tolist())
+        why = describe_locks(tree, q) or _sought_massless_joint(tree, q[0].tolist())
         return SingularError(why) if why else None
 
     def _singular(self, rows: np.ndarray) -> str:
         """A message about loops or joints that are singular at configurations (n, nq); empty if none is."""
-        return describe_toggles(self._cluster_tree, rows) or _describe_locked(self._cluster_tree, rows)
+        return describe_toggles(self._cluster_tree, rows) or describe_locks(self._cluster_tree, rows)
 
 
-def _describe_locked(cluster_tree: ClusterTree, rows: np.ndarray) -> str:
+def describe_locks(cluster_tree: ClusterTree, rows: np.ndarray) -> str:
     """A message about joints whose rates are dependent in some of the configurations (n, nq); empty if none is."""
     masks = dependent_rates(cluster_tree, rows).items()
     return describe_dependent_rates([name for joints, where in masks if where.any() for name in joints])

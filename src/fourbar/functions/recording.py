@@ -95,7 +95,7 @@ class Recording(ABC):
         return self.model.cluster_tree
 
     @property
-    def known(self) -> Mapping[str, np.ndarray]:
+    def constants(self) -> Mapping[str, np.ndarray]:
         """The parameters (..., *shape) that calls do not give, by the names of arguments."""
         return {}
 

@@ -91,7 +91,7 @@ class _Rest(Borrowed):
         self._rest, self._values = program, values
 
     @property
-    def known(self) -> Values:
+    def constants(self) -> Values:
         return self._values
 
     def program(self, present: tuple[str, ...]) -> Program:

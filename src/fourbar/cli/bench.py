@@ -1,6 +1,6 @@
-"""bench: how long the methods of a robot take on this machine.
+"""bench: time the methods of a robot on this machine.
 
-Times one evaluation in a batch and one call from Python, on one thread; the fastest of several repetitions counts.
+Times one evaluation in a batch and one call from Python, on one thread: the minimum over several repetitions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""check: list what is wrong, doubtful or not understood in a model file.
+"""check: list errors, warnings and notes about a model file.
 
-Prints every error and warning with file, line and fix, and groups notes of one kind on one line; --details prints them
-all. Exit code 1 if there are errors (with --strict also for warnings).
+Prints every error and warning with file, line and fix, and one line for each kind of note; --details prints every note.
+Exit code 1 if there are errors (with --strict also for warnings).
 """
 
 from __future__ import annotations

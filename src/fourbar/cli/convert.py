@@ -1,8 +1,8 @@
-"""convert: write a model file in another format.
+"""convert: convert a model file to another format.
 
-Reads A and writes B; the file endings determine the formats. What B's format cannot express is listed, or refused
-where B would be a different robot; `--waive-written coordinates loop armature zero` accepts that. `--waive` concerns
-findings in A.
+Reads A and writes B; the file extensions determine the formats. Lists everything that B's format cannot express; if B
+would be a different robot, nothing is written unless `--waive-written coordinates loop armature zero inertia` accepts
+it. `--waive` accepts findings in A.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     written = [name for name, format in FORMATS.items() if format.writer]
     parser.add_argument(
         "--waive-written", nargs="+", default=[], metavar="KEY", choices=list(WRITTEN),
-        help=f"what B may change or leave out: {', '.join(WRITTEN)}",
+        help=f"accepted changes in B: {', '.join(WRITTEN)}",
     )  # fmt: skip
     parser.add_argument("--to", metavar="FORMAT", choices=written, help=f"format of B: {', '.join(written)}")
 

@@ -1,7 +1,7 @@
-"""docs: find words in the documentation.
+"""docs: search the documentation.
 
-Lists the sections of the pages, and the functions and classes, that contain all the words, those with a word in their
-heading first. Without words, lists the pages; `--read PAGE` prints one, or a section of it.
+Lists sections of pages, functions and classes that contain all words; matches in headings come first. Without words,
+lists the pages; `--read PAGE` prints a page or a section.
 """
 
 from __future__ import annotations
@@ -36,9 +36,11 @@ class Section(NamedTuple):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("words", nargs="*", metavar="WORD", help="all of them have to occur; none lists the pages")
+    parser.add_argument(
+        "words", nargs="*", metavar="WORD", help="words that must all occur; without any, lists the pages"
+    )
     parser.add_argument("--read", metavar="PAGE", help="print a page, or a section: loops, loops#clusters")
-    parser.add_argument("-n", type=int, default=8, metavar="N", help="how many results (default: 8)")
+    parser.add_argument("-n", type=int, default=8, metavar="N", help="number of results (default: 8)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
-"""export-c: functions of a robot as C99 source.
+"""export-c: export functions of a robot as C99 source.
 
-Writes source, header, a test with vectors and CMakeLists.txt into a folder: no allocation, libm only. A function with
-options is written as name:option=value, e.g. pose:frame=hand.
+Writes source, header, a test with test vectors and CMakeLists.txt to a folder. The code allocates no memory and needs
+only libm. Options of a function are given as name:option=value, e.g. pose:frame=hand.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_functions(parser, "c", "prefix of the names in C")
     parser.add_argument("--scalar", choices=list(SCALARS), default="double", help="type of all numbers")
-    parser.add_argument("--casadi", action="store_true", help="also write the symbols that casadi.external looks for")
+    parser.add_argument("--casadi", action="store_true", help="also write the interface of casadi.external")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
-"""export-wasm: functions of a robot as a WebAssembly module.
+"""export-wasm: export functions of a robot as a WebAssembly module.
 
-Writes the module, a JavaScript module that has it inside, a test with vectors and package.json into a folder. A
-function with options is written as name:option=value, e.g. pose:frame=hand.
+Writes the module, a JavaScript module that embeds it, a test with test vectors and package.json to a folder. Options of
+a function are given as name:option=value, e.g. pose:frame=hand.
 """
 
 from __future__ import annotations

@@ -18,11 +18,9 @@ def add_functions(parser: argparse.ArgumentParser, folder: str, named: str) -> N
     parser.add_argument("source", metavar="ROBOT", help="a model file, or a robot of the library")
     parser.add_argument(
         "--functions", default="inverse_dynamics,forward_dynamics", metavar="F,G",
-        help="what to write, e.g. inverse_dynamics,pose:frame=hand,forward_dynamics.jacobian (default: %(default)s)",
+        help="functions, e.g. inverse_dynamics,pose:frame=hand,forward_dynamics.jacobian (default: %(default)s)",
     )  # fmt: skip
-    parser.add_argument(
-        "-o", "--output", default=folder, metavar="DIR", help="the folder to write to (default: %(default)s)"
-    )
+    parser.add_argument("-o", "--output", default=folder, metavar="DIR", help="output folder (default: %(default)s)")
     parser.add_argument("--name", metavar="NAME", help=f"{named} (default: the robot's name)")
     add_reading(parser)
 

@@ -1,7 +1,7 @@
 """info: describe the bodies, joints and actuators of a robot.
 
-Prints the tree of bodies with their joints, masses and frames, which entries of q and v belong to which joint, limits,
-efforts, damping and friction of the joints, and the actuators.
+Prints the tree of bodies with their joints, masses and frames, the entries of q and v of each joint, limits, efforts,
+damping and friction, and the actuators.
 """
 
 from __future__ import annotations

@@ -21,10 +21,13 @@ COMMANDS = {
 GROUPS = {
     "first steps": ("info", "view", "simulate", "docs"),
     "model files": ("check", "convert"),
-    "other programs": ("export-c", "export-wasm"),
+    "export": ("export-c", "export-wasm"),
     "speed and machine code": ("bench", "show"),
 }  # commands in the order in which one needs them
-_EXAMPLE = "begin with\n  fourbar info robot.urdf       what is in a file: bodies, joints, limits, actuators"
+_EXAMPLES = """examples
+  fourbar simulate              self-test: a four-bar against its closed form
+  fourbar info robot.urdf       bodies, joints, limits and actuators of a file
+  fourbar COMMAND --help        arguments of a command"""
 _FAILED, _WRONG_USAGE, _INTERRUPTED = 1, 2, 130
 
 
@@ -46,6 +49,13 @@ def listed_commands() -> str:
     return "\n\n".join(parts)
 
 
+class Paragraphs(argparse.HelpFormatter):
+    """A formatter that keeps the paragraphs of a description."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n\n".join(super(Paragraphs, self)._fill_text(x, width, indent) for x in text.split("\n\n"))
+
+
 class CommandParser(argparse.ArgumentParser):
     """The parser of a command, which declares its arguments when it is used: those of some commands take time."""
 
@@ -63,17 +73,21 @@ def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="fourbar",
-        description="Dynamics of articulated rigid bodies.",
-        epilog=f"{listed_commands()}\n\n{_EXAMPLE}\n  fourbar COMMAND --help        what a command takes",
+        description="Rigid-body dynamics for robots with kinematic loops.",
+        epilog=f"{listed_commands()}\n\n{_EXAMPLES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"fourbar {__version__}")
     commands = parser.add_subparsers(
-        dest="command", metavar="COMMAND", required=True, help="one of those below", parser_class=CommandParser
+        dest="command",
+        metavar="COMMAND",
+        required=True,
+        help="a command from the list below",
+        parser_class=CommandParser,
     )
     for name, command in COMMANDS.items():
         about = _about(name)
-        own = commands.add_parser(name, description=about[0].upper() + about[1:])
+        own = commands.add_parser(name, description=about[0].upper() + about[1:], formatter_class=Paragraphs)
         own.configure = command.configure
         own.set_defaults(run=command.run)
     return parser

@@ -31,7 +31,9 @@ def add_robot(parser: argparse.ArgumentParser, **options: Any) -> None:
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Options for reading a model file."""
     group = parser.add_argument_group("reading a model file")
-    group.add_argument("--format", choices=list(FORMATS), help="file format, if the ending of the file does not say it")
+    group.add_argument(
+        "--format", choices=list(FORMATS), help="file format (default: from the file extension or content)"
+    )
     group.add_argument("--strict", action="store_true", help="treat warnings as errors")
     group.add_argument(
         "--waive",
@@ -45,17 +47,16 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--folders", nargs="+", default=[], metavar="FOLDER", help=("folders to search for packages and meshes")
     )
     group.add_argument("--sidecar", metavar="FILE", help="a file that adds loops, motors and gears to a URDF")
-    group.add_argument("--srdf", metavar="FILE", help="MoveIt's file beside a URDF: links that never collide, states")
+    group.add_argument("--srdf", metavar="FILE", help="MoveIt's SRDF for a URDF: collision filters and group states")
     group.add_argument(
         "--straighten", nargs="+", metavar="ANGLE", type=_angle,
         help=(
-            "largest angle (radians) by which joint axes in loops may be turned parallel, or JOINT=ANGLE for single "
-            "joints"
+            "largest angle (rad) by which joint axes in loops are made parallel, or JOINT=ANGLE for single joints"
         ),
     )  # fmt: skip
     group.add_argument(
         "--ratios", nargs="+", metavar="JOINT=RATIO", type=_ratio,
-        help="gear ratios of joints of an MJCF file, so that their armature is read as a rotor",
+        help="gear ratios of joints in an MJCF file; their armature becomes a rotor",
     )  # fmt: skip
 
 

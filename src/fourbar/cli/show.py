@@ -1,4 +1,4 @@
-"""show: print the code of a robot's method.
+"""show: print the compiled code of a robot's method.
 
 Prints the traced program, its LLVM assembly or its machine assembly, or counts the operations per evaluation.
 """

@@ -1,17 +1,19 @@
-"""simulate: let a robot move under gravity, freely or on a ground.
+"""simulate: simulate a robot under gravity, in free space or on a ground.
 
-Simulates without motor forces: springs and damping of the joints act, unless --no-passive is given. Prints how fast
-and how accurate the simulation is, and draws coordinates, energy and the path of the tip.
-The crank-rocker (a four-bar) and the double pendulum start at rest and are compared with their closed forms; other
-robots start at a random configuration and velocity, the same in every run.
-With --ground, or where the file has a floor, the robot starts at rest on it (in the configuration "home" of its file,
-else the first, else the neutral one), contacts, limits and dry friction of the joints act, and the picture shows
-heights and contact forces. With --ground joints without damping get some, unless --no-passive is given. With --limits
-a robot without a ground stops at its joint limits, which do not act otherwise: what is held by nothing but its limits,
-such as the platform of a hexapod, falls without end. Exit code 1 if the picture could not be written (it needs
-matplotlib) or if the motion diverged before its end.
+Simulates without motor forces, with springs and damping of the joints (unless --no-passive). Prints speed and accuracy,
+and plots coordinates, energy and the path of the tip.
 
-Progress on the terminal: tqdm's bar, or plain dots where tqdm is not installed.
+The crank-rocker (a four-bar) and the double pendulum start at rest and are compared with closed forms; other robots
+start from a random state, the same in every run.
+
+With --ground, or if the file has a floor, the robot starts at rest on it, in the configuration "home" of its file, else
+the first one, else the neutral one. Contacts, joint limits and dry friction are simulated, and the plot shows heights
+and contact forces. With --ground, joints without damping get some, unless --no-passive is given.
+
+Without a ground, joint limits are ignored unless --limits is given: a body held only by limits, such as the platform of
+a hexapod, falls without end.
+
+Exit code 1 if the plot could not be written (it needs matplotlib) or if the motion diverged.
 """
 
 from __future__ import annotations
@@ -86,22 +88,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ground", nargs="?", type=number, const=math.nan, metavar="HEIGHT",
         help=(
-            "simulate contacts with a level ground at this height (m); without a number at 0, or where the lowest "
-            "point of a robot is that cannot be lifted"
+            "simulate contacts with a level ground at this height (m); by default 0, or a little below the lowest "
+            "point of a robot with a fixed base"
         ),
     )  # fmt: skip
     parser.add_argument("--friction", type=not_negative, metavar="MU", help="friction of the ground (default: 0.8)")
-    parser.add_argument(
-        "--limits", action="store_true", help="without a ground, let joints stop at their limits (on one they do)"
-    )
+    parser.add_argument("--limits", action="store_true", help="enforce joint limits also without a ground")
     parser.add_argument("--no-contacts", action="store_true", help="ignore the floor of the file")
     parser.add_argument(
-        "--no-passive", action="store_true", help="ignore springs and damping of the joints; with --ground, add none"
+        "--no-passive", action="store_true", help="ignore springs and damping of joints; with --ground, add no damping"
     )
     parser.add_argument(
-        "--output", type=Path, default=Path("simulation.png"), metavar="FILE", help=("file for the picture")
+        "--output",
+        type=Path,
+        default=Path("simulation.png"),
+        metavar="FILE",
+        help="file of the plot (default: simulation.png)",
     )
-    parser.add_argument("--no-picture", action="store_true", help="print the table only")
+    parser.add_argument("--no-picture", action="store_true", help="print only the table")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,6 +1,6 @@
 """view: show a robot or a recorded motion in the browser.
 
-Serves a page on this machine only, unless --host says otherwise, until interrupted; or writes what is shown to a file.
+Serves a page until interrupted, to this machine only unless --host is given; or writes a file with --output.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "robot", metavar="FILE",
-        help=f"a model file, a motion that run.save('run.npz') wrote, or a robot of the library: {', '.join(ROBOTS)}",
+        help=f"a model file, a motion saved by run.save('run.npz'), or a robot of the library: {', '.join(ROBOTS)}",
     )  # fmt: skip
     parser.add_argument("--host", default=LOCAL, help=f"address to serve (default: {LOCAL}, this machine only)")
     parser.add_argument("--port", type=int, default=8080, help="port of the page (default: 8080, or the next free one)")
     parser.add_argument(
         "--allow", action="append", default=[], metavar="NAME",
-        help="another name or address under which the page may be opened, where it is forwarded; may be repeated",
+        help="another name or address under which the page may be opened (behind a proxy); may be repeated",
     )  # fmt: skip
     parser.add_argument("--no-browser", action="store_true", help="print the address, but do not open a browser")
     parser.add_argument("--output", type=Path, metavar="FILE", help=f"write a file instead: {', '.join(ENDINGS)}")
-    parser.add_argument("--follow", metavar="BODY", help="a body that the camera follows while a motion is played")
-    parser.add_argument("--moved", metavar="ROBOT", help="the robot that moved, if the motion does not hold it")
+    parser.add_argument("--follow", metavar="BODY", help="let the camera follow this body while a motion plays")
+    parser.add_argument("--moved", metavar="ROBOT", help="the robot of a motion that does not contain it")
     add_reading(parser)
 
 

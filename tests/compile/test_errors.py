@@ -21,7 +21,7 @@ REQUIRED = [(m, k) for m, k in EACH_ARGUMENT if METHODS[m].defaults[METHODS[m].a
 def idle(monkeypatch):
     """A robot that must not begin to work."""
     system = fb.robots.double_pendulum()
-    monkeypatch.setattr("fourbar.functions.recording.record", lambda *a: pytest.fail("began to work"))
+    monkeypatch.setattr("fourbar.functions.recording.record_program", lambda *a: pytest.fail("began to work"))
     return system
 
 

@@ -34,7 +34,7 @@ def test_whole_numbers_of_any_type():
 
 def test_wrong_numbers_of_threads_are_seen_before_any_work(monkeypatch):
     system = fb.robots.double_pendulum()
-    monkeypatch.setattr("fourbar.functions.recording.record", lambda *a: pytest.fail("traced"))
+    monkeypatch.setattr("fourbar.functions.recording.record_program", lambda *a: pytest.fail("traced"))
     with pytest.raises(ArgumentError, match="threads"):
         system.inverse_dynamics(Q, Q, Q, threads=0)
 

@@ -37,7 +37,7 @@ def test_files_that_a_joint_type_is_named_in() -> None:
     needed = {"joints/__init__.py", "joints/registry.py"}
     assert naming("Schoenflies") == {*needed, "joints/lie.py"}
     words = naming("Helical") - {*needed, "joints/one_axis.py", "other_words.py"}
-    assert {path.split("/")[0] for path in words} == {"io", "interop"} and len(words) <= 8
+    assert {path.split("/")[0] for path in words} == {"io", "bridges"} and len(words) <= 8
 
 
 @dataclass(frozen=True)

@@ -49,11 +49,16 @@ def inverse_dynamics(
 
 
 def forward_dynamics(
-    tree: SpanningTree, gravity: Sequence[Any], q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    tree: SpanningTree,
+    gravity: Sequence[Any],
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    physical: SpanningTree | None = None,
 ) -> np.ndarray:
-    """a of a tree."""
+    """a of a tree; `physical` has the bodies' true inertias, which say where rates may be dependent."""
     s = Sweeps(tree, Direct(), columns(q), columns(v))
-    groups = single_clusters(tree)
+    groups = single_clusters(physical or tree)
     links_v, forces = tree.split_v(columns(v)), tree.split_v(columns(tau))
     states = [OwnState((x,), (y,)) for x, y in zip(tree.split_q(columns(q)), links_v, strict=True)]
     a = aba.forward_dynamics(s, groups, states, links_v, forces, _no_forces(tree), gravity)

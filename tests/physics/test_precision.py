@@ -101,7 +101,7 @@ def test_regrouping_is_exact() -> None:
     gravity = hinged().gravity
     near(*(direct.inverse_dynamics(t, gravity, s.q, s.v, s.a) for t in (other, tree)), tol=1e-17)
     near(*(direct.mass_matrix(t, s.q) for t in (other, tree)), tol=1e-17)
-    near(*(direct.forward_dynamics(t, gravity, s.q, s.v, s.tau) for t in (other, tree)), tol=1e-16)
+    near(*(direct.forward_dynamics(t, gravity, s.q, s.v, s.tau, tree) for t in (other, tree)), tol=1e-16)
 
 
 @pytest.mark.quick

@@ -231,11 +231,11 @@ def closed(robot: System, other: System, q: np.ndarray) -> np.ndarray:
 
 def _follow(tie: Any, new: Any, q: np.ndarray) -> np.ndarray:
     for _ in range(8):
-        phi, K = new.numbers(q)
+        phi, K = new.residual(q), new.slopes(q)
         step = np.zeros(K.shape[1])
         step[list(tie.dependent)] = -np.linalg.lstsq(K[:, tie.dependent], phi, rcond=1e-8)[0]
         q = np.array([float(x) for x in new.move(q.tolist(), step.tolist())])
-    assert np.abs(new.numbers(q)[0]).max() < 1e-12  # in all rows, those that are not used too
+    assert np.abs(new.residual(q)).max() < 1e-12  # in all rows, those that are not used too
     return q
 
 

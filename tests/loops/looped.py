@@ -333,7 +333,7 @@ def hold(robot: System, q: np.ndarray) -> np.ndarray:
     for group in robot.model.cluster_tree.clusters:
         tie, end = group.embedding, at + group.embedding.nq
         if not group.is_free and not tie.explicit and tie.dependent:
-            K = tie.numbers(q[..., at:end])[1][..., tie.rows, :]
+            K = tie.slopes(q[..., at:end])[..., tie.rows, :]
             least = np.linalg.svd(K[..., tie.dependent], compute_uv=False)[..., -1]
             found = np.minimum(found, least / np.linalg.norm(K, ord=2, axis=(-2, -1)))
         at = end

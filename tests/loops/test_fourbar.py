@@ -227,7 +227,7 @@ def test_right_angles_are_no_toggle_positions() -> None:
     robot = b.loop(Closure(fb.joints.Fixed(), parent, "world", **fixed), independent=["bar0", "bar3"]).build()
     tie = robot.model.cluster_tree.clusters[0].embedding
     q = np.array(list(itertools.product((-np.pi / 2, 0.0, np.pi / 2, np.pi), repeat=5)))
-    K = tie.numbers(q)[1][:, tie.rows]
+    K = tie.slopes(q)[:, tie.rows]
     K_d, K_i = K[..., tie.dependent], K[..., [j for j, _ in tie.independent]]
     sound = (robot.loop_gap(q) < 1e-12) & (np.linalg.cond(K_d) < 100.0)
     assert sound.sum() > 5

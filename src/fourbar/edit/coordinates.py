@@ -13,7 +13,6 @@ from ..once import once_per_object
 from ..tolerances import WRITTEN
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import Cluster, split
-from ..tree.embedding import LoopEmbedding
 from ..tree.loop_closing import close_from
 
 
@@ -32,9 +31,8 @@ def coordinates(cluster_tree: ClusterTree, q: np.ndarray) -> dict[str, tuple[flo
     """The coordinates of all moving joints at a closed configuration."""
     found: dict[str, tuple[float, ...]] = {}
     for cluster, own in zip(cluster_tree.clusters, split(cluster_tree.clusters, q.tolist(), "nq"), strict=True):
-        tie = cluster.embedding
-        full = tie.coordinates(own) if isinstance(tie, LoopEmbedding) else own
-        if isinstance(tie, LoopEmbedding) and not tie.explicit:  # explicit loops are always closed
+        full, tie = cluster.embedding.coordinates(own), cluster.tie
+        if tie is not None and tie.is_implicit:  # explicit loops are always closed
             gap = float(np.abs(tie.residual(np.array(full)) / tie.units.gaps).max(initial=0.0))
             _check_gap(cluster, gap, "at the given q; robot.assemble(q) closes them")
         found.update(_by_joint(cluster_tree, cluster, full))
@@ -70,9 +68,9 @@ def moved_to(
         found[name] = tuple(own.tolist())
     for cluster in cluster_tree.clusters:
         names = [cluster_tree.moving[i].name for i in cluster.links]
-        if isinstance(cluster.embedding, LoopEmbedding) and set(names) & set(given):
+        if cluster.tie is not None and set(names) & set(given):
             held = [j for j, name in enumerate(x for x in names for _ in range(joints[x].nv)) if name in given]
-            q, gap = close_from(cluster.embedding, np.array([[x for name in names for x in found[name]]]), held)
+            q, gap = close_from(cluster.tie, np.array([[x for name in names for x in found[name]]]), held)
             _check_gap(
                 cluster,
                 float(gap[0]),
@@ -88,11 +86,7 @@ def gathered(cluster_tree: ClusterTree, full: np.ndarray) -> np.ndarray:
     parts = []
     for cluster in cluster_tree.clusters:
         columns = [j for i in cluster.links for j in range(ends[i] - cluster_tree.moving[i].joint.nq, ends[i])]
-        tie = cluster.embedding
-        if isinstance(tie, LoopEmbedding) and tie.explicit:
-            parts += [full[..., columns[j], None] / scale for j, scale in tie.independent]
-        else:
-            parts.append(full[..., columns])
+        parts.append(cluster.embedding.stored_coordinates(full[..., columns]))
     return np.concatenate(parts, axis=-1) if parts else full
 
 
@@ -103,9 +97,7 @@ def _independent_columns(cluster_tree: ClusterTree) -> tuple[np.ndarray, np.ndar
     found: list[tuple[int, float]] = []
     for cluster in cluster_tree.clusters:
         columns = [j for i in cluster.links for j in range(ends[i] - cluster_tree.moving[i].joint.nv, ends[i])]
-        tie = cluster.embedding
-        chosen = tie.independent if isinstance(tie, LoopEmbedding) else [(j, 1.0) for j in range(len(columns))]
-        found += [(columns[j], scale) for j, scale in chosen]
+        found += [(columns[j], scale) for j, scale in cluster.embedding.independent]
     return np.array([column for column, _ in found], int), np.array([scale for _, scale in found])
 
 

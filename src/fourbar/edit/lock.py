@@ -52,12 +52,12 @@ def _names(cluster_tree: ClusterTree, cluster: Cluster) -> list[str]:
 
 def _immobile(cluster_tree: ClusterTree, cluster: Cluster, stuck: set[str], at: Coordinates) -> set[str]:
     """The joints of a cluster that cannot move while the locked ones are fixed."""
-    names = _names(cluster_tree, cluster)
-    if not isinstance(cluster.embedding, LoopEmbedding) or not stuck.intersection(names):
+    names, tie = _names(cluster_tree, cluster), cluster.tie
+    if tie is None or not stuck.intersection(names):
         return set()
     q = np.array([x for i in cluster.links for x in at[cluster_tree.moving[i].name]])
     free = [j for j, name in enumerate(names) if name not in stuck]
-    freedoms = null_space(cluster.embedding.units.of(cluster.embedding.numbers(q)[1])[:, free])
+    freedoms = null_space(tie.units.of(tie.slopes(q))[:, free])
     moving = {names[j] for j, row in zip(free, freedoms, strict=True) if np.abs(row).max(initial=0.0) > STILL}
     return set(names) - moving
 
@@ -118,12 +118,11 @@ def _tying(connections: tuple[PlacedJoint, ...]) -> Callable[[NamedLoop], bool]:
 
 def _wishes(cluster_tree: ClusterTree) -> list[tuple[str, float]]:
     """The previous independent velocities, in order."""
-    found = []
-    for cluster in cluster_tree.clusters:
-        if isinstance(cluster.embedding, LoopEmbedding):
-            names = _velocities(cluster_tree, cluster)
-            found += [(names[j], s) for j, s in cluster.embedding.independent]
-    return found
+    wishes = []
+    for cluster, tie, _ in cluster_tree.tied_clusters:
+        names = _velocities(cluster_tree, cluster)
+        wishes += [(names[j], scale) for j, scale in tie.independent]
+    return wishes
 
 
 def _velocities(cluster_tree: ClusterTree, cluster: Cluster) -> list[str]:
@@ -137,9 +136,9 @@ def _with_independent(
 ) -> Mechanism:
     """Declare, in every cluster, those of the requested velocities that are independent of each other."""
     declared: dict[str, tuple[tuple[str, float], ...]] = {}
-    for cluster in cluster_tree.clusters:
-        if isinstance(cluster.embedding, LoopEmbedding) and not same.intersection(cluster.loops):
-            declared[cluster.loops[0]] = _possible(_velocities(cluster_tree, cluster), cluster.embedding, wishes)
+    for cluster, tie, _ in cluster_tree.tied_clusters:
+        if not same.intersection(cluster.loops):
+            declared[cluster.loops[0]] = _possible(_velocities(cluster_tree, cluster), tie, wishes)
     loops = tuple(replace(x, independent=declared.get(x.name, x.independent)) for x in mechanism.loops)
     if loops == mechanism.loops:
         return mechanism  # itself, whose tree is known
@@ -148,7 +147,7 @@ def _with_independent(
 
 def _possible(names: list[str], tie: LoopEmbedding, wishes: list[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     assert tie.closed is not None
-    K = tie.units.of(tie.numbers(tie.closed)[1])
+    K = tie.units.of(tie.slopes(tie.closed))
     r, chosen = rank(K), []
     for wish in wishes:
         if wish[0] in names:

@@ -36,7 +36,7 @@ def _stored_joints(cluster_tree: ClusterTree) -> Iterator[StoredJoint]:
     for cluster in cluster_tree.clusters:
         tie, column = cluster.embedding, at
         at += tie.nq
-        if isinstance(tie, LoopEmbedding) and tie.explicit:
+        if tie.explicit:
             continue
         for c in (cluster_tree.moving[i] for i in cluster.links):
             yield StoredJoint(c.name, c.joint, column)
@@ -81,7 +81,7 @@ def _angles(cluster_tree: ClusterTree, q: np.ndarray) -> Iterator[tuple[str, np.
     for cluster in cluster_tree.clusters:
         tie, own = cluster.embedding, q[..., at : at + cluster.embedding.nq]
         at += tie.nq
-        values, column = _every(tie, own) if isinstance(tie, LoopEmbedding) and tie.explicit else own, 0
+        values, column = _every(cluster.tie, own) if cluster.tie is not None and tie.explicit else own, 0
         for c in (cluster_tree.moving[i] for i in cluster.links):
             for k, name in enumerate(coordinate_labels(c)):
                 if _is_angle(c.joint, k):
@@ -115,8 +115,7 @@ def describe_endless_angle(cluster_tree: ClusterTree, argument: str, rows: np.nd
 
 def spins(cluster_tree: ClusterTree) -> bool:
     """Whether moderate coordinates of gears make an angle that is too large."""
-    ties = (g.embedding for g in cluster_tree.clusters)
-    linear = (tie for tie in ties if isinstance(tie, LoopEmbedding) and tie.explicit and tie.is_linear)
+    linear = (tie for _, tie, _ in cluster_tree.tied_clusters if tie.explicit and tie.is_linear)
     return any(
         np.abs(np.diff(_every(tie, np.stack([np.zeros(tie.nq), row])), axis=0)).max(initial=0.0) > _SPINNING
         for tie in linear

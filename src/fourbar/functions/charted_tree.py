@@ -23,22 +23,13 @@ from .registry import flat
 GROWN = 1.5  # growth of a joint's velocity, since loops were last examined, at which they are examined again
 
 
-def is_solved(tie: Any) -> bool:
-    """Whether the loops of a cluster are solved while it moves."""
-    if isinstance(tie, FoldedLoops):
-        tie = tie.tie
-    return isinstance(tie, LoopEmbedding) and not tie.explicit and bool(tie.nv) and bool(tie.rows)
-
-
 def independent_columns(tree: ClusterTree) -> list[tuple[int, float]]:
     """The columns of the independent velocities among those of all joints, with their scales."""
     scaled_columns = []
     for cluster in tree.clusters:
         first = tree.spanning_tree.first_v
         columns = [first[i] + k for i in cluster.links for k in range(tree.moving[i].joint.nv)]
-        tie = cluster.embedding
-        chosen = tie.independent if isinstance(tie, LoopEmbedding) else [(j, 1.0) for j in range(len(columns))]
-        scaled_columns += [(columns[j], scale) for j, scale in chosen]
+        scaled_columns += [(columns[j], scale) for j, scale in cluster.embedding.independent]
     return scaled_columns
 
 
@@ -60,7 +51,7 @@ class ChartedTree(NamedTuple):
         return [
             first[link] + k
             for cluster in self.now.clusters
-            if is_solved(cluster.embedding)
+            if cluster.embedding.is_solved
             for link in cluster.links
             for k in range(self.now.moving[link].joint.nv)
         ]
@@ -71,14 +62,14 @@ class ChartedTree(NamedTuple):
         near folds (`FoldedLoops`), by cluster.
         """
         ties: list[Any] = [cluster.embedding for cluster in self.now.clusters]
-        return len(self.loops) + sum(branch_size(tie) for tie in ties if is_solved(tie))
+        return len(self.loops) + sum(branch_size(tie) for tie in ties if tie.is_solved)
 
     def watch(self, c: Context, usual: Sequence[Any]) -> Context:
         """The recording with loops that follow branches near folds."""
         clusters, at = list(c.clusters), len(self.loops)
         ties: list[Any] = [cluster.embedding for cluster in self.now.clusters]
         for k, tie in enumerate(ties):
-            if is_solved(tie):
+            if tie.is_solved:
                 end, plain = at + branch_size(tie), cast(LoopEmbedding | Bound, clusters[k].embedding)
                 clusters[k] = replace(clusters[k], embedding=FoldedLoops(plain, Vec(usual[at:end])))
                 at = end
@@ -113,7 +104,7 @@ class ChartedTree(NamedTuple):
         sizes = [
             c.recorder.call(_size, row)
             for cluster, e in zip(c.clusters, c.cluster_states, strict=True)
-            if e is not None and is_solved(cluster.embedding)
+            if e is not None and cluster.embedding.is_solved
             for block in e.G
             for row in block
         ]

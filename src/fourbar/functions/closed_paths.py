@@ -10,7 +10,6 @@ import numpy as np
 from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Vec
 from ..tree.cluster_tree import ClusterTree
-from ..tree.embedding import LoopEmbedding
 from ..tree.path_following import end, walk
 from ..tree.sampling import Follow, limits_of
 from .arguments import SizedArgument
@@ -25,8 +24,8 @@ _LARGEST = 40  # rows of loops: the program grows with their third power
 
 def is_worthwhile(cluster_tree: ClusterTree, number: int, samples: int) -> bool:
     """Whether the paths of `samples` samples of a cluster are followed in machine code."""
-    tie = cluster_tree.clusters[number].embedding
-    return samples >= WORTH_COMPILING and isinstance(tie, LoopEmbedding) and 0 < len(tie.rows) <= _LARGEST
+    tie = cluster_tree.clusters[number].tie
+    return samples >= WORTH_COMPILING and tie is not None and 0 < len(tie.rows) <= _LARGEST
 
 
 def like(cluster_tree: ClusterTree, number: int) -> int:
@@ -37,8 +36,8 @@ def like(cluster_tree: ClusterTree, number: int) -> int:
 def _numbers(cluster_tree: ClusterTree, number: int) -> tuple[Any, ...] | None:
     """All that decides about the paths of a cluster."""
     cluster = cluster_tree.clusters[number]
-    tie = cluster.embedding
-    if not isinstance(tie, LoopEmbedding):
+    tie = cluster.tie
+    if tie is None:
         return None
     return tie, limits_of(cluster_tree, cluster), tie.units.steps.tolist(), tie.units.effects.tolist()
 
@@ -46,8 +45,8 @@ def _numbers(cluster_tree: ClusterTree, number: int) -> tuple[Any, ...] | None:
 def path(c: Context, number: int) -> Outputs:
     """The end of a path of a cluster, and whether the path arrived there (zero) or not."""
     cluster = c.clusters[number]
-    tie = cluster.embedding
-    assert isinstance(tie, LoopEmbedding)
+    tie = cluster.tie
+    assert tie is not None
     start, way = Vec(c.given["start"]), Vec(c.given["way"])
     (length,), (depth,) = c.given["length"], c.given["depth"]
     found = walk(c.recorder, tie, limits_of(c.model.cluster_tree, cluster), start, way, length, depth)
@@ -62,8 +61,8 @@ def _static(cluster_tree: ClusterTree, number: int) -> dict[str, Any]:
 def compiled_path(mechanism: Mechanism, number: int) -> Any:
     """The function (start, way, length, depth) -> q, going of a cluster, by its number."""
     model = Model.of(mechanism)
-    tie = model.cluster_tree.clusters[number].embedding
-    assert isinstance(tie, LoopEmbedding)
+    tie = model.cluster_tree.clusters[number].tie
+    assert tie is not None
     inputs = (
         SizedArgument("start", len(tie.traced.q)),
         SizedArgument("way", len(tie.traced.v)),

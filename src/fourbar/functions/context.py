@@ -17,7 +17,6 @@ from ..spatial.transform import Transform
 from ..spatial.vectors import Wrench
 from ..tree.cluster_tree import GROUND, compensated_inertias, every_body, is_compensated
 from ..tree.clusters import Cluster, split
-from ..tree.own_joint import Untied
 from ..tree.spanning_tree import SpanningTree
 from ..tree.states import ClusterState, project_forces
 from .model import Model
@@ -73,12 +72,7 @@ class Context:
 
     def in_steps(self) -> Context:
         """The same recording for a step in time (`LoopEmbedding.in_steps`)."""
-        return self.with_clusters(
-            tuple(
-                x if isinstance(x.embedding, Untied) else replace(x, embedding=x.embedding.in_steps())
-                for x in self.clusters
-            )
-        )
+        return self.with_clusters(tuple(replace(x, embedding=x.embedding.in_steps()) for x in self.clusters))
 
     @cached_property
     def cluster_states(self) -> list[ClusterState]:

@@ -12,7 +12,6 @@ import numpy as np
 from ..errors import ArgumentError
 from ..linalg import lengths, null_space, transpose
 from ..tolerances import OPENING
-from ..tree.embedding import LoopEmbedding
 from ..tree.parameter_changes import opening_rates
 from ..tree.parameters import Parameter
 from ..tree.sampling import cluster_random
@@ -81,8 +80,8 @@ def incompatible_changes(model: Model, which: tuple[Parameter, ...]) -> list[Inc
     changes = []
     rng = np.random.default_rng(0)
     for cluster in model.cluster_tree.clusters:
-        tie = cluster.embedding
-        if not isinstance(tie, LoopEmbedding):
+        tie = cluster.tie
+        if tie is None:
             continue
         samples = cluster_random(model.cluster_tree, cluster, rng, (_SAMPLES,)).tolist()
         q = np.array([tie.coordinates(x) for x in samples], float)

@@ -15,7 +15,6 @@ from ..spatial.linear import Mat, Vec
 from ..spatial.transform import IDENTITY
 from ..tolerances import BEYOND
 from ..tree.cluster_tree import ClusterTree, Location
-from ..tree.embedding import LoopEmbedding
 from .arguments import Q0, SizedArgument
 from .context import Context
 from .function import make_method
@@ -60,8 +59,7 @@ def _independent(cluster_tree: ClusterTree) -> dict[tuple[int, int], tuple[int, 
     for cluster in cluster_tree.clusters:
         tie = cluster.embedding
         every = [(i, k) for i in cluster.links for k in range(cluster_tree.moving[i].joint.nv)]
-        chosen = tie.independent if isinstance(tie, LoopEmbedding) else [(j, 1.0) for j in range(len(every))]
-        for n, (j, scale) in enumerate(chosen):
+        for n, (j, scale) in enumerate(tie.independent):
             if is_flat(cluster_tree.moving[every[j][0]].joint):
                 scaled_velocities[every[j]] = at + n, scale
         at += tie.nv

@@ -19,9 +19,7 @@ from ..spatial.linear import Vec
 from ..tolerances import FOLD_ACCELERATION, FOLD_VELOCITY
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import Cluster, split
-from ..tree.embedding import LoopEmbedding
 from ..tree.locking import series_joint
-from ..tree.own_joint import Untied
 from ..tree.solid import is_solid
 from .angles import describe_endless_angle, endless_angles, spins, stored_joints, straight
 
@@ -35,43 +33,37 @@ _EXAMINED = 100  # samples of a batch that are looked at, of those whose result 
 
 def implicit_loops(cluster_tree: ClusterTree) -> bool:
     """Whether any loop has to be solved at run time."""
-    return any(isinstance(g.embedding, LoopEmbedding) and not g.embedding.explicit for g in cluster_tree.clusters)
+    return any(cluster.embedding.is_implicit for cluster in cluster_tree.clusters)
 
 
 def toggle_loops(cluster_tree: ClusterTree, q: np.ndarray) -> list[str]:
     """Names of the loops that do not determine their dependent velocities at one configuration."""
-    names: list[str] = []
-    for cluster, own in zip(cluster_tree.clusters, split(cluster_tree.clusters, q.tolist(), "nq"), strict=True):
-        tie = cluster.embedding
-        if isinstance(tie, LoopEmbedding) and not tie.explicit and tie.is_toggled(np.array(own)):
-            names.extend(cluster.loops)
-    return names
+    loops = cluster_tree.implicit_clusters
+    return [name for cluster, tie, places in loops if tie.is_toggled(q[places]) for name in cluster.loops]
 
 
 def fold_distances(cluster_tree: ClusterTree, q: np.ndarray) -> dict[str, float]:
     """The distances (rad) from a fold at one configuration, by the names of the loops that are near one."""
     distances: dict[str, float] = {}
-    for cluster, own in zip(cluster_tree.clusters, split(cluster_tree.clusters, q.tolist(), "nq"), strict=True):
-        tie = cluster.embedding
-        if isinstance(tie, LoopEmbedding) and not tie.explicit and tie.nv:
-            away = float(tie.fold_distance(np.array(own)))
+    for cluster, tie, places in cluster_tree.implicit_clusters:
+        if tie.nv:
+            away = float(tie.fold_distance(q[places]))
             distances |= dict.fromkeys(cluster.loops if away < FOLD_ACCELERATION else (), away)
     return distances
 
 
 def has_bent_loops(cluster_tree: ClusterTree) -> bool:
     """Whether the conditions of some loop are not linear, so that they may have no derivative somewhere."""
-    return any(isinstance(g.embedding, LoopEmbedding) and not g.embedding.is_linear for g in cluster_tree.clusters)
+    return any(not cluster.embedding.is_linear for cluster in cluster_tree.clusters)
 
 
 def _without_derivative(cluster_tree: ClusterTree, q: np.ndarray) -> list[str]:
     """Names of the loops whose dependent coordinates follow one by one, but have no value or derivative at one q."""
     names: list[str] = []
-    for cluster, coordinates in zip(cluster_tree.clusters, split(cluster_tree.clusters, list(q), "nq"), strict=True):
-        tie = cluster.embedding
-        if isinstance(tie, LoopEmbedding) and tie.explicit:
+    for cluster, tie, places in cluster_tree.tied_clusters:
+        if tie.explicit:
             with np.errstate(all="ignore"):
-                slopes = tie.slopes(np.array(tie.coordinates(coordinates), float))
+                slopes = tie.slopes(np.array(tie.coordinates(list(q[places])), float))
             names.extend(cluster.loops if not np.isfinite(slopes).all() else ())
     return names
 
@@ -116,7 +108,7 @@ def dependent_rates(cluster_tree: ClusterTree, q: np.ndarray) -> dict[tuple[str,
             masks[tuple(joints[x.place].name for x in cluster.locking)] = lost
             continue
         tie = cluster.embedding
-        coordinates = cluster_q if isinstance(tie, Untied) else tie.coordinates(cluster_q) if cluster.locking else ()
+        coordinates = tie.coordinates(cluster_q) if cluster.is_free or cluster.locking else ()
         parts = cut(coordinates, [c.joint.nq for c in joints]) if cluster.locking else ()
         for place, _, below, _ in cluster.locking:
             chain = (cluster.links[place], *below)

@@ -26,7 +26,6 @@ from ..once import cached_property
 from ..representation import html_table, quantity
 from ..system.system import System
 from ..tree.clusters import Cluster
-from ..tree.embedding import LoopEmbedding
 from .base_parameters import mean_length, random_triangle, read_kinds, regroup
 from .fourier import Fourier
 from .parameter_coordinates import make_coordinates
@@ -52,15 +51,13 @@ def _independent_joints(robot: System, cluster: Cluster) -> list[tuple[PlacedJoi
     """The joints of the independent velocities of a cluster: placed joint, which of its velocities, and its scale."""
     connections = [robot.model.cluster_tree.moving[i] for i in cluster.links]
     every = [(c, k) for c in connections for k in range(c.joint.nv)]
-    if isinstance(cluster.embedding, LoopEmbedding):
-        return [(*every[j], scale) for j, scale in cluster.embedding.independent]
-    return [(c, k, 1.0) for c, k in every]
+    return [(*every[j], scale) for j, scale in cluster.embedding.independent]
 
 
 def _offset(robot: System, cluster: Cluster, c: PlacedJoint, k: int, lower: float, upper: float) -> float:
     """The middle between limits; where loops are closed implicitly, the configuration in which they were closed."""
-    tie = cluster.embedding
-    if isinstance(tie, LoopEmbedding) and not tie.explicit:
+    tie = cluster.tie
+    if tie is not None and tie.is_implicit:
         connections = [robot.model.cluster_tree.moving[i] for i in cluster.links]
         first = sum(x.joint.nq for x in connections[: connections.index(c)])
         return float(tie.closed[first + k]) if tie.closed is not None else 0.0

@@ -9,7 +9,6 @@ import numpy as np
 from ..errors import ArgumentError
 from ..linalg import condition
 from ..system.system import System
-from ..tree.embedding import LoopEmbedding
 
 _DRAWS = 20
 _WORST = 10.0  # relative to the condition number of the loops at neutral: nearer to a toggle position accuracy is lost
@@ -21,25 +20,18 @@ def check_robot(robot: Any) -> None:
         raise ArgumentError(f"robot: expected a System, such as fourbar.load(...) returns, got {type(robot).__name__}")
 
 
-def _implicit(robot: System) -> list[bool]:
-    ties = [cluster.embedding for cluster in robot.model.cluster_tree.clusters]
-    return [isinstance(tie, LoopEmbedding) and not tie.explicit for tie in ties]
-
-
 def has_implicit_loops(robot: System) -> bool:
     """Whether q contains dependent coordinates, which select the assembly of a loop."""
-    return any(_implicit(robot))
+    return any(cluster.embedding.is_implicit for cluster in robot.model.cluster_tree.clusters)
 
 
 def _conditions(robot: System, q: np.ndarray) -> np.ndarray:
     """The nearness of loops to toggle positions at q (n, nq): the largest condition number of their rows K_d (n)."""
-    worst, first = np.ones(len(q)), 0
-    for cluster, implicit in zip(robot.model.cluster_tree.clusters, _implicit(robot), strict=True):
-        tie = cluster.embedding
-        if implicit and isinstance(tie, LoopEmbedding) and tie.dependent:
-            K = tie.units.of(tie.numbers(q[:, first : first + tie.nq])[1])
+    worst = np.ones(len(q))
+    for _, tie, places in robot.model.cluster_tree.implicit_clusters:
+        if tie.dependent:
+            K = tie.units.of(tie.slopes(q[:, places]))  # (n, rows, columns)
             worst = np.maximum(worst, condition(K[:, list(tie.rows)][:, :, list(tie.dependent)]))
-        first += tie.nq
     return worst
 
 

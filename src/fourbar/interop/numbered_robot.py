@@ -11,6 +11,7 @@ from ..joints.base import Joint
 from ..mechanism.mechanism import WORLD
 from ..spatial.transform import Transform
 from ..system.system import System
+from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
 from .batched_vectors import common_batch, entries, read, stack, stack_rows
 
@@ -92,13 +93,13 @@ def joint_subspace(joint: Joint, q: np.ndarray) -> np.ndarray:
     return np.stack(columns, axis=-1) if columns else np.zeros((*q.shape[:-1], 6, 0))
 
 
-def _by_cluster(robot: System, sizes: str) -> Iterator[tuple[object, list[int]]]:
-    """The embedding of each cluster, and the places of its joints' entries among those of all joints."""
+def _by_cluster(robot: System, sizes: str) -> Iterator[tuple[Cluster, list[int]]]:
+    """The clusters, and the places of the entries of their joints among those of all joints."""
     moving = robot.model.cluster_tree.moving
     starts = np.cumsum([0, *(getattr(c.joint, sizes) for c in moving)])
     for cluster in robot.model.cluster_tree.clusters:
         places = [x for i in cluster.links for x in range(int(starts[i]), int(starts[i + 1]))]
-        yield cluster.embedding, places
+        yield cluster, places
 
 
 def reduced_velocities(robot: System, v_all: Any) -> np.ndarray:
@@ -125,11 +126,10 @@ def reduced_velocities(robot: System, v_all: Any) -> np.ndarray:
     """
     v_all = read("v_all", v_all, sum(c.joint.nv for c in robot.mechanism.joints))
     parts: list[np.ndarray] = [v_all[..., :0]]
-    for embedding, places in _by_cluster(robot, "nv"):
-        own = v_all[..., places]
-        if isinstance(embedding, LoopEmbedding):
-            own = stack([own[..., j] / scale for j, scale in embedding.independent], own.shape[:-1])
-        parts.append(own)
+    for cluster, places in _by_cluster(robot, "nv"):
+        of_cluster = v_all[..., places]
+        chosen = [of_cluster[..., j] / scale for j, scale in cluster.embedding.independent]
+        parts.append(stack(chosen, v_all.shape[:-1]))
     return np.concatenate(parts, axis=-1)
 
 
@@ -142,8 +142,8 @@ def tied_clusters(robot: System) -> Iterator[tuple[LoopEmbedding | None, tuple[s
     """For each cluster its embedding (None: no loop), its loops, and the positions of its coordinates among all
     joints'.
     """
-    for cluster, (embedding, places) in zip(robot.model.cluster_tree.clusters, _by_cluster(robot, "nq"), strict=True):
-        yield embedding if isinstance(embedding, LoopEmbedding) else None, cluster.loops, places
+    for cluster, places in _by_cluster(robot, "nq"):
+        yield cluster.tie, cluster.loops, places
 
 
 def read_with_q(robot: System, q: Any, x: Any, what: str, *core: int) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,6 @@ from ..linalg import singular_values
 from ..mechanism.mechanism import WORLD, Configuration, Mechanism, NamedLoop, PlacedJoint
 from ..tolerances import DIGITS_OF_AXES
 from ..tree.cluster_tree import ClusterTree, lower
-from ..tree.embedding import LoopEmbedding
 from .report import Place, Reading
 from .source import Options
 
@@ -77,14 +76,12 @@ def _is_loose(cluster_tree: ClusterTree, angle: float) -> bool:
 
     That changes K by about the angle; a direction with a much larger singular value stays constrained.
     """
-    for cluster in cluster_tree.clusters:
-        tie = cluster.embedding
-        if isinstance(tie, LoopEmbedding):
-            assert tie.closed is not None
-            K = tie.units.effect_of(tie.slopes(tie.closed))
-            sizes, rank = singular_values(K), K.shape[1] - tie.nv
-            if rank and sizes[rank - 1] < _MARGIN * angle * sizes[0]:
-                return True
+    for _, tie, _ in cluster_tree.tied_clusters:
+        assert tie.closed is not None
+        K = tie.units.effect_of(tie.slopes(tie.closed))
+        sizes, rank = singular_values(K), K.shape[1] - tie.nv
+        if rank and sizes[rank - 1] < _MARGIN * angle * sizes[0]:
+            return True
     return False
 
 
@@ -129,8 +126,8 @@ def _report_locked(
     """The joints that loops lock: where these are not only welds, which are meant to, or an actuator drives a joint."""
     by_name = {named.name: named.loop for named in mechanism.loops}
     driving = {joint: actuator.name for actuator in mechanism.actuators for joint in actuator.joints}
-    for cluster in cluster_tree.clusters:
-        if not isinstance(cluster.embedding, LoopEmbedding) or cluster.embedding.nv:
+    for cluster, tie, _ in cluster_tree.tied_clusters:
+        if tie.nv:
             continue
         joints = [cluster_tree.moving[i].name for i in cluster.links]
         moved = [f"actuator {driving[joint]!r} drives {joint!r}" for joint in joints if joint in driving]
@@ -168,11 +165,10 @@ def _holds(loop: Loop) -> bool:
 
 def _gap(cluster_tree: ClusterTree, named: Configuration) -> float:
     given, gap = dict(named.coordinates), 0.0
-    for cluster in cluster_tree.clusters:
-        if isinstance(cluster.embedding, LoopEmbedding):
-            connections = [cluster_tree.moving[i] for i in cluster.links]
-            q = np.array([x for c in connections for x in given.get(c.name, c.joint.neutral())])
-            gap = max(gap, float(np.abs(cluster.embedding.residual(q)).max(initial=0.0)))
+    for cluster, tie, _ in cluster_tree.tied_clusters:
+        connections = [cluster_tree.moving[i] for i in cluster.links]
+        q = np.array([x for c in connections for x in given.get(c.name, c.joint.neutral())])
+        gap = max(gap, float(np.abs(tie.residual(q)).max(initial=0.0)))
     return gap
 
 

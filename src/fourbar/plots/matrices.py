@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..mechanism.mechanism import joint_of
 from .motion_lines import RANGE, group_titles, limbs
 from .style import DARK, EDGE, drawing, labels, load_matplotlib, too_long
+
+if TYPE_CHECKING:
+    from ..system.system import System
 
 _WRITTEN = 7  # rows up to which entries are written as numbers
 _NAMED = 24  # rows up to which each has its name; of more, each limb has
@@ -76,7 +79,7 @@ def _name_rows(axes: Any, names: Sequence[str], limb: Sequence[str]) -> None:
         axes.axvline(start - 0.5, color=EDGE, lw=0.5)
 
 
-def plot_mass_matrix(robot: Any, q: np.ndarray) -> Any:
+def plot_mass_matrix(robot: System, q: np.ndarray) -> Any:
     """A figure of the mass matrix of a robot."""
     cluster_tree = robot.model.cluster_tree
     of, joints = limbs(cluster_tree), [c.name for c in cluster_tree.moving]

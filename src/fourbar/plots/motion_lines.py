@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from ..joints.independence import turning
 from ..mechanism.mechanism import joint_of, velocity_names
 from ..tree.cluster_tree import GROUND, ClusterTree
 from .style import without_ending
+
+if TYPE_CHECKING:
+    from ..system.system import System
 
 TOGETHER = 8  # lines that one panel shows and names
 _LIMB = 3  # joints that make a limb
@@ -120,7 +123,7 @@ def euler(quaternion: np.ndarray) -> np.ndarray:
     return np.unwrap(np.stack([roll, pitch, yaw], axis=-1), axis=0)
 
 
-def coordinate_lines(robot: Any, q: np.ndarray) -> list[Line]:
+def coordinate_lines(robot: System, q: np.ndarray) -> list[Line]:
     """The coordinates (n, nq) of a robot: those of quaternions as angles; of many that loops tie, the independent."""
     cluster_tree, names, limits = robot.model.cluster_tree, robot.names.coordinates, robot.limits
     joints = [c.name for c in cluster_tree.moving]
@@ -150,7 +153,7 @@ def quaternion_starts(cluster_tree: ClusterTree) -> set[int]:
     return {j.first + k for j in stored_joints(cluster_tree) for k in j.joint.quaternions}
 
 
-def _sliding(robot: Any) -> set[int]:
+def _sliding(robot: System) -> set[int]:
     """The coordinates of explicit loops that are distances."""
     cluster_tree, slides = robot.model.cluster_tree, set()
     for c in cluster_tree.moving:
@@ -160,7 +163,9 @@ def _sliding(robot: Any) -> set[int]:
     return {i for i, name in enumerate(coordinates) if name in velocities and name in slides}
 
 
-def velocity_lines(robot: Any, x: np.ndarray, units: tuple[str, str], limits: np.ndarray | None = None) -> list[Line]:
+def velocity_lines(
+    robot: System, x: np.ndarray, units: tuple[str, str], limits: np.ndarray | None = None
+) -> list[Line]:
     """Velocities or forces (n, nv), with units of those that turn and those that slide, and limits on both sides."""
     cluster_tree = robot.model.cluster_tree
     turns: dict[str, bool] = {}

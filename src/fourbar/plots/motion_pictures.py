@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ArgumentError, unknown
 from .motion_lines import Line, Panel, coordinate_lines, largest, panels, velocity_lines
 from .style import COLOURS, EDGE, PALE, colour, drawing, labels, too_long
+
+if TYPE_CHECKING:
+    from ..system.system import System
 
 COORDINATES, VELOCITIES, TORQUES, ENERGY, CONTACTS = "coordinates", "velocities", "torques", "energy", "contacts"
 PARTS = (COORDINATES, VELOCITIES, TORQUES, ENERGY, CONTACTS)
@@ -28,7 +31,7 @@ _WIDE, _HIGH = 5.6, 2.1  # of a panel, in inches
 class PlottedMotion(NamedTuple):
     """One sample of a motion: times (n), q (n, nq), v (n, nv); forces (n, nv), energy lost (n), contacts, if known."""
 
-    robot: Any
+    robot: System
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from ..errors import ArgumentError
 from ..mechanism.mechanism import WORLD, Mechanism
 from ..mechanism.sticks import guided, held_points, stick_ends, tip
 from .style import COLOURS, DARK, EDGE, PALE, colour, drawing, load_matplotlib
+
+if TYPE_CHECKING:
+    from ..system.system import System
 
 _FLAT = 1e-6  # of the size of a robot: what moves less than this in a direction moves in a plane
 _THIN = 0.1  # of that size: what a robot may be thick to be drawn flat
@@ -42,14 +45,14 @@ class Figure(NamedTuple):
         return np.concatenate([x.reshape(-1, 3) for x in self])
 
 
-def tip_path(robot: Any, q: np.ndarray) -> tuple[str, np.ndarray]:
+def tip_path(robot: System, q: np.ndarray) -> tuple[str, np.ndarray]:
     """The name of the tip, and where it is (n, 3) at configurations (n, nq)."""
     name, body, point = tip(robot.mechanism)
     T = robot.pose(q, body)
     return name, T[:, :3, :3] @ point + T[:, :3, 3]
 
 
-def stick_figure(robot: Any, q: np.ndarray) -> Figure:
+def stick_figure(robot: System, q: np.ndarray) -> Figure:
     """The sticks of a robot at a configuration (nq)."""
     m: Mechanism = robot.mechanism
     poses = dict(zip(robot.names.bodies, robot.poses(q), strict=True)) | {WORLD: np.eye(4)}
@@ -69,7 +72,7 @@ def stick_figure(robot: Any, q: np.ndarray) -> Figure:
     return Figure(*(np.array(x, float).reshape(-1, *shape) for x, shape in parts))
 
 
-def flat_plane(robot: Any) -> list[int] | None:
+def flat_plane(robot: System) -> list[int] | None:
     """The two axes of the world in whose plane a robot moves and, nearly, lies; None if it needs all three."""
     points = np.stack([stick_figure(robot, q).points for q in robot.random(0, n=4)])
     if not points.size:
@@ -79,7 +82,7 @@ def flat_plane(robot: Any) -> list[int] | None:
     return [k for k in range(3) if k != int(np.argmax(thin))] if thin.any() else None
 
 
-def plot_robot(robot: Any, q: np.ndarray, frames: Sequence[str], com: bool, title: str) -> Any:
+def plot_robot(robot: System, q: np.ndarray, frames: Sequence[str], com: bool, title: str) -> Any:
     """A figure of a robot at configurations (n, nq): the last is dark, those before pale."""
     if len(q) > _MOST_POSES:
         q = q[np.unique(np.linspace(0, len(q) - 1, _MOST_POSES).round().astype(int))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
 from ..mechanism.mechanism import WORLD
@@ -12,6 +12,9 @@ from ..mechanism.palette import hexadecimal
 from ..tree.cluster_tree import GROUND
 from ..tree.connectivity import Connectivity, LoopEdge, connectivity
 from .style import DARK, EDGE, drawing, shortened
+
+if TYPE_CHECKING:
+    from ..system.system import System
 
 PANELS = ("bodies", "clusters")
 _LARGEST = 300.0  # inches: larger figures are refused
@@ -263,7 +266,7 @@ class ClusterColumns:
         axes.plot([x + a], [y], "o", ms=3.0, color=EDGE, zorder=5)
 
 
-def plot_tree(robot: Any, what: Iterable[str]) -> Any:
+def plot_tree(robot: System, what: Iterable[str]) -> Any:
     """A figure of the connectivity graph, of the cluster tree, or of both side by side."""
     graph = connectivity(robot.mechanism, robot.model.cluster_tree)
     with drawing(1.0, 1.0, "") as figure:

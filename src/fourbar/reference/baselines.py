@@ -16,7 +16,6 @@ import numpy as np
 
 from ..linalg import apply, count, factors, in_own_units, inverse_in_units, singular_values, transpose
 from ..system.system import System
-from ..tree.embedding import LoopEmbedding
 
 __all__ = [
     "Independent", "independent", "lagrange_accelerations", "lagrange_forward_dynamics", "loop_constraints",
@@ -96,9 +95,8 @@ def independent(robot: System) -> Independent:
     places: list[int] = []
     scales: list[float] = []
     for cluster in robot.model.cluster_tree.clusters:
-        own, tie = velocities_of(robot, cluster.links), cluster.embedding
-        chosen = tie.independent if isinstance(tie, LoopEmbedding) else [(j, 1.0) for j in range(len(own))]
-        places.extend(own[j] for j, _ in chosen)
+        of_cluster, chosen = velocities_of(robot, cluster.links), cluster.embedding.independent
+        places.extend(of_cluster[j] for j, _ in chosen)
         scales.extend(scale for _, scale in chosen)
     return Independent(np.array(places, int), np.array(scales, float))
 

@@ -20,7 +20,6 @@ from ..joints import Free, Revolute
 from ..mechanism.armature_blocks import is_coupled
 from ..system.system import Builder, System
 from ..tree.clusters import split
-from ..tree.embedding import LoopEmbedding
 
 Rotors = Literal["exact", "reflected", "block", "none"]
 Functions = Mapping[str, Callable[..., Any]]
@@ -170,8 +169,8 @@ def _transmission(exact: System, row: dict[str, Any]) -> np.ndarray:
     q = exact.assemble(q, keep=row["links"])
     owned = zip(cluster_tree.clusters, split(cluster_tree.clusters, q.tolist(), "nq"), strict=True)
     cluster, own = next((cluster, own) for cluster, own in owned if row["name"] in cluster.loops)
-    assert isinstance(cluster.embedding, LoopEmbedding)
-    G = cluster.embedding.expand(own, None).G
+    assert cluster.tie is not None
+    G = cluster.tie.expand(own, None).G
     blocks = {cluster_tree.moving[i].name: block for i, block in zip(cluster.links, G, strict=True)}
     rotors, links = (np.vstack([np.array(blocks[name], float) for name in row[kind]]) for kind in ("rotors", "links"))
     return rotors @ np.linalg.inv(links)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, warn
-from ..functions.charted_tree import is_solved
 from ..system.system import System
 from .applied_forces import SimulationWarning
 
@@ -97,7 +96,7 @@ class NotFinite:
 def loop_hint(robot: System) -> str:
     """A sentence on loops, which a motion that diverged may have led to a toggle position; empty if there are none."""
     clusters = robot.model.cluster_tree.clusters
-    names = [repr(name) for x in clusters if is_solved(x.embedding) for name in x.loops]
+    names = [repr(name) for x in clusters if x.embedding.is_solved for name in x.loops]
     if not names:
         return ""
     which = f"loop {names[0]}" if len(names) == 1 else f"a loop ({', '.join(names[:4])}{', ...' * (len(names) > 4)})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,18 +21,7 @@ from ..mechanism.mechanism import Mechanism
 from ..tolerances import CLOSED, NEAR_TOGGLE, OPEN
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import Cluster
-from ..tree.embedding import LoopEmbedding
 from ..tree.loop_closing import close_from
-
-
-def implicit(cluster_tree: ClusterTree) -> Iterator[tuple[Cluster, LoopEmbedding, slice]]:
-    """The clusters whose loops may be open, and where their coordinates are."""
-    at = 0
-    for cluster in cluster_tree.clusters:
-        tie, start = cluster.embedding, at
-        at += tie.nq
-        if isinstance(tie, LoopEmbedding) and not tie.explicit:
-            yield cluster, tie, slice(start, at)
 
 
 def stored(method: str, name: str, size: int, x: Any) -> np.ndarray:
@@ -80,7 +69,7 @@ def assemble(cluster_tree: ClusterTree, q: Any, keep: Sequence[str]) -> np.ndarr
     array = without_wrong_coordinates(cluster_tree, "assemble", stored("assemble", "q", cluster_tree.nq, q)).copy()
     rows = array.reshape(-1, cluster_tree.nq)
     lost = np.zeros(len(rows), bool)
-    for cluster, tie, cluster_q in implicit(cluster_tree):
+    for cluster, tie, cluster_q in cluster_tree.implicit_clusters:
         if array.ndim == 1 and not np.isfinite(array[cluster_q]).all():
             raise AssemblyError(
                 f"{_loop_names(cluster.loops)} cannot be closed: q contains NaN or infinite numbers; start from "
@@ -101,7 +90,7 @@ def loop_gap(cluster_tree: ClusterTree, q: Any) -> np.ndarray:
     """The largest residual of any loop."""
     array = stored("loop_gap", "q", cluster_tree.nq, q)
     found = np.zeros(array.shape[:-1])
-    for _, tie, own in implicit(cluster_tree):
+    for _, tie, own in cluster_tree.implicit_clusters:
         found = np.maximum(found, np.abs(tie.residual(array[..., own])).max(axis=-1, initial=0.0))
     return found
 
@@ -116,7 +105,7 @@ def check(cluster_tree: ClusterTree, q: Any, v: Any, tolerance: float) -> Any:
     _check_finite("q", array)
     _check_quaternions(cluster_tree, array)
     _check_angles(cluster_tree, array)
-    for cluster, tie, own in implicit(cluster_tree):
+    for cluster, tie, own in cluster_tree.implicit_clusters:
         gaps = gaps_in_units(cluster_tree, tie, array[..., own], tolerance)
         if not np.all(gaps <= tolerance):
             worst = np.abs(tie.residual(array[..., own])).max(axis=-1, initial=0.0)
@@ -136,7 +125,7 @@ def check(cluster_tree: ClusterTree, q: Any, v: Any, tolerance: float) -> Any:
 def _check_toggles(cluster_tree: ClusterTree, q: np.ndarray) -> None:
     """Refuse toggle positions. Only those q (..., nq) are examined closely that are near one."""
     near = np.zeros(q.shape[:-1], bool)
-    for _, tie, own in implicit(cluster_tree):
+    for _, tie, own in cluster_tree.implicit_clusters:
         K = finite(tie.units.of(tie.slopes(q[..., own])))[..., tie.rows, :]
         near |= smallest(K[..., tie.dependent]) < NEAR_TOGGLE * np.abs(K).max(axis=(-2, -1), initial=0.0)
     for at in np.argwhere(near):
@@ -367,8 +356,8 @@ def flat_messages(mechanism: Mechanism, cluster_tree: ClusterTree) -> list[str]:
     where = f"in the configuration {named[0].name!r}" if named else "where all joints are at zero"
     messages = []
     for cluster in cluster_tree.clusters:
-        tie = cluster.embedding
-        if not isinstance(tie, LoopEmbedding) or tie.is_linear or tie.closed is None:
+        tie = cluster.tie
+        if tie is None or tie.is_linear or tie.closed is None:
             continue
         joints = [cluster_tree.moving[i] for i in cluster.links]
         drawn = np.array([x for c in joints for x in start.get(c.name, c.joint.neutral())], float)

@@ -366,9 +366,9 @@ def loop_map(
         rows = [tree.first_v[i] + k for i in cluster.links for k in range(tree.links[i].joint.nv)]
         columns = slice(first, first + cluster.embedding.nv)
         first += cluster.embedding.nv
-        if isinstance(cluster.embedding, LoopEmbedding):
+        if cluster.tie is not None:
             own_q, own_v = ([x for i in cluster.links for x in part[i]] for part in (by_link, rates))
-            blocks = _loop_blocks(cluster.embedding, own_q, own_v, parameters)
+            blocks = _loop_blocks(cluster.tie, own_q, own_v, parameters)
         else:
             blocks = sympy.eye(len(rows)), sympy.zeros(len(rows), len(rows))
         for target, block in zip((G, G_rate), blocks, strict=True):

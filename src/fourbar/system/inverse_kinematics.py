@@ -19,8 +19,7 @@ from ..once import import_late
 from ..representation import html_table
 from ..tolerances import BEYOND, OPEN
 from ..tree.cluster_tree import ClusterTree
-from ..tree.embedding import LoopEmbedding
-from .closed_states import implicit, loop_gap, stored
+from .closed_states import loop_gap, stored
 
 if TYPE_CHECKING:
     from ..tree.cluster_tree import ClusterTree
@@ -58,7 +57,7 @@ def read_held(cluster_tree: ClusterTree, names: Any) -> HeldJoints:
     for cluster in cluster_tree.clusters:
         tie, joints = cluster.embedding, [cluster_tree.moving[i] for i in cluster.links]
         columns = [joint.name for joint in joints for _ in range(joint.joint.nv)]
-        if not isinstance(tie, LoopEmbedding):
+        if cluster.is_free:
             velocities += [at + j for j, name in enumerate(columns) if name in wanted]
             coordinates += [joint.name in wanted for joint in joints for _ in range(joint.joint.nq)]
             at += tie.nv
@@ -299,7 +298,7 @@ def _check(cluster_tree: ClusterTree, asked: Settings) -> _Plan:
     tolerance = asked.tolerance
     if not (np.ndim(tolerance) == 0 and 0.0 < tolerance < np.inf):
         raise ArgumentError(f"inverse_kinematics: tolerance must be a positive number, got {tolerance!r}")
-    loops = any(True for _ in implicit(cluster_tree))
+    loops = any(cluster.embedding.is_implicit for cluster in cluster_tree.clusters)
     most = (
         (ReachSettings.FEW if loops else ReachSettings.MANY)
         if asked.restarts is None
@@ -317,7 +316,7 @@ def _start(robot: System, q0: Any) -> np.ndarray:
     start = stored("inverse_kinematics", "q0", robot.nq, q0)
     if not np.isfinite(start).all():
         raise ArgumentError("inverse_kinematics: q0 contains NaN or infinite numbers")
-    if any(True for _ in implicit(robot.model.cluster_tree)):
+    if any(cluster.embedding.is_implicit for cluster in robot.model.cluster_tree.clusters):
         gap = loop_gap(robot.model.cluster_tree, start).max(initial=0.0)
         if gap > OPEN:
             raise AssemblyError(

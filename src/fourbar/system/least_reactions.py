@@ -19,7 +19,6 @@ from ..functions.arguments import F_EXT, A, Q, V
 from ..linalg import apply, balance, count, factors, pseudo_inverse, transpose
 from ..spatial.linear import Vec
 from ..spatial.transform import IDENTITY, Transform
-from ..tree.embedding import LoopEmbedding
 
 if TYPE_CHECKING:
     from .system import System
@@ -50,11 +49,10 @@ def least_reactions(robot: System, q: Any, v: Any, a: Any, f_ext: Any) -> np.nda
 def _passive(robot: System) -> list[int]:
     """The velocities of the spanning tree that are dependent."""
     cluster_tree, dependent = robot.model.cluster_tree, []
+    first, links = cluster_tree.spanning_tree.first_v, cluster_tree.spanning_tree.links
     for cluster in cluster_tree.clusters:
-        if isinstance(cluster.embedding, LoopEmbedding):
-            first, clusters = cluster_tree.spanning_tree.first_v, cluster_tree.spanning_tree.links
-            places = [first[i] + j for i in cluster.links for j in range(clusters[i].joint.nv)]
-            dependent += [places[j] for j in cluster.embedding.dependent]
+        places = [first[i] + j for i in cluster.links for j in range(links[i].joint.nv)]
+        dependent += [places[j] for j in cluster.embedding.dependent]
     return dependent
 
 

@@ -10,10 +10,9 @@ import numpy as np
 from ..mechanism.mechanism import PlacedJoint
 from ..representation import html_table
 from ..tolerances import BEYOND
-from ..tree.assembly import all_coordinates, coordinate_labels
+from ..tree.assembly import coordinate_labels
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import split
-from ..tree.embedding import LoopEmbedding
 
 
 class Limits(NamedTuple):
@@ -69,9 +68,7 @@ def _independent(cluster_tree: ClusterTree) -> Iterator[tuple[PlacedJoint, int, 
     """The joint of each independent velocity, which of its velocities it is, and the joint's velocity per unit."""
     for cluster in cluster_tree.clusters:
         every = [(cluster_tree.moving[i], k) for i in cluster.links for k in range(cluster_tree.moving[i].joint.nv)]
-        tie = cluster.embedding
-        chosen = tie.independent if isinstance(tie, LoopEmbedding) else [(j, 1.0) for j in range(len(every))]
-        yield from ((*every[j], scale) for j, scale in chosen)
+        yield from ((*every[j], scale) for j, scale in cluster.embedding.independent)
 
 
 def _coordinates(cluster_tree: ClusterTree) -> Iterator[tuple[float, float]]:
@@ -80,7 +77,7 @@ def _coordinates(cluster_tree: ClusterTree) -> Iterator[tuple[float, float]]:
     for cluster in cluster_tree.clusters:
         tie = cluster.embedding
         own = [next(independent) for _ in range(tie.nv)]
-        if isinstance(tie, LoopEmbedding) and tie.explicit:
+        if tie.explicit:
             for c, k, scale in own:
                 low, high = sorted((c.lower[k] / scale, c.upper[k] / scale))
                 yield low, high
@@ -106,9 +103,7 @@ def beyond_limits(cluster_tree: ClusterTree, q: np.ndarray) -> list[Beyond]:
     beyond = []
     for cluster, cluster_q in zip(cluster_tree.clusters, split(cluster_tree.clusters, q.tolist(), "nq"), strict=True):
         tie, joints = cluster.embedding, [cluster_tree.moving[i] for i in cluster.links]
-        values = cluster_q
-        if isinstance(tie, LoopEmbedding) and len(cluster_q) > 0:
-            values = all_coordinates(tie, np.array([cluster_q]))[0].tolist()
+        values = tie.full_coordinates(np.array([cluster_q]))[0].tolist() if len(cluster_q) else ()
         limits = [x for c in joints for x in zip(coordinate_labels(c), c.lower, c.upper, strict=True)]
         for (name, lower, upper), x in zip(limits, values, strict=False):
             if not lower - BEYOND <= x <= upper + BEYOND:

@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import Argument, batch_shape
 from ..errors import ArgumentError
 from ..functions.arguments import F_EXT
-from ..functions.charted_tree import GROWN, is_solved
+from ..functions.charted_tree import GROWN
 from ..functions.varied_context import argument_names
 from ..sim.applied_forces import acting_on, warn_of_contacts, with_passive
 from ..sim.given_numbers import are_passive, read_numbers, refuse_dry_friction, which_numbers
@@ -237,7 +237,7 @@ def _limits(robot: System) -> np.ndarray:
     limits: list[float] = []
     for cluster in robot.model.cluster_tree.clusters:
         tie: Any = cluster.embedding
-        if is_solved(tie):
+        if tie.is_solved:
             units = tie.units.columns
             least = min(scale / units[j] for j, scale in tie.independent)
             limits += (_FAR * units * least).tolist()

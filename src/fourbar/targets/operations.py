@@ -19,12 +19,10 @@ from ..functions.context import record_program
 from ..functions.derivative_recordings import Jvp, Vjp
 from ..functions.model import Model
 from ..functions.recording import BLOCK, MethodRecording, Recording
-from ..joints.euclidean import FlatJoint
 from ..once import cached_property
 from ..spatial.linear import Mat, Vec, dot
 from ..spatial.solve import factor
 from ..tree.clusters import split
-from ..tree.embedding import LoopEmbedding
 
 
 class ChosenRecording(Recording):
@@ -108,13 +106,6 @@ def _columns(embedding: Any, q: Sequence[Any]) -> list[Any]:
     return [embedding.rate(q, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
 
 
-def _is_straight(embedding: Any) -> bool:
-    """Whether T is the identity: coordinates that move by adding."""
-    if isinstance(embedding, LoopEmbedding):
-        return embedding.explicit
-    return all(isinstance(joint, FlatJoint) for joint in embedding.joints)
-
-
 def _solve_normal(T: list[Any], b: Sequence[Any]) -> Vec:
     """(TᵀT)⁻¹ b."""
     return factor(Mat(Vec([dot(x, y) for y in T]) for x in T)).solve(b)
@@ -122,7 +113,7 @@ def _solve_normal(T: list[Any], b: Sequence[Any]) -> Vec:
 
 def project_rates(embedding: Any, q: Sequence[Any], dq: Sequence[Any]) -> Sequence[Any]:
     """The velocity that moves a cluster most nearly with the rates dq of its coordinates."""
-    if _is_straight(embedding):
+    if embedding.is_additive:
         return dq
     T = _columns(embedding, q)
     return _solve_normal(T, [dot(column, dq) for column in T])
@@ -130,7 +121,7 @@ def project_rates(embedding: Any, q: Sequence[Any], dq: Sequence[Any]) -> Sequen
 
 def project_gradient(embedding: Any, q: Sequence[Any], w: Sequence[Any]) -> Sequence[Any]:
     """The transposed map: a gradient by velocities as one by coordinates."""
-    if _is_straight(embedding):
+    if embedding.is_additive:
         return w
     T = _columns(embedding, q)
     return Mat.from_columns(T) @ _solve_normal(T, w)
@@ -265,7 +256,7 @@ class Projection:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self.is_straight = all(_is_straight(g.embedding) for g in model.cluster_tree.clusters)
+        self.is_straight = all(g.embedding.is_additive for g in model.cluster_tree.clusters)
 
     @cached_property
     def down(self) -> Operation:

@@ -14,9 +14,7 @@ from ..mechanism.validate import read_independent
 from ..tolerances import CLOSED
 from .cluster_tree import ClusterTree
 from .clusters import Cluster
-from .embedding import LoopEmbedding
 from .loop_closing import close_from
-from .own_joint import OwnJoint
 
 
 class ClusterInfo(NamedTuple):
@@ -70,7 +68,7 @@ def _velocity_labels(cluster_tree: ClusterTree, cluster: Cluster) -> list[tuple[
     """(joint, label) of the independent velocities of a cluster."""
     connections = [cluster_tree.moving[i] for i in cluster.links]
     every = [(c.name, label) for c in connections for label in velocity_names(c.name, c.joint)]
-    return every if isinstance(cluster.embedding, OwnJoint) else [every[j] for j, _ in cluster.embedding.independent]
+    return [every[j] for j, _ in cluster.embedding.independent]
 
 
 def independent_joints(cluster_tree: ClusterTree, cluster: Cluster) -> list[str]:
@@ -82,7 +80,6 @@ def describe(cluster_tree: ClusterTree, cluster: Cluster) -> ClusterInfo:
     """A cluster by names."""
     connections = [cluster_tree.moving[i] for i in cluster.links]
     velocities = tuple(label for _, label in _velocity_labels(cluster_tree, cluster))
-    explicit = isinstance(cluster.embedding, LoopEmbedding) and cluster.embedding.explicit
     coordinates = tuple(x for c in connections for x in coordinate_labels(c))
     carriers = tuple("world" if i < 0 else cluster_tree.moving[i].child for i in cluster.carriers)
     return ClusterInfo(
@@ -90,33 +87,17 @@ def describe(cluster_tree: ClusterTree, cluster: Cluster) -> ClusterInfo:
         joints=tuple(c.name for c in connections),
         loops=cluster.loops,
         carrier=carriers[0],
-        coordinate_names=velocities if explicit else coordinates,
+        coordinate_names=velocities if cluster.embedding.explicit else coordinates,
         velocity_names=velocities,
         carriers=carriers,
     )
 
 
-def stored_state(cluster: Cluster, full: np.ndarray) -> np.ndarray:
-    """The stored coordinates (..., nq) of a cluster with loops, from those of all its joints."""
-    tie = cluster.embedding
-    assert isinstance(tie, LoopEmbedding)
-    if not tie.explicit:
-        return full
-    return np.stack([full[..., j] / scale for j, scale in tie.independent], axis=-1) if tie.nq else full[..., :0]
-
-
-def all_coordinates(tie: LoopEmbedding, q: np.ndarray) -> np.ndarray:
-    """The coordinates (n, all) of all joints of a cluster with loops at those stored (n, nq)."""
-    with np.errstate(all="ignore"):
-        columns = tie.coordinates(list(q.T))
-    return np.stack([np.broadcast_to(x, len(q)) for x in columns], axis=-1)
-
-
 def cluster_neutral(cluster_tree: ClusterTree, cluster: Cluster) -> np.ndarray:
     """The neutral coordinates, or closed ones near them."""
-    if isinstance(cluster.embedding, LoopEmbedding):
-        assert cluster.embedding.closed is not None
-        return stored_state(cluster, cluster.embedding.closed)
+    if cluster.tie is not None:
+        assert cluster.tie.closed is not None
+        return cluster.tie.stored_coordinates(cluster.tie.closed)
     return np.array([x for i in cluster.links for x in cluster_tree.moving[i].joint.neutral()])
 
 
@@ -126,15 +107,16 @@ def cluster_named(
     """Closed coordinates of a cluster near those given by joint; joints not given are neutral."""
     connections = [cluster_tree.moving[i] for i in cluster.links]
     full = np.array([x for c in connections for x in coordinates.get(c.name, c.joint.neutral())])
-    if not isinstance(cluster.embedding, LoopEmbedding):
+    tie = cluster.tie
+    if tie is None:
         return full
-    closed, gap = close_from(cluster.embedding, full[None])
+    closed, gap = close_from(tie, full[None])
     if not gap[0] <= CLOSED:
         raise AssemblyError(
             f"loops {', '.join(map(repr, cluster.loops))} cannot be closed: the remaining gap is "
-            f"{np.abs(cluster.embedding.residual(closed)).max():.3g}"
+            f"{np.abs(tie.residual(closed)).max():.3g}"
         )
-    return stored_state(cluster, closed[0])
+    return tie.stored_coordinates(closed[0])
 
 
 def choose_independent(mechanism: Mechanism, clusters: Sequence[ClusterInfo], joints: Sequence[Any]) -> Mechanism:

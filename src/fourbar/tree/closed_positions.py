@@ -91,7 +91,7 @@ def gaps_in_units(cluster_tree: ClusterTree, tie: LoopEmbedding, q: np.ndarray, 
     """The gap of an embedded loop (...) at coordinates q (..., n) of its cluster: the largest, in units of its row,
     such that rounding is less than `tolerance`. NaN gaps are ignored.
     """
-    phi, K = (np.nan_to_num(x) for x in tie.numbers(q))
+    phi, K = (np.nan_to_num(x) for x in (tie.residual(q), tie.slopes(q)))
     return (np.abs(phi) / _units(K, longest_length(cluster_tree), tolerance)).max(axis=-1, initial=0.0)
 
 
@@ -99,13 +99,11 @@ def are_closed(cluster_tree: ClusterTree, q: np.ndarray, tolerance: float, other
     """Whether embedded loops are closed at q (..., nq), but for `others`: no gap exceeds `tolerance` in units of its
     row.
     """
-    found, at = np.ones(q.shape[:-1], bool), 0
-    for cluster in cluster_tree.clusters:
-        tie, end = cluster.embedding, at + cluster.embedding.nq
-        if isinstance(tie, LoopEmbedding) and not tie.explicit and not set(cluster.loops) & set(others):
-            found &= gaps_in_units(cluster_tree, tie, q[..., at:end], tolerance) <= tolerance
-        at = end
-    return found
+    closed = np.ones(q.shape[:-1], bool)
+    for cluster, tie, places in cluster_tree.implicit_clusters:
+        if not set(cluster.loops) & set(others):
+            closed &= gaps_in_units(cluster_tree, tie, q[..., places], tolerance) <= tolerance
+    return closed
 
 
 def _newton(A: np.ndarray, phi: np.ndarray, turns: np.ndarray, unit: np.ndarray) -> np.ndarray:
@@ -117,13 +115,12 @@ def _newton(A: np.ndarray, phi: np.ndarray, turns: np.ndarray, unit: np.ndarray)
 
 def turning_velocities(cluster_tree: ClusterTree) -> np.ndarray:
     """A mask of the independent velocities (nv) that rotate something; the others are those of slides."""
-    found: list[bool] = []
+    mask: list[bool] = []
     for cluster in cluster_tree.clusters:
-        own, tie = [x for i in cluster.links for x in turning(cluster_tree.moving[i].joint)], cluster.embedding
-        found += (
-            [any(own)] * tie.nv if isinstance(tie, LoopEmbedding) else own
-        )  # through the loop, a slide may rotate other joints
-    return np.array(found, bool)
+        of_links = [x for i in cluster.links for x in turning(cluster_tree.moving[i].joint)]
+        # through the loop, a slide may rotate other joints
+        mask += of_links if cluster.is_free else [any(of_links)] * cluster.embedding.nv
+    return np.array(mask, bool)
 
 
 def velocity_units(turns: np.ndarray, length: float) -> np.ndarray:

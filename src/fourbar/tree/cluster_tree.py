@@ -6,7 +6,7 @@ Bodies and frames keep their names: each has a location, a link and a constant p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -76,7 +76,22 @@ class ClusterTree:
         not.
         """
         ties = (cluster.embedding for cluster in self.clusters)
-        return any(not tie.explicit and tie.has_shared_joints for tie in ties if isinstance(tie, LoopEmbedding))
+        return any(tie.is_implicit and tie.has_shared_joints for tie in ties)
+
+    @property
+    def tied_clusters(self) -> Iterator[tuple[Cluster, LoopEmbedding, slice]]:
+        """The clusters with loops, their embeddings, and the places of their coordinates in q."""
+        first = 0
+        for cluster in self.clusters:
+            end = first + cluster.embedding.nq
+            if cluster.tie is not None:
+                yield cluster, cluster.tie, slice(first, end)
+            first = end
+
+    @property
+    def implicit_clusters(self) -> Iterator[tuple[Cluster, LoopEmbedding, slice]]:
+        """Those of `tied_clusters` whose loops may be open, since dependent coordinates are stored too."""
+        return (own for own in self.tied_clusters if own[1].is_implicit)
 
     @cached_property
     def reframed(self) -> SpanningTree:

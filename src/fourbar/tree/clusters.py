@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class Cluster:
     links: tuple[int, ...]
     carriers: tuple[int, ...]
     inner: tuple[int, ...]
-    embedding: Untied | LoopEmbedding | Bound | FoldedLoops
+    embedding: OwnJoint | OwnJoints | LoopEmbedding | Bound | FoldedLoops
     loops: tuple[str, ...] = ()
     slack: tuple[tuple[str, float], ...] = ()  # loops with rows that are left out, and the gaps of these
     locking: tuple[Locking, ...] = ()  # joints whose rates may be dependent, as at gimbal lock
@@ -54,7 +55,12 @@ class Cluster:
     @property
     def is_free(self) -> bool:
         """Whether no loop ties its links."""
-        return isinstance(self.embedding, Untied)
+        return self.tie is None
+
+    @property
+    def tie(self) -> LoopEmbedding | None:
+        """The embedding where loops tie the links; one with other numbers, or near a fold, works as that does."""
+        return None if isinstance(self.embedding, Untied) else cast(LoopEmbedding, self.embedding)
 
 
 _FACTORS = 16  # rotations of a pose that are kept separate, so that their zeros and ones survive
@@ -190,7 +196,7 @@ class ClusterFinder:
             made.append(Cluster(links, carriers, inner, embedding, names, slack, locks))
         return with_chains(self.tree, made)
 
-    def _untied(self, links: tuple[int, ...]) -> Untied:
+    def _untied(self, links: tuple[int, ...]) -> OwnJoint | OwnJoints:
         joints = [self.moving[i].joint for i in links]
         return OwnJoint(joints[0]) if len(joints) == 1 else OwnJoints(joints)
 
@@ -258,7 +264,7 @@ class ClusterFinder:
         q = self._closed(tie, guesses, loops, found, declared)
         if isinstance(q, Spare):
             return q
-        K = found.core(tie.units.of(tie.numbers(q)[1]))
+        K = found.core(tie.units.of(tie.slopes(q)))
         r = rank(K)
         self._check_independent(declared, loops, K[:, self._rest(found, declared)], r, len(found.core_columns))
         independent = self._independent(links, loops, K, r, declared, found)
@@ -296,7 +302,7 @@ class ClusterFinder:
             nudge = np.array([0.0 if i == 0 else 0.1 * 1.2**i for i in range(1 if tie.is_linear else _ATTEMPTS)])
             spread = np.random.default_rng(0).normal(size=(len(nudge), *start.shape))
             guesses = start + nudge[:, None] * spread * own.guesses
-            samples = K[None] if tie.is_linear else tie.numbers(guesses[:_AT_ONCE])[1]
+            samples = K[None] if tie.is_linear else tie.slopes(guesses[:_AT_ONCE])
         return guesses, tie.measured(measure(own, samples, pull, np.array([bool(x) for x in bodies], bool), found))
 
     def _way(self, links: Sequence[int], bodies: Sequence[str]) -> set[int]:

@@ -79,11 +79,17 @@ class LoopEmbedding:
         self.dependent = tuple(j for j in range(len(traced.v)) if j not in chosen)
         flat = all(isinstance(j, FlatJoint) for j in joints)
         self.steps = steps_to_solve(traced.K, traced.entries, rows, self.dependent) if flat else None
-        self.explicit = self.steps is not None
+        self.explicit = self.is_additive = self.steps is not None  # only independent coordinates are stored: q̇ = v
+        self.is_implicit = not self.explicit  # dependent coordinates are stored too, so that loops may be open
         self.rows = tuple(rows) if self.steps is None else paired(self.steps, self.dependent)
         self.nv = len(self.independent)
         self.nq = self.nv if self.explicit else len(traced.q)
         self.p: tuple[Any, ...] = ()  # parameters on which the trace depends (`WithNumbers`)
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether the loops are solved while the links move."""
+        return self.is_implicit and bool(self.nv) and bool(self.rows)
 
     @property
     def as_built(self) -> LoopEmbedding:
@@ -205,6 +211,18 @@ class LoopEmbedding:
             for j, (x,) in zip(columns, solved, strict=True):
                 full[j] = known[self.traced.q[j]] = x
         return full
+
+    def full_coordinates(self, q: np.ndarray) -> np.ndarray:
+        """The coordinates (n, all) of all joints at those stored (n, nq)."""
+        with np.errstate(all="ignore"):
+            columns = self.coordinates(list(q.T))
+        return np.stack([np.broadcast_to(x, len(q)) for x in columns], axis=-1)
+
+    def stored_coordinates(self, full: np.ndarray) -> np.ndarray:
+        """The coordinates (..., nq) that are stored, from those (..., all) of all joints."""
+        if self.is_implicit:
+            return full
+        return np.stack([full[..., j] / scale for j, scale in self.independent], axis=-1) if self.nq else full[..., :0]
 
     def state(self, call: Call, q: Vec, v: Vec | None) -> ClusterState:
         """The cluster at a state, recorded."""
@@ -486,10 +504,6 @@ class LoopEmbedding:
         known = self._known(tuple(q))  # NumPy's numbers: a division by zero is no error
         flat = evaluate([x for columns in t.pull for column in columns for x in column], known)
         return np.array(flat, float).reshape(len(t.bodies), 6, len(t.phi)).transpose(2, 0, 1)
-
-    def numbers(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """φ (..., m) and K (..., m, n) at the coordinates (..., nq) of all joints."""
-        return self.residual(q), self.slopes(q)
 
     def slopes(self, q: np.ndarray) -> np.ndarray:
         """K (..., m, n) at the coordinates (..., nq) of all joints."""

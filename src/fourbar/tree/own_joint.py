@@ -3,19 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
 
 from ..constraints.trace import cut
 from ..joints.base import Joint
+from ..joints.euclidean import FlatJoint
 from ..spatial.linear import Mat, Scalar, Vec
 from .states import Call, ClusterState, EmbeddedState, OwnState
 
 
-class OwnJoint:
-    """A single link: all velocities of the joint are independent. Equal for equal joints."""
+class Untied:
+    """Links that no loop ties: all coordinates are stored, and all velocities are independent."""
+
+    explicit = is_implicit = is_solved = has_shared_joints = False
+    is_linear = True
+    dependent: tuple[int, ...] = ()
+
+    def __init__(self, joints: Sequence[Joint]) -> None:
+        self.joints = tuple(joints)
+        self.nq, self.nv = sum(joint.nq for joint in joints), sum(joint.nv for joint in joints)
+        self.independent = tuple((j, 1.0) for j in range(self.nv))
+
+    def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """All coordinates of all joints."""
+        return list(q)
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether q̇ = v."""
+        return all(isinstance(joint, FlatJoint) for joint in self.joints)
+
+    def in_steps(self) -> Self:
+        """The links for a step in time: themselves."""
+        return self
+
+    def map_rates(self, call: Call, e: ClusterState) -> None:
+        """The map of the velocities does not change."""
+
+    def full_coordinates(self, q: np.ndarray) -> np.ndarray:
+        """The coordinates (n, all) of all joints at those stored (n, nq)."""
+        return q
+
+    def stored_coordinates(self, full: np.ndarray) -> np.ndarray:
+        """The coordinates (..., nq) that are stored, from those (..., all) of all joints."""
+        return full
+
+    def is_toggled(self, q: np.ndarray) -> np.ndarray:
+        """Nowhere: a mask (...)."""
+        return np.zeros(q.shape[:-1], bool)
+
+
+class OwnJoint(Untied):
+    """A single link. Equal for equal joints."""
 
     def __init__(self, joint: Joint) -> None:
-        self.joint, self.joints = joint, (joint,)
-        self.nq, self.nv = joint.nq, joint.nv
+        super().__init__((joint,))
+        self.joint = joint
         self.integrate, self.difference, self.chart_rate = joint.integrate, joint.difference, joint.chart_rate
         self.rate = joint.rate
 
@@ -29,19 +74,13 @@ class OwnJoint:
         """The link at a state; without v at rest."""
         return OwnState((Vec(q),), (Vec([0.0] * self.nv) if v is None else v,))
 
-    def map_rates(self, call: Call, e: ClusterState) -> None:
-        """The map of the velocities does not change."""
 
-
-class OwnJoints:
-    """Several links, such as armature couples: all velocities of all joints are independent. Equal for equal joints."""
+class OwnJoints(Untied):
+    """Several links, such as armature couples. Equal for equal joints."""
 
     def __init__(self, joints: Sequence[Joint]) -> None:
-        self.joints = tuple(joints)
+        super().__init__(joints)
         self._nq, self._nv = [joint.nq for joint in joints], [joint.nv for joint in joints]
-        self.nq, self.nv = sum(self._nq), sum(self._nv)
-        self.independent = tuple((j, 1.0) for j in range(self.nv))
-        self.dependent: tuple[int, ...] = ()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OwnJoints) and self.joints == other.joints
@@ -74,9 +113,3 @@ class OwnJoints:
         every = Mat.identity(self.nv)
         G, still = tuple(Mat(part) for part in cut(every, self._nv)), cut([0.0] * self.nv, self._nv)
         return EmbeddedState(cut(q, self._nq), still if v is None else cut(v, self._nv), G, still)
-
-    def map_rates(self, call: Call, e: ClusterState) -> None:
-        """The map of the velocities does not change."""
-
-
-Untied = OwnJoint | OwnJoints

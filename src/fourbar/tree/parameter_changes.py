@@ -23,7 +23,6 @@ from ..tolerances import RANK
 from .bound_embedding import Bound, Following
 from .cluster_tree import ClusterTree, arrange, compensated_inertias, every_body, fluids
 from .clusters import Cluster, loop_residual
-from .embedding import LoopEmbedding
 from .links import Link
 from .parameters import Parameter, changed
 from .reframe import reframed
@@ -146,8 +145,8 @@ def loops_with(
     """The loops of a cluster with parameters that are yet to be given, and a mask of the entries that they take; None
     where they depend on none.
     """
-    tie, places = cluster.embedding, affects_loops(mechanism, cluster_tree, cluster, which)
-    if not isinstance(tie, LoopEmbedding) or not any(places):
+    tie, places = cluster.tie, affects_loops(mechanism, cluster_tree, cluster, which)
+    if tie is None or not any(places):
         return None
     traced = retraced(mechanism, cluster, tuple(x for x, kept in zip(which, places, strict=True) if kept))
     if not _depends(traced):
@@ -177,13 +176,13 @@ def _depends(traced: LoopTrace) -> bool:
 @lru_cache(maxsize=64)
 def retraced(mechanism: Mechanism, cluster: Cluster, which: Which) -> LoopTrace:
     """The trace of a cluster's loops as they depend on parameters."""
-    assert isinstance(cluster.embedding, LoopEmbedding)
+    assert cluster.tie is not None
     p = Graph().inputs("parameter", sum(x.size for x in which))
     other = changed(mechanism, which, p)
     tree, bodies, _, moving = arrange(other)
     loops = [loop for loop in other.loops if loop.name in cluster.loops]
     residual = loop_residual(tree, moving, bodies.__getitem__, cluster.links, loops)
-    return trace_loops(cluster.embedding.joints, residual, cluster.embedding.traced.bodies, p)
+    return trace_loops(cluster.tie.joints, residual, cluster.tie.traced.bodies, p)
 
 
 def opening_rates(
@@ -194,8 +193,8 @@ def opening_rates(
     q (n, nq) are closed configurations of all joints. Not zero in overconstrained loops: there some changes remove a
     degree of freedom, or all of them. Rounding beside the largest effect of a change, in units of rows, is zero.
     """
-    tie, places = cluster.embedding, affects_loops(mechanism, cluster_tree, cluster, which)
-    assert isinstance(tie, LoopEmbedding)
+    tie, places = cluster.tie, affects_loops(mechanism, cluster_tree, cluster, which)
+    assert tie is not None
     every = np.zeros((len(q), len(tie.traced.phi), sum(x.size for x in which)))
     if not any(places):
         return every
@@ -207,7 +206,7 @@ def opening_rates(
     for i, x in enumerate(prepare(slopes, (*traced.q, *traced.p))((*q.T, *built))):
         opening[:, i] = x
     opening = opening.reshape(len(q), n, m).swapaxes(-1, -2)
-    K = tie.numbers(q)[1][:, :, tie.dependent]
+    K = tie.slopes(q)[:, :, tie.dependent]
     kept = np.repeat(places, [x.size for x in which])
     follow = np.linalg.solve(K[:, tie.rows], opening[:, tie.rows])
     left = opening - K @ follow

@@ -41,7 +41,7 @@ def spare_rows(
     if not np.nanmin(gaps, initial=np.inf) <= REDUNDANT:
         return None
     best = int(np.nanargmin(gaps))
-    K = found.core(tie.units.of(tie.numbers(closed[best])[1]))
+    K = found.core(tie.units.of(tie.slopes(closed[best])))
     picked = pick(K.T, rank(K, max(RANK, IMPLIED * gaps[best])), rather=range(len(K)))  # rows given first have priority
     needed = _needed(found, picked)
     near, left = close(tie, np.concatenate([closed[best][None], guesses]), rows=needed)

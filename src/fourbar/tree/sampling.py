@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import AssemblyError, warn
 from ..joints.euclidean import FlatJoint
 from ..tolerances import CLOSED, KEEP_AWAY
-from .assembly import all_coordinates, coordinate_labels, stored_state
+from .assembly import coordinate_labels
 from .cluster_tree import ClusterTree
 from .clusters import Cluster
 from .embedding import LoopEmbedding
@@ -55,8 +55,8 @@ def _limits(cluster_tree: ClusterTree, cluster: Cluster) -> tuple[np.ndarray, np
 
 def limits_of(cluster_tree: ClusterTree, cluster: Cluster) -> PathLimits:
     """The limits within which paths of a cluster with loops stay."""
-    assert isinstance(cluster.embedding, LoopEmbedding)
-    return PathLimits.of(cluster.embedding, *_limits(cluster_tree, cluster))
+    assert cluster.tie is not None
+    return PathLimits.of(cluster.tie, *_limits(cluster_tree, cluster))
 
 
 def _within_limits(cluster_tree: ClusterTree, cluster: Cluster, full: np.ndarray) -> np.ndarray:
@@ -74,8 +74,8 @@ def _from_home(
     cluster_tree: ClusterTree, cluster: Cluster, rng: np.random.Generator, count: int, attempt: int
 ) -> tuple[np.ndarray, ...]:
     """Starts (n, nq), directions (n, nv) and lengths (n) of paths from the closed configuration to random ones."""
-    tie = cluster.embedding
-    assert isinstance(tie, LoopEmbedding) and tie.closed is not None
+    tie = cluster.tie
+    assert tie is not None and tie.closed is not None
     start = np.tile(tie.closed, (count, 1))
     way = differences(tie.joints, start, _random_full(cluster_tree, cluster, rng, count))
     way = np.clip(way / tie.units.steps, -_FARTHEST, _FARTHEST)
@@ -89,8 +89,8 @@ def _from_anywhere(
 ) -> tuple[np.ndarray, ...]:
     """The same from closed configurations near random ones, in any assembly, for a robot that is built outside of its
     limits: the paths, of no length, only lead into these."""
-    tie = cluster.embedding
-    assert isinstance(tie, LoopEmbedding) and tie.closed is not None
+    tie = cluster.tie
+    assert tie is not None and tie.closed is not None
     full, gap = close(tie, _random_full(cluster_tree, cluster, rng, count))
     full = np.where((gap < CLOSED)[:, None], full, tie.closed)
     return full, np.zeros((count, len(tie.traced.v))), np.zeros(count)
@@ -98,8 +98,8 @@ def _from_anywhere(
 
 def _is_valid(cluster_tree: ClusterTree, cluster: Cluster, full: np.ndarray) -> np.ndarray:
     """A mask of the configurations (n, nq) that are closed, within the limits and away from toggle positions."""
-    tie = cluster.embedding
-    assert isinstance(tie, LoopEmbedding)
+    tie = cluster.tie
+    assert tie is not None
     with np.errstate(all="ignore"):
         gaps = np.abs(tie.residual(full) / tie.units.gaps).max(axis=-1, initial=0.0)
     return (gaps < CLOSED) & _within_limits(cluster_tree, cluster, full) & _is_held(tie, full)
@@ -117,8 +117,8 @@ def cluster_random(
     Where that is outside of the limits, and no path leads into them, another assembly is used. `follow` is the way in
     which paths are followed, by default in NumPy.
     """
-    tie = cluster.embedding
-    if not isinstance(tie, LoopEmbedding):
+    tie = cluster.tie
+    if tie is None:
         own = [cluster_tree.moving[i] for i in cluster.links]
         parts = [c.joint.random(rng, np.array(c.lower), np.array(c.upper), size) for c in own]
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
@@ -149,11 +149,11 @@ def _random_explicit(cluster_tree: ClusterTree, cluster: Cluster, rng: np.random
     rest are ends of walks within the limits. Where there are none, the limits of the dependent joints are left out,
     with a warning.
     """
-    tie = cluster.embedding
-    assert isinstance(tie, LoopEmbedding)
+    tie = cluster.tie
+    assert tie is not None
     lower, upper = _limits(cluster_tree, cluster)
     ranges, drawn = _independent_ranges(tie, lower, upper), count
-    samples = stored_state(cluster, _random_full(cluster_tree, cluster, rng, count, ranges))
+    samples = cluster.embedding.stored_coordinates(_random_full(cluster_tree, cluster, rng, count, ranges))
     outside = _outside(tie, samples, lower, upper)
     valid, passed = samples[~outside.any(axis=-1)], outside.sum(axis=0)
     while len(valid) < count:
@@ -166,7 +166,7 @@ def _random_explicit(cluster_tree: ClusterTree, cluster: Cluster, rng: np.random
             _warn_of_limits(cluster, labels, lower, upper, passed / drawn)
             return samples
         more = max(4 * (count - len(valid)), _AT_LEAST)
-        trials = stored_state(cluster, _random_full(cluster_tree, cluster, rng, more, ranges))
+        trials = cluster.embedding.stored_coordinates(_random_full(cluster_tree, cluster, rng, more, ranges))
         outside = _outside(tie, trials, lower, upper)
         valid = np.concatenate([valid, trials[~outside.any(axis=-1)]])
         passed, drawn = passed + outside.sum(axis=0), drawn + more
@@ -182,7 +182,7 @@ def _input_box(
     parts = [
         joint.random_range(a, b) for joint, a, b in zip(joints, *split, strict=True) if isinstance(joint, FlatJoint)
     ]
-    ends = [stored_state(cluster, np.concatenate(side)) for side in zip(*parts, strict=True)]
+    ends = [cluster.embedding.stored_coordinates(np.concatenate(side)) for side in zip(*parts, strict=True)]
     return np.minimum(*ends), np.maximum(*ends)
 
 
@@ -197,8 +197,8 @@ def _walk_linear(
 
     Joints without limits move beyond their own ranges only if that is needed.
     """
-    tie = cluster.embedding
-    assert isinstance(tie, LoopEmbedding)
+    tie = cluster.tie
+    assert tie is not None
     if not tie.nq:
         return None
     lower, upper = _limits(cluster_tree, cluster)
@@ -227,8 +227,8 @@ def _walk_curved(
     """Coordinates (count, nq) of loops that are not linear, by walks from `valid` ones (k, nq) and from those to which
     Newton's method leads from points that are always the same; None if there are neither.
     """
-    tie = cluster.embedding
-    assert isinstance(tie, LoopEmbedding)
+    tie = cluster.tie
+    assert tie is not None
     if not tie.nq:
         return None
     lower, upper = _limits(cluster_tree, cluster)
@@ -239,7 +239,7 @@ def _walk_curved(
         return np.stack([np.stack([np.broadcast_to(x, len(q)) for x in row], axis=-1) for row in G], axis=-2)
 
     curved = CurvedLimits(
-        partial(all_coordinates, tie),
+        tie.full_coordinates,
         slopes,
         lambda q: np.logical_not(np.asarray(_outside(tie, q, lower, upper).any(axis=-1))),
         lower,
@@ -247,7 +247,7 @@ def _walk_curved(
         _input_box(cluster_tree, cluster, ranges),
     )
     same = np.random.default_rng(0)
-    begin = stored_state(cluster, _random_full(cluster_tree, cluster, same, _STARTS, ranges))
+    begin = cluster.embedding.stored_coordinates(_random_full(cluster_tree, cluster, same, _STARTS, ranges))
     starts = np.concatenate([valid, lead_into_limits(curved, begin, same)])
     return walk_in_limits(curved, starts, rng, count) if len(starts) else None
 
@@ -286,13 +286,13 @@ def _independent_ranges(tie: LoopEmbedding, lower: np.ndarray, upper: np.ndarray
 
 def _linear_map(tie: LoopEmbedding) -> tuple[np.ndarray, np.ndarray]:
     """The coordinates (all) of linear loops where the stored ones are zero, and their slopes (independent, all)."""
-    rest, *ends = all_coordinates(tie, np.concatenate([np.zeros((1, tie.nq)), np.eye(tie.nq)]))
+    rest, *ends = tie.full_coordinates(np.concatenate([np.zeros((1, tie.nq)), np.eye(tie.nq)]))
     return rest, np.array(ends) - rest
 
 
 def _outside(tie: LoopEmbedding, q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """A mask (n, all) of the coordinates that are outside their limits, but for rounding, at those stored (n, nq)."""
-    full = all_coordinates(tie, q)
+    full = tie.full_coordinates(q)
     with np.errstate(invalid="ignore"):
         return ~((full >= lower - _ROUNDING * np.abs(lower)) & (full <= upper + _ROUNDING * np.abs(upper)))
 
@@ -302,11 +302,11 @@ def cluster_anywhere(cluster_tree: ClusterTree, cluster: Cluster, rng: np.random
 
     Loops of a file may be closed outside the limits of its joints: such a robot has dynamics too.
     """
-    tie = cluster.embedding
-    if not isinstance(tie, LoopEmbedding):
+    tie = cluster.tie
+    if tie is None:
         return cluster_random(cluster_tree, cluster, rng, ())
     if tie.explicit:
-        return stored_state(cluster, _random_full(cluster_tree, cluster, rng, 1))[0]
+        return cluster.embedding.stored_coordinates(_random_full(cluster_tree, cluster, rng, 1))[0]
     assert tie.closed is not None
     spread = np.array([[0.5], [0.25], [0.1], [0.05], [0.02]])
     near = tie.closed + spread * (_random_full(cluster_tree, cluster, rng, len(spread)) - tie.closed)

@@ -23,7 +23,6 @@ from .armatures import LinkArmature, link_armatures
 from .bound_embedding import WithNumbers
 from .cluster_tree import GROUND, ClusterTree
 from .clusters import Cluster
-from .embedding import LoopEmbedding
 from .immersion import immersed
 from .links import Link
 from .parameter_changes import affects_loops, retraced
@@ -128,9 +127,9 @@ def _clusters(p: Parameters, mechanism: Mechanism, cluster_tree: ClusterTree) ->
     symbols = {x: p.entries(x, mechanism) for x in every}
     found = []
     for cluster in cluster_tree.clusters:
-        tie, own = cluster.embedding, affects_loops(mechanism, cluster_tree, cluster, every)
+        tie, own = cluster.tie, affects_loops(mechanism, cluster_tree, cluster, every)
         which = tuple(x for x, kept in zip(every, own, strict=True) if kept)
-        if isinstance(tie, LoopEmbedding) and which:
+        if tie is not None and which:
             values = [symbol for x in which for symbol in symbols[x]]
             cluster = replace(cluster, embedding=WithNumbers.of(tie, retraced(mechanism, cluster, which), values))
         found.append(cluster)

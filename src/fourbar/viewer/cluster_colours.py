@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..tree.connectivity import connectivity
 from .drawing import GREY, LOST, Item, Rod
 from .mesh_files import Colour
+
+if TYPE_CHECKING:
+    from ..system.system import System
 
 _NAMED = 4  # bodies of a cluster that a legend names
 
@@ -20,7 +23,7 @@ class ColouredCluster(NamedTuple):
     bodies: frozenset[int]
 
 
-def coloured_clusters(robot: Any) -> list[ColouredCluster]:
+def coloured_clusters(robot: System) -> list[ColouredCluster]:
     """The clusters of a robot that have several links."""
     graph = connectivity(robot.mechanism, robot.model.cluster_tree)
     names = [b.name for b in robot.mechanism.bodies]
@@ -33,7 +36,7 @@ def coloured_clusters(robot: Any) -> list[ColouredCluster]:
     return clusters
 
 
-def paint_clusters(robot: Any, items: list[Item], rods: list[Rod]) -> list[Item]:
+def paint_clusters(robot: System, items: list[Item], rods: list[Rod]) -> list[Item]:
     """The same items, the shapes of bodies and rods in the colours of their clusters; markers of joints stay."""
     of = {k: x.colour for x in coloured_clusters(robot) for k in x.bodies}
     count = len(robot.mechanism.bodies)

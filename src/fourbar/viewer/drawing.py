@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from .look import FLOOR
 from .mesh_files import Colour, MeshPart, read_mesh
 from .triangles import TriangleSurface
 
+if TYPE_CHECKING:
+    from ..system.system import System
+
 LAYERS = ("shapes", "collision", "frames", "axes", "mass", "inertia", "ground")
 GREY: Colour = (0.72, 0.74, 0.78, 1.0)
 LOST: Colour = (0.90, 0.25, 0.55, 0.6)  # in place of a mesh that is missing
@@ -26,17 +29,6 @@ COLLISION: Colour = (0.95, 0.55, 0.15, 0.45)
 GROUND: Colour = (*FLOOR, 1.0)
 _LOST_SIZE = 0.05  # of the robot's size, of the box in place of a missing mesh
 _SHOWN_WITHOUT = 0.5  # of the bodies with mass: if so many have collision shapes, these stand for what they look like
-
-
-class Robot(Protocol):
-    """The interface of a robot that the viewer needs."""
-
-    mechanism: Mechanism
-    poses: Any
-
-    def neutral(self) -> np.ndarray:
-        """A configuration to start from."""
-        ...
 
 
 class Rod(NamedTuple):
@@ -71,7 +63,7 @@ class Drawing:
     are read when they are asked for; None if there are none or they are among the items.
     """
 
-    robot: Any
+    robot: System
     items: tuple[Item, ...]
     rods: tuple[Rod, ...]
     bounds: np.ndarray
@@ -129,7 +121,7 @@ class Drawing:
         return places(self.robot, self.rods, q)
 
 
-def places(robot: Robot, rods: Sequence[Rod], q: np.ndarray) -> np.ndarray:
+def places(robot: System, rods: Sequence[Rod], q: np.ndarray) -> np.ndarray:
     """Poses (..., n, 4, 4): of bodies, of the centre of mass, of rods, of the world."""
     bodies = robot.mechanism.bodies
     poses = np.asarray(robot.poses(q), float)

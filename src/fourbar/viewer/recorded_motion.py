@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,12 +28,15 @@ from .sticks import Sticks
 from .terrain_surfaces import FAR, FLAT, TERRAIN, floor_radius, ground_items, motion_box
 from .triangles import TriangleSurface
 
+if TYPE_CHECKING:
+    from ..system.system import System
+
 OWN, CLUSTERS = "shapes", "clusters"  # whose colours are drawn
 COLOURS = (OWN, CLUSTERS)
 
 
 def draw(
-    robot: Any,
+    robot: System,
     q: Any = None,
     terrains: Sequence[Terrain] = (),
     ground: Sequence[TriangleSurface] = (),
@@ -133,7 +136,7 @@ class RecordedMotion:
     follow; if empty the base, where that moves freely.
     """
 
-    robot: Any
+    robot: System
     t: np.ndarray
     q: np.ndarray
     terrains: tuple[Terrain, ...] = ()
@@ -153,7 +156,7 @@ class RecordedMotion:
             )
 
     @staticmethod
-    def of(robot: Any, t: Any, q: Any, **more: Any) -> RecordedMotion:
+    def of(robot: System | None, t: Any, q: Any, **more: Any) -> RecordedMotion:
         """From configurations (n, ..., nq): all samples of a batch are worlds. Only finite states are shown."""
         if robot is None:
             raise ArgumentError("this motion has no robot; add it with replace(run, robot=robot)")
@@ -345,7 +348,7 @@ def held(q: np.ndarray, start: np.ndarray) -> np.ndarray:
 
 
 def still(
-    robot: Any, q: Any = None, terrains: Sequence[Terrain] = (), touching: Sequence[Shape] = ()
+    robot: System, q: Any = None, terrains: Sequence[Terrain] = (), touching: Sequence[Shape] = ()
 ) -> RecordedMotion:
     """A robot that stands at q (neutral if None), or at several configurations (..., nq), drawn in one place."""
     refuse_lazy("view", q=q)

@@ -10,19 +10,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import AssemblyError, CoordinateError, FourbarError, SingularError
 from ..functions.inverse_kinematics_targets import Target
 from ..functions.options import read_frame
-from ..tree.embedding import LoopEmbedding
 from .legend import legend
 from .quaternions import matrices, quaternions
 from .recorded_motion import RecordedMotion
 from .served_page import ROOT, ServedPage
 from .sticks import directions
+
+if TYPE_CHECKING:
+    from ..system.system import System
 
 _TURN = np.pi  # limits of an angle that has none
 _FAR = 1.0  # limits of a length that has none, in sizes of the robot
@@ -58,7 +60,7 @@ def _finite(lower: float, upper: float, reach: float) -> tuple[float, float]:
 class PoseHandles:
     """The handles of a robot, and the configurations that they lead to."""
 
-    def __init__(self, robot: Any, size: float) -> None:
+    def __init__(self, robot: System, size: float) -> None:
         self.robot, self.size = robot, size
         self.handles: list[PoseHandle] = []
         self.kept: list[str] = []  # joints of loops that handles move
@@ -72,7 +74,7 @@ class PoseHandles:
     def _cluster(self, cluster: Any, at: int, names: Sequence[str]) -> Iterator[PoseHandle]:
         tie, moving = cluster.embedding, self.robot.model.cluster_tree.moving
         joints = [moving[i] for i in cluster.links]
-        if not isinstance(tie, LoopEmbedding):
+        if cluster.is_free:
             for joint in joints:
                 count = joint.joint.nq
                 yield from self._joint(joint, at, names[:count])
@@ -191,7 +193,7 @@ _ASIDE = 0.05  # how far velocities lead in a second to a place beside (rad/s, m
 _BETTER = 1e-3  # by how much, of the distance, it must come nearer from there
 
 
-def reach(robot: Any, size: float, q: np.ndarray, frame: str, T: np.ndarray) -> np.ndarray:
+def reach(robot: System, size: float, q: np.ndarray, frame: str, T: np.ndarray) -> np.ndarray:
     """Where inverse kinematics leads from q towards the pose T of a frame, for a robot of such a size (m).
 
     A free base stays where it is, unless it is what is dragged. Nothing is tried anew from elsewhere: the robot follows
@@ -211,7 +213,7 @@ def reach(robot: Any, size: float, q: np.ndarray, frame: str, T: np.ndarray) -> 
     return other.q if other.distance[frame] < (1.0 - _BETTER) * found.distance[frame] else found.q
 
 
-def _beside(robot: Any, q: np.ndarray, still: list[str]) -> np.ndarray:
+def _beside(robot: System, q: np.ndarray, still: list[str]) -> np.ndarray:
     """A configuration a little away from q, with loops closed, the limits kept, and some joints as they are."""
     owner = [next((x for x in still if name.startswith(f"{x}.")), "") for name in robot.names.velocities]
     v = np.where([bool(x) for x in owner], 0.0, _ASIDE * np.random.default_rng(0).choice([-1.0, 1.0], robot.nv))
@@ -222,7 +224,7 @@ def _beside(robot: Any, q: np.ndarray, still: list[str]) -> np.ndarray:
         return q
 
 
-def _still(robot: Any, frame: str) -> list[str]:
+def _still(robot: System, frame: str) -> list[str]:
     """The free joints, but for that of what is dragged."""
     tree = robot.model.cluster_tree
     dragged = read_frame(tree, frame).link
@@ -237,7 +239,7 @@ class RobotPage:
 
     def __init__(self, window: ServedPage, recording: RecordedMotion) -> None:
         self.window, self.recording = window, recording
-        self.robot: Any = recording.robot
+        self.robot = recording.robot
         self.posture = PoseHandles(self.robot, window.drawing.size)
         self.q = recording.q[0, 0].copy()
         self._lock = threading.RLock()

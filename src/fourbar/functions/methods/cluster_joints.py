@@ -9,7 +9,6 @@ from ...constraints.trace import cut
 from ...errors import unknown
 from ...spatial.linear import Mat, Vec
 from ...tree.cluster_tree import ClusterTree
-from ...tree.own_joint import Untied
 from ..arguments import Q
 from ..context import Context
 from ..registry import Option, Outputs, flat, method
@@ -130,11 +129,8 @@ def cluster_force_subspaces(c: Context, cluster: int) -> Outputs:
     (array([[1.]]), True)
     """
     joint, this_cluster = _joint(c, cluster), c.clusters[cluster]
-    if isinstance(this_cluster.embedding, Untied):
-        independent, rows = [(j, 1.0) for j in range(this_cluster.embedding.nv)], []
-    else:
-        independent = this_cluster.embedding.independent
-        rows = c.recorder.call(_loop_rows, this_cluster.embedding, c.cluster_states[cluster].q)
+    tie, independent = this_cluster.tie, this_cluster.embedding.independent
+    rows = [] if tie is None else c.recorder.call(_loop_rows, tie, c.cluster_states[cluster].q)
     active, constraint = cluster_joints.force_columns(joint, independent, rows, c.recorder.call)
     size = 6 * len(this_cluster.links)
     return [

@@ -15,7 +15,6 @@ from ...spatial.solve import inverse_or_nan
 from ...spatial.vectors import Wrench
 from ...tree.cluster_tree import ClusterTree, Location
 from ...tree.embedding import LoopEmbedding
-from ...tree.own_joint import Untied
 from .. import merging, projection
 from ..arguments import F_EXT, A, Q, V
 from ..context import Context
@@ -207,10 +206,10 @@ def _loop_wrenches(c: Context) -> dict[str, list[Wrench]]:
     q = c.coordinates()
     wrenches: dict[str, list[Wrench]] = {}
     for cluster in c.clusters:
-        if not isinstance(cluster.embedding, Untied) and cluster.embedding.traced.bodies:
+        if cluster.tie is not None and cluster.tie.traced.bodies:
             own_q, own_tau = tuple(q[i] for i in cluster.links), tuple(tau[i] for i in cluster.links)
-            forces = c.recorder.call(reaction.loop_wrenches, cluster.embedding, own_q, own_tau)
-            for body, F in zip(cluster.embedding.traced.bodies, forces, strict=True):
+            forces = c.recorder.call(reaction.loop_wrenches, cluster.tie, own_q, own_tau)
+            for body, F in zip(cluster.tie.traced.bodies, forces, strict=True):
                 wrenches.setdefault(body, []).append(F)
     return wrenches
 
@@ -290,10 +289,10 @@ def loop_pull(c: Context) -> Outputs:
     """
     q, bodies, unit_wrenches = c.coordinates(), [x.name for x in c.model.mechanism.bodies], []
     for cluster in c.clusters:
-        if isinstance(cluster.embedding, Untied):
+        if cluster.tie is None:
             continue
-        pulls = c.recorder.call(_pulls, cluster.embedding, tuple(q[i] for i in cluster.links))
-        by_body = dict(zip(cluster.embedding.traced.bodies, pulls, strict=True))
-        for row in range(len(cluster.embedding.traced.phi)):
+        pulls = c.recorder.call(_pulls, cluster.tie, tuple(q[i] for i in cluster.links))
+        by_body = dict(zip(cluster.tie.traced.bodies, pulls, strict=True))
+        for row in range(len(cluster.tie.traced.phi)):
             unit_wrenches.append([list(by_body[x][row].six()) if x in by_body else [0.0] * 6 for x in bodies])
     return [("pull", (len(unit_wrenches), len(bodies), 6), [x for row in unit_wrenches for six in row for x in six])]

@@ -14,7 +14,6 @@ from ...spatial.linear import Mat, Vec, is_zero
 from ...spatial.transform import Transform
 from ...spatial.vectors import Twist, Wrench
 from ...tree.cluster_tree import GROUND
-from ...tree.embedding import LoopEmbedding
 from ...tree.states import EmbeddedState, project_forces
 from ..context import Context, Record
 from ..registry import Outputs, flat
@@ -66,7 +65,7 @@ def _vary_clusters(c: Context, a: Sequence[Vec], tau: Sequence[Vec]) -> list[Clu
     variations: list[ClusterVariation | None] = []
     for cluster, e, own_a in zip(c.clusters, c.cluster_states, a, strict=True):
         varied = None
-        if isinstance(e, EmbeddedState) and isinstance(cluster.embedding, LoopEmbedding) and cluster.embedding.nv:
+        if isinstance(e, EmbeddedState) and cluster.tie is not None and cluster.embedding.nv:
             forces = tuple(tau[link] for link in cluster.links)
             varied = c.recorder.call(vary_cluster, cluster.embedding, e, own_a, forces)
             changing = (varied.velocity, varied.acceleration, varied.bias, (varied.force,))

@@ -15,7 +15,6 @@ from ...mechanism.mechanism import WORLD, Mechanism, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ...tolerances import WRITTEN
 from ...tree.cluster_tree import lower
-from ...tree.embedding import LoopEmbedding
 
 Coordinates = Mapping[str, tuple[float, ...]]
 
@@ -26,11 +25,10 @@ def closed_at(mechanism: Mechanism) -> dict[str, tuple[float, ...]]:
     if not bodies:
         return {}
     cluster_tree, found = lower(mechanism), {}
-    for group in cluster_tree.clusters:
-        tie = group.embedding
-        if not isinstance(tie, LoopEmbedding) or not bodies & set(group.loops) or tie.closed is None:
+    for cluster, tie, _ in cluster_tree.tied_clusters:
+        if not bodies & set(cluster.loops) or tie.closed is None:
             continue
-        connections = [cluster_tree.moving[i] for i in group.links]
+        connections = [cluster_tree.moving[i] for i in cluster.links]
         neutral = np.array([x for c in connections for x in c.joint.neutral()])
         if np.abs(tie.residual(neutral) / tie.units.gaps).max(initial=0.0) > WRITTEN:
             ends = np.cumsum([c.joint.nq for c in connections])[:-1]

@@ -18,7 +18,6 @@ from ...mechanism.builder import MechanismBuilder
 from ...mechanism.mechanism import Mechanism
 from ...mechanism.validate import read_placement
 from ...tree.cluster_tree import lower
-from ...tree.embedding import LoopEmbedding
 from ..element import Element
 from ..report import loop_key
 from .joints import ReadJoint
@@ -244,18 +243,17 @@ def report_not_dependent(root: Element, mechanism: Mechanism) -> None:
     place = root.reading.places.get(loop_key(mechanism.loops[0].name), root.place)
     with root.reading.naming(place, {IndependenceError: _TOO_MANY}):
         cluster_tree = lower(mechanism)
-    for group in cluster_tree.clusters:
-        if isinstance(group.embedding, LoopEmbedding):
-            links = [cluster_tree.moving[i] for i in group.links]
-            owner = [c.name for c in links for _ in range(c.joint.nv)]
-            for name in dict.fromkeys(owner[j] for j, _ in group.embedding.independent):
-                if name in said:
-                    text = (
-                        f"joint {name!r} is independent nevertheless: loops {', '.join(map(repr, group.loops))} have "
-                        f"{group.embedding.nv} degrees of freedom, and too few joints may be independent"
-                    )
-                    fix = 'remove independent="false" where it does not apply'
-                    root.reading.warn(said[name].place, text, fix, _INDEPENDENT)
+    for cluster, tie, _ in cluster_tree.tied_clusters:
+        links = [cluster_tree.moving[i] for i in cluster.links]
+        owner = [c.name for c in links for _ in range(c.joint.nv)]
+        for name in dict.fromkeys(owner[j] for j, _ in tie.independent):
+            if name in said:
+                text = (
+                    f"joint {name!r} is independent nevertheless: loops {', '.join(map(repr, cluster.loops))} have "
+                    f"{tie.nv} degrees of freedom, and too few joints may be independent"
+                )
+                fix = 'remove independent="false" where it does not apply'
+                root.reading.warn(said[name].place, text, fix, _INDEPENDENT)
 
 
 def _place(origin: dict[str, Any]) -> tuple[Any, Any]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...edit.coordinates import coordinates, gathered_velocity
 from ...errors import FourbarError
-from ...functions.charted_tree import GROWN, is_solved
+from ...functions.charted_tree import GROWN
 from ...joints.base import Joint
 from ...joints.euclidean import FlatJoint
 from ...linalg import pick, smallest
@@ -39,9 +39,9 @@ def _implicit(robot: System) -> Iterator[tuple[Cluster, LoopEmbedding, slice]]:
     """The clusters whose loops are solved during motion, and the positions of their coordinates."""
     at = 0
     for cluster in robot.model.cluster_tree.clusters:
-        tie, start = cluster.embedding, at
-        at += tie.nq
-        if isinstance(tie, LoopEmbedding) and is_solved(tie):
+        tie, start = cluster.tie, at
+        at += cluster.embedding.nq
+        if tie is not None and tie.is_solved:
             yield cluster, tie, slice(start, at)
 
 

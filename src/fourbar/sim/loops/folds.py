@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from ...functions.charted_tree import is_solved
 from ...joints import Revolute
 from ...linalg import least_squares
 from ...system.system import System
@@ -224,7 +223,7 @@ class LoopFolds:
         tie, d = self.tie, self.d
         best, least = None, np.inf
         for _ in range(12):
-            phi, K = tie.numbers(q)
+            phi, K = tie.residual(q), tie.slopes(q)
             gap = np.abs(phi[self.rows] / tie.units.gaps[self.rows]).max()
             if not gap < least:
                 break
@@ -356,7 +355,7 @@ class Folds:
         nq = nv = at = 0
         for cluster in tree.clusters:
             tie: Any = cluster.embedding
-            if is_solved(tie):
+            if tie.is_solved:
                 loop = LoopFolds(tie if ties is None else ties.get(cluster.loops, tie))
                 self.loops.append((loop, slice(nq, nq + tie.nq), nv, slice(at, at + loop.size)))
                 at += loop.size

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError
-from ...functions.charted_tree import is_solved
 from ...functions.varying import Varying
 from ...once import make_recent
 from ...system.system import System
@@ -35,7 +34,7 @@ def varied_clusters(robot: System, which: Which) -> dict[Loops, tuple[Following,
 def _clusters(robot: System, which: Which) -> dict[Loops, tuple[Following, list[bool]]]:
     tree, found = robot.model.cluster_tree, {}
     for cluster in tree.clusters:
-        loops = loops_with(robot.mechanism, tree, cluster, which) if is_solved(cluster.embedding) else None
+        loops = loops_with(robot.mechanism, tree, cluster, which) if cluster.embedding.is_solved else None
         if loops is not None:
             found[cluster.loops] = loops
     return found
@@ -44,7 +43,7 @@ def _clusters(robot: System, which: Which) -> dict[Loops, tuple[Following, list[
 def loop_parameters(robot: System, which: Which) -> Which:
     """The parameters on which loops that are solved depend."""
     moving = tuple(x for x in which if x.moves_links)
-    if not moving or not any(is_solved(cluster.embedding) for cluster in robot.model.cluster_tree.clusters):
+    if not moving or not any(cluster.embedding.is_solved for cluster in robot.model.cluster_tree.clusters):
         return ()
     made = vars(robot).setdefault("_loop_parameters", {})
     return make_recent(made, moving, lambda: tuple(x for x in moving if _clusters(robot, (x,))))

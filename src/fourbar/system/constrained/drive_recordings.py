@@ -182,7 +182,7 @@ def _loop_rows(c: Context) -> list[list[Any]]:
     """K of all embedded loops over the velocities of all links."""
     q, rows = c.coordinates(), []
     for cluster in c.clusters:
-        if not isinstance(cluster.embedding, LoopEmbedding):
+        if cluster.is_free:
             continue
         K = c.recorder.call(tied_rows, cluster.embedding, tuple(q[i] for i in cluster.links))
         places = [c.tree.first_v[i] + j for i in cluster.links for j in range(c.tree.links[i].joint.nv)]

@@ -16,6 +16,7 @@ from fourbar.joints import Composite, CustomJoint, Joint, Universal
 from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance, Gear, Polynomial
 from fourbar.mechanism.actuators import Actuator, law_form, law_numbers, law_of, servo, velocity_servo
 from fourbar.mechanism.mechanism import Mechanism, NamedLoop, Placement
+from fourbar.spatial import Transform
 from fourbar.system.constrained.robot import Constrained
 from fourbar.tree.clusters import Cluster
 from fourbar.tree.embedding import LoopEmbedding
@@ -79,6 +80,9 @@ def _joint(joint: Any, by: Rates) -> Any:
         return CustomJoint(_function(joint.function, by), joint.nq, joint.name, joint.home)
     if not isinstance(joint, Composite):
         return replace(joint, **{k: getattr(joint, k) + float(x) for k, x in by.items()})
+    joint, by = _displaced(joint, by)
+    if not by:
+        return joint
     parts, at = [], 0
     for part in joint.parts:
         count = len(_flattened(part))
@@ -88,6 +92,25 @@ def _joint(joint: Any, by: Rates) -> Any:
         parts.append(_joint(part, names) if isinstance(part, Joint) else part)
         at += count
     return Composite(*parts)
+
+
+def _displaced(joint: Composite, by: Rates) -> tuple[Composite, Rates]:
+    """A composite joint whose placements have moved, and the other changes."""
+    twists = {k: x for k, x in by.items() if k.endswith("_placement")}
+    flat = [y for x in joint.parts for y in (_flat(x) if isinstance(x, Composite) else [x])]
+    parts: list[Any] = []
+    for k, part in enumerate(flat):
+        number = 1 + sum(len(_flattened(x)) for x in parts)
+        last = k + 1 == len(flat)
+        name = "end_placement" if last else f"{number}_placement"
+        if not isinstance(part, Joint) and name in twists and (last or isinstance(flat[k + 1], Joint)):
+            part = Transform.of(*_place(part.R, part.p, twists[name]))
+        parts.append(part)
+    return Composite(*parts), {k: x for k, x in by.items() if k not in twists}
+
+
+def _flat(joint: Composite) -> list[Any]:
+    return [y for x in joint.parts for y in (_flat(x) if isinstance(x, Composite) else [x])]
 
 
 def _function(function: Any, by: Rates) -> Any:

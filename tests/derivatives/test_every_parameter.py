@@ -15,7 +15,7 @@ from tests.loops import looped
 import fourbar as fb
 from fourbar.errors import ArgumentError
 from fourbar.functions.methods import METHODS
-from fourbar.joints import Composite, CustomJoint, Helical, Joint, Prismatic, Revolute
+from fourbar.joints import Composite, CustomJoint, Helical, Joint, Prismatic, Revolute, Universal
 from fourbar.joints.euclidean import FlatJoint
 from fourbar.joints.examples import REGISTRY
 from fourbar.joints.mirror import Mirror
@@ -75,15 +75,20 @@ class Unsuited(Prismatic):
         return fb.spatial.Vec((q[0] + self.gear * v[0],))
 
 
+_AT = fb.spatial.exp(fb.spatial.Twist.of((0.3, -0.2, 0.5, 0.1, 0.2, -0.3)))
 JOINTS = {f"{k}-{type(joint).__name__}": joint for k, joint in enumerate(REGISTRY)} | {
     "rolling": CustomJoint(Rolling(), nq=1),
     "mirrored": CustomJoint(Rolling(), nq=1).mirrored(Mirror("y")).joint,
     "rolling_in_series": Composite(Helical("y", pitch=0.2), CustomJoint(Rolling(), nq=1)),
     "spiral": Spiral(),
+    "placed_in_series": Composite(
+        _AT, Prismatic("x"), _AT, _AT, Composite(Revolute((0.0, 0.6, 0.8)), _AT), Universal("y", "z"), _AT
+    ),
 }
 _SHORT = (
     "rolling",
     "rolling_in_series",
+    "placed_in_series",
     "spiral",
     *(k for k, x in JOINTS.items() if type(x) is Helical and x.axis[2] < 1),
 )

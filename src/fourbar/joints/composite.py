@@ -18,7 +18,7 @@ from ..spatial.vectors import Twist
 from .base import Joint
 from .independence import require_independent
 from .mirror_image import Mirrored, blocks
-from .variable import with_field
+from .variable import with_entries, with_field
 
 if TYPE_CHECKING:
     from .mirror import Mirror
@@ -37,6 +37,23 @@ class SeriesLink(NamedTuple):
     def transform(self, q: Sequence[Scalar]) -> Transform:
         """From the previous link to this one; q is that of the whole series."""
         return self.before.then(self.joint.placement(q[self.q]))
+
+
+class Gap(NamedTuple):
+    """A placement of a series that may vary: the number of the joint behind it, and the axes of its displacement in the
+    frame there, which is that of the joint about z.
+    """
+
+    number: int
+    axes: Mat
+
+    def called(self, joints: int) -> str:
+        """Its name among the numbers of the series."""
+        return "end_placement" if self.number == joints else f"{self.number + 1}_placement"
+
+    def displace(self, placement: Transform, twist: Sequence[Scalar]) -> Transform:
+        """The placement, up to the joint about z, displaced by a twist in its own axes."""
+        return with_entries(placement, iter((*(self.axes @ Vec(twist[:3])), *(self.axes @ Vec(twist[3:])))))
 
 
 class SeriesJoint(Joint):
@@ -133,9 +150,7 @@ class SeriesJoint(Joint):
         if not after.factors:
             return None, self
         first = links[0]._replace(before=_merged(Transform(after.factors), links[0].before))
-        placed = [part for link in (first, *links[1:]) for part in (link.before, link.joint)]
-        parts = [part for part in (*placed, Transform((), after.p)) if part != IDENTITY]
-        return after.R.T, Composite(*parts)
+        return after.R.T, Composite(*_parts((first, *links[1:]), Transform((), after.p)))
 
     @property
     def quaternions(self) -> tuple[int, ...]:
@@ -185,8 +200,8 @@ class Composite(SeriesJoint):
     Parameters
     ----------
     *parts : Joint or Transform
-        Joints, and fixed placements between them. With these, the neutral configuration places the child at their
-        product.
+        Joints, and placements between them. With these, the neutral configuration places the child at their product;
+        they may vary (`System.varying`), as "joint.2_placement" before the second joint, and "joint.end_placement".
 
     Examples
     --------
@@ -197,9 +212,11 @@ class Composite(SeriesJoint):
     """
 
     parts: tuple[Part, ...]
+    gaps: tuple[Gap, ...]  # of its placements, which may vary
 
     def __init__(self, *parts: Part) -> None:
         object.__setattr__(self, "parts", tuple(_checked(part) for part in parts))
+        object.__setattr__(self, "gaps", tuple(_gaps(self.parts)))
         if not any(isinstance(part, Joint) for part in parts):
             raise ModelError(f"a composite joint needs at least one joint, got {parts!r}; use Fixed() for none")
         unlimited = np.full(self.nq, np.inf)
@@ -210,32 +227,51 @@ class Composite(SeriesJoint):
         """Joints in series whose velocities may be dependent everywhere, as those of a massless chain with armature."""
         made = object.__new__(cls)
         object.__setattr__(made, "parts", tuple(_checked(part) for part in parts))
+        object.__setattr__(made, "gaps", ())
         return made
+
+    def aligned(self) -> tuple[Mat | None, Joint]:
+        A, joint = super().aligned()
+        if A is None:
+            return None, self
+        last = len(self._links)
+        gaps = tuple(x._replace(axes=A.T) if x.number == last else x for x in self.gaps)
+        return A, with_field(joint, "gaps", gaps)
 
     @property
     def variable(self) -> dict[str, Any]:
-        """The numbers of the joints in series, called as their velocities are: "2_pitch" is that of the second one."""
-        return {
+        """The placements, "2_placement" before the second joint and "end_placement" after the last one; and the numbers
+        of the joints in series, called as their velocities are: "2_pitch" is that of the second one.
+        """
+        placements: dict[str, Any] = {x.called(len(self._links)): IDENTITY for x in self.gaps}
+        return placements | {
             _numbered(i, name): x for i, link in enumerate(self._links, 1) for name, x in link.joint.variable.items()
         }
 
     def with_numbers(self, numbers: Mapping[str, Sequence[Scalar]]) -> Composite:
         links, after = self._chain
-        of: list[dict[str, Sequence[Scalar]]] = [{} for _ in links]
-        for called, entries in numbers.items():
-            number, _, name = called.partition("_")
-            of[int(number) - 1][name] = entries
-        changed = tuple(
-            link._replace(joint=link.joint.with_numbers(own)) if own else link
-            for link, own in zip(links, of, strict=True)
-        )
-        parts = [part for link in changed for part in (link.before, link.joint)] + [after]
+        changed, left = list(links), dict(numbers)
+        for n, link in enumerate(links):
+            called = {name: _numbered(n + 1, name) for name in link.joint.variable}
+            if own := {name: left.pop(whole) for name, whole in called.items() if whole in left}:
+                changed[n] = link._replace(joint=link.joint.with_numbers(own))
+        for gap in self.gaps:
+            twist = left.pop(gap.called(len(links)), None)
+            if twist is None:
+                continue
+            if gap.number == len(links):
+                after = gap.displace(after, twist)
+            else:
+                link = changed[gap.number]
+                changed[gap.number] = link._replace(before=gap.displace(link.before, twist))
+        if left:
+            raise KeyError(*left)
         if all(isinstance(x, float) for entries in numbers.values() for x in entries):
-            return Composite(*(part for part in parts if part != IDENTITY))
-        other = with_field(
-            self, "parts", tuple(parts)
-        )  # symbols of a recording are in no other trace: nothing is tried
-        other.__dict__.update(_chain=(changed, after), pivot="", _selection=None)  # which traces of its own would find
+            return with_field(Composite(*_parts(changed, after)), "gaps", self.gaps)
+        parts = tuple(part for link in changed for part in (link.before, link.joint))
+        other = with_field(self, "parts", (*parts, after))
+        # symbols of a recording are in no other trace: nothing is tried which traces of its own would find
+        other.__dict__.update(_chain=(tuple(changed), after), pivot="", _selection=None)
         return other
 
     @property
@@ -293,6 +329,28 @@ def _flattened(parts: Sequence[Part]) -> Iterator[Part]:
             yield from _flattened(part.parts)
         else:
             yield part
+
+
+def _gaps(parts: Sequence[Part]) -> Iterator[Gap]:
+    """The placements among the parts, one for all that follow each other."""
+    number, pending = 0, False
+    for part in _flattened(parts):
+        if isinstance(part, Transform):
+            pending = True
+            continue
+        if pending:
+            A, _ = part.aligned()
+            yield Gap(number, Mat.identity(3) if A is None else A.T)
+        number, pending = number + 1, False
+    if pending:
+        yield Gap(number, Mat.identity(3))
+
+
+def _parts(links: Sequence[SeriesLink], after: Transform) -> list[Part]:
+    """The parts of a chain, without placements that do nothing."""
+    return [part for link in links for part in (link.before, link.joint) if part != IDENTITY] + (
+        [after] if after != IDENTITY else []
+    )
 
 
 def _merged(outer: Transform, inner: Transform) -> Transform:

@@ -115,6 +115,16 @@ class BoundJoint(NamedTuple):
         """The joint with these numbers."""
         return with_numbers(self.joint, self.which, self.p)
 
+    @property
+    def nq(self) -> int:
+        """As for `Joint`."""
+        return self.joint.nq
+
+    @property
+    def nv(self) -> int:
+        """As for `Joint`."""
+        return self.joint.nv
+
     def aligned(self) -> tuple[Mat | None, Any]:
         """As for `Joint`."""
         A, joint = self.joint.aligned()

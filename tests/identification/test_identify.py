@@ -183,8 +183,10 @@ def test_unidentifiable_parameters_are_not_called_identified() -> None:
         result.value("tool.m")
     with pytest.raises(IdentificationError, match=r"column.m is without effect: no motion"):
         result.value("column.m")
-    with pytest.raises(fb.UnknownNameError, match=r"no parameter 'tool.mass'; did you mean"):
+    with pytest.raises(IdentificationError, match=r"tool.mass is only in combination"):
         result.value("tool.mass")
+    with pytest.raises(fb.UnknownNameError, match=r"no parameter 'tool.mx1'; did you mean"):
+        result.value("tool.mx1")
     value, deviation = result.value(result.identified[0])
     assert np.isfinite(value) and deviation >= 0.0
 

@@ -8,8 +8,8 @@ from textwrap import fill, wrap
 
 import numpy as np
 
-from ..errors import IdentificationError, unknown
-from ..mechanism.inertial_parameters import with_inertial_parameters
+from ..errors import IdentificationError, UnknownNameError, unknown
+from ..mechanism.inertial_parameters import KINDS, NOT_LINEAR, columns_of, parameter_names, with_inertial_parameters
 from ..mechanism.springs import can_hold
 from ..once import cached_property
 from ..representation import html_table, quantity
@@ -121,7 +121,7 @@ class Identification:
         Parameters
         ----------
         name : str
-            Name of the parameter.
+            Name of the parameter; the mass of a body is also called as in `names.numbers`, "body.mass".
 
         Returns
         -------
@@ -134,13 +134,30 @@ class Identification:
         ------
         IdentificationError
             If the data do not determine it.
+        UnknownNameError
+            If there is none of this name. Of other `names.numbers` it says by which parameters they are identified.
         """
-        if name not in self.names:
-            raise unknown("parameter", name, self.names)
-        at = self.names.index(name)
+        at = self.names.index(self._own_name(name))
         if self.statuses[at] != IDENTIFIED:
             raise IdentificationError(f"{name} is {self.statuses[at]}: {_MEANING[self.statuses[at]]}")
         return float(self.values[at]), float(self.deviations[at])
+
+    def _own_name(self, name: str) -> str:
+        """One of `names`; an error for any other."""
+        if name in self.names:
+            return name
+        if name not in self.given.names.numbers:
+            raise unknown("parameter", name, self.names)
+        columns = columns_of(name, self.names)
+        if len(columns) == 1 and name.endswith(".mass"):
+            return columns[0]
+        if columns:
+            raise UnknownNameError(f"{name!r} is identified by {', '.join(columns)}; the new robot, `robot`, holds it")
+        if possible := columns_of(name, parameter_names(self.given.mechanism, KINDS)):
+            raise UnknownNameError(
+                f"{name!r} was not identified: its kind is not among the columns; see {possible[0]!r}"
+            )
+        raise UnknownNameError(f"{name!r} was not identified: {NOT_LINEAR}")
 
     @cached_property
     def robot(self) -> System:

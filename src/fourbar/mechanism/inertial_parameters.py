@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, unknown
+from ..errors import ModelError, UnknownNameError, unknown
 from ..spatial.inertia import Inertia, unphysical
 from .armature_blocks import ArmatureBlock, read_block
 from .mechanism import Body, Mechanism, PlacedJoint, velocity_names
@@ -28,6 +28,12 @@ RIGID = ("inertia", "armature", "fluid")  # all that inverse dynamics depends on
 KINDS = (*RIGID, *(kind for kind in OF_JOINTS if kind not in RIGID))
 _FIELDS = ("armature", "damping", "friction")  # of a PlacedJoint
 _SPRING = ("stiffness", "preload")
+_ENTRIES = {"mass": INERTIAL[:1], "com": INERTIAL[:4], "inertia": INERTIAL}  # that fields of a body depend on
+_KIND_OF_FIELD = dict.fromkeys(_ENTRIES, "inertia") | {
+    "rest": "preload", "matrix": "armature", "added_mass": "fluid", "volume": "fluid", "density": "fluid",
+    "center_of_buoyancy": "fluid",
+}  # fmt: skip
+NOT_LINEAR = "regressors have no column for it; fit it by derivatives with `parameters=`"
 
 
 def read_columns(columns: Any) -> tuple[str, ...]:
@@ -35,8 +41,33 @@ def read_columns(columns: Any) -> tuple[str, ...]:
     named = (columns,) if isinstance(columns, str) else tuple(columns)
     for name in named:
         if name not in KINDS:
-            raise unknown("kind of parameter", name, KINDS)
+            raise _unknown_kind(str(name))
     return tuple(kind for kind in KINDS if kind in named)
+
+
+def _unknown_kind(name: str) -> UnknownNameError:
+    """An error for a kind that does not exist, which may be meant as one of `names.numbers`."""
+    owner, _, field = name.rpartition(".")
+    if not owner and name != "gravity":
+        return unknown("kind of parameter", name, KINDS)
+    kind = _KIND_OF_FIELD.get(field, field)
+    if kind in KINDS:
+        return UnknownNameError(
+            f"there is no kind of parameter {name!r}; all of a kind are taken together: {kind!r} includes it"
+        )
+    return UnknownNameError(f"there is no kind of parameter {name!r}; {NOT_LINEAR}")
+
+
+def columns_of(name: str, columns: Sequence[str]) -> list[str]:
+    """The parameters among `columns` that one of `names.numbers` is identified by."""
+    owner, _, field = name.rpartition(".")
+    if field in _ENTRIES:
+        own = {f"{owner}.{entry}" for entry in _ENTRIES[field]}
+        return [x for x in columns if x in own]
+    kind = _KIND_OF_FIELD.get(field, field)
+    if not owner or kind not in KINDS:
+        return []
+    return [x for x in columns if x.startswith(f"{owner}.") and x.endswith(f".{kind}")]
 
 
 def _moving(mechanism: Mechanism) -> list[PlacedJoint]:

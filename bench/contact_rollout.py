@@ -101,11 +101,12 @@ def one_state(column: str, task: Task, scene: fb.Scene, model: Any, state: np.nd
     forces = [x.copy() for x in task.tau[0]]
     controls = [x[6:].copy() for x in forces]
     impulse, step, dt, data = np.zeros(scene.n_impulses), scene.function, np.array(DT), mj.MjData(model)
+    friction = scene.friction
 
     def ours() -> None:
         q, v, x = task.q[0], task.v[0], impulse
         for tau in forces:
-            q, v, x, *_ = step(q, v, tau, dt, x)
+            q, v, x, *_ = step(q, v, x, dt, friction, tau)
 
     def peer() -> None:
         mj.mj_setState(model, data, state[0], mj.mjtState.mjSTATE_FULLPHYSICS)

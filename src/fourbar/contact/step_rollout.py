@@ -1,31 +1,45 @@
-"""Steps with contacts as rollouts: with controls, parameters that differ from sample to sample, and observations."""
+"""Steps with contacts as rollouts: with controls, parameters that differ from sample to sample, and observations.
+
+A scene has one such step, which takes joint forces, friction and, where actuators `can_rest`, their controls, whether
+they are given or not: all motions of the scene, batches, live worlds and single steps (`OneStep`) run the same machine
+code.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from ..arrays import Argument
 from ..compile.program_cache import cached_program
-from ..expr import Program
+from ..expr import Output, Program
 from ..functions.arguments import F_EXT, TAU, Q, U, V
 from ..functions.charted_tree import ChartedTree
 from ..functions.context import Context, record_program
 from ..functions.fingerprint import fingerprint
+from ..functions.function import make
+from ..functions.recording import BLOCK, Recording
 from ..functions.registry import flat
 from ..functions.rollout import GIVEN, NONE, Rollout, Step, held_control, steps_since
 from ..functions.step_end import OBSERVED, Observation, StepEnd
 from ..functions.varied_context import VariedContext, argument_names
+from ..mechanism.actuators import Actuator, law_of
 from ..mechanism.mechanism import Mechanism
 from ..once import cached_property
-from ..spatial.linear import Vec
+from ..spatial.linear import Vec, is_zero
 from ..tree.cluster_tree import lower
 from ..tree.parameters import Parameter
 from .candidates import Spec
 from .contact_model import IMPULSE, LARGEST, ContactModel
 from .contact_step import Stepper
 from .step_recording import rollout_step, stepper
+
+DRIVEN = "driven"  # a control: 1 where actuators act, 0 where they do not
+_COUNTED = {"worst": 0.0, "late": -1.0, "count": 0.0}  # parts of the state that tell of the steps so far
+REPORTED = ("residual", "stop", "gap", "force")  # by `OneStep`, in this order, where they exist
 
 
 class RolloutStep(Step):
@@ -62,6 +76,41 @@ class Taken(NamedTuple):
         """Whether functions of the user's are part of the step: as controls, or as observations `traced` from one."""
         controls = any(isinstance(x, Force) for x in (self.tau, self.u, self.f_ext))
         return controls or any(hasattr(x, "traced") for _, x in self.observed)
+
+
+def can_rest(mechanism: Mechanism) -> bool:
+    """Whether a mechanism has actuators, and a step may take their controls where none act: without bias and control
+    they then have no force, and none of them adds a row to the problem.
+    """
+    return bool(mechanism.actuators) and all(map(_can_rest, mechanism.actuators))
+
+
+def _can_rest(actuator: Actuator) -> bool:
+    law = law_of(actuator)
+    if law is None or not all(lower <= 0.0 <= upper for lower, upper in (actuator.control_range, actuator.force_range)):
+        return False
+    has_slopes = any(x for numbers in law for x in numbers[1:])
+    return not has_slopes or sum(x != 0.0 for drive in actuator.drives for x in drive.gear) <= 1
+
+
+def _has_bias(mechanism: Mechanism, which: Sequence[Parameter]) -> bool:
+    """Whether forces of actuators depend on more than their controls, maybe with other parameters."""
+    laws = [law_of(x) for x in mechanism.actuators]
+    return any(law is None or any(law[1]) for law in laws) or any(x.owners == "actuators" for x in which)
+
+
+def _driven_actuators(c: Context, driven: Any) -> tuple[Actuator, ...]:
+    """The actuators of a recording, with the bias of each multiplied by a number."""
+    found = []
+    for actuator in c.actuators:
+        gain, bias = law_of(actuator) or ((), ())
+        scaled = tuple(x if is_zero(x) else c.recorder.call(_product, x, driven) for x in bias)
+        found.append(replace(actuator, kind="affine", parameters=(("gain", tuple(gain)), ("bias", scaled))))
+    return tuple(found)
+
+
+def _product(x: Any, factor: Any) -> Any:
+    return x * factor
 
 
 def _asked(function: Any, count: Any, dt: Any, q: Vec, v: Vec) -> Vec:
@@ -175,7 +224,10 @@ class ContactRollout:
         self.state = {x.name: x.shape(self.model) for x in (Q, V, IMPULSE)} | {"worst": (), "late": (), "count": ()}
         if self.period > 1:
             self.state |= {f"held_{name}": self._sizes[name] for name in self.forces} | {"since": ()}
-        self.controls = {name: size for name, size in self._sizes.items() if getattr(taken, name) == GIVEN}
+        given = {name: size for name, size in self._sizes.items() if getattr(taken, name) == GIVEN}
+        self.controls: dict[str, tuple[int, ...]] = {**given}
+        if taken.u == GIVEN and can_rest(mechanism) and _has_bias(mechanism, taken.which):
+            self.controls[DRIVEN] = ()
         self.numbers: dict[str, tuple[int, ...]] = {"dt": (), "friction": (n,)}
         for some in (taken.which, taken.terrain):
             self.numbers |= {name: x.shape for name, x in zip(argument_names(some), some, strict=True)}
@@ -193,6 +245,8 @@ class ContactRollout:
         """Record one step."""
         c: Context = VariedContext.with_parameters(self.model, recorder, given, self.taken.which)
         c = self.followed.watch(c, given["usual"]) if self.loops else c
+        if DRIVEN in given:
+            c.actuators = _driven_actuators(c, given[DRIVEN][0])
         acting, more = self._controls(c)
         c.given |= acting
         tau = c.given.get("tau")
@@ -214,6 +268,7 @@ class ContactRollout:
         if self.followed.is_home:
             return end
         start = VariedContext.with_parameters(self._robot, end.now.recorder, given, self.taken.which)
+        start.actuators = end.now.actuators
         return OwnStepEnd(end, self.followed, start.in_steps(), tau)
 
     def _controls(self, c: Context) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -243,3 +298,57 @@ def contact_rollout(mechanism: Mechanism, spec: Spec, taken: Taken, robot: Mecha
     given = (x.state, x.controls, x.numbers, x.records)
     watched = {"stop": bool(x.loops), "thresholds": ("usual",)}
     return Rollout(RolloutStep("contact_rollout", x.write, *given, key=key, **watched))
+
+
+class OneStep(Recording):
+    """One step as a function of arrays: the program of a rollout, with what says how many steps were made left out, and
+    what it reports in one array (`REPORTED`).
+
+    Arguments are q, v, impulse, dt, friction, parameters, `usual` of loops, and controls, in the order of the rollout.
+    Those that are empty are left out, and so is an impulse without entries among the results.
+    """
+
+    name = "step"
+
+    def __init__(self, mechanism: Mechanism, spec: Spec, taken: Taken, rollout: Rollout | None = None) -> None:
+        super().__init__()
+        self._given, self._rollout = (mechanism, spec, taken), rollout or contact_rollout(mechanism, spec, taken)
+        self.model, step = ContactModel.with_contacts(mechanism, spec), self._rollout.step
+        every = {**step.state, **step.numbers, **step.controls}
+        is_rigid = not self.model.cluster_tree.nv  # of which nothing is compiled
+        shapes = {name: shape for name, shape in every.items() if is_rigid or 0 not in shape}
+        self.arguments = tuple(Argument(name, shape) for name, shape in shapes.items() if name not in _COUNTED)
+        self._next = tuple(name for name in ("q", "v", "impulse") if name in shapes)
+        self.results = (*self._next, "report")  # of more than four a call takes the slow way
+
+    def program(self, present: tuple[str, ...]) -> Program:
+        """The program that takes the named arguments: all."""
+        if present not in self._programs:
+            self._programs[present] = self.write(present)
+        return self._programs[present]
+
+    def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
+        program = self._rollout.program
+        found = {y.name: y for y in program.outputs}
+        results = [replace(found[f"next_{name}"], name=name) for name in self._next]
+        slots = [slot for name in REPORTED if name in found for slot in found[name].slots]
+        names = {a.name for a in self.arguments} | _COUNTED.keys()
+        left_out = {x.name: () for x in program.inputs if x.name not in names}
+        started = program.at(left_out | {name: (x,) for name, x in _COUNTED.items()})
+        return replace(started, outputs=(*results, Output("report", (len(slots),), slots)))
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return "one step", *self._given
+
+    @property
+    def nan(self) -> str:
+        return ""
+
+    def pickle_recipe(self) -> tuple[Any, ...]:
+        return one_step, *self._given
+
+
+def one_step(mechanism: Mechanism, spec: Spec, taken: Taken, rollout: Rollout | None = None) -> Any:
+    """The compiled function of one step; see `OneStep`. `rollout` is that of the same mechanism, if there is one."""
+    return make(OneStep(mechanism, spec, taken, rollout))

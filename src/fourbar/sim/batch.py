@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Argument, to_array, to_count
 from ..compile.rollout_loop import DIVERGED
 from ..contact.candidates import reported_gaps
-from ..contact.step_rollout import Taken
+from ..contact.step_rollout import DRIVEN, Taken
 from ..errors import ArgumentError, CoordinateError, unknown
 from ..functions.nan_reasons import wrong_coordinates
 from ..functions.rollout import FEWEST, GIVEN, NONE
@@ -23,7 +23,6 @@ from .looped_worlds import GivenToParts, LoopedWorlds
 from .loops.varied_loops import close
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators, is_positive, unit_quaternions
-from .runge_kutta_step import control_sizes
 from .wrenches import read_constant
 
 if TYPE_CHECKING:
@@ -192,6 +191,7 @@ class Batch(Hinted):
         arrays, acting = self._arrays(), tuple(given)
         standing = self._standing.get(acting)
         if standing is None or not standing.holds(arrays):
+            self._check_controls(acting)
             standing = self._standing[acting] = self._placed(acting, self._settled())
         self._drive(standing.controls, self.n, given)
         moves_on = standing.advance(steps, threads)
@@ -223,16 +223,19 @@ class Batch(Hinted):
     def _taken(self, acting: tuple[str, ...]) -> Taken:
         """What a step takes and reports, with some controls; joint forces are always among them."""
         u, f_ext = (GIVEN if name in acting else NONE for name in ("u", "f_ext"))
-        return Taken(GIVEN, u, self._parameters, self._observed, self._terrain, f_ext)
+        return self.scene.inputs(Taken(GIVEN, u, self._parameters, self._observed, self._terrain, f_ext))
+
+    def _check_controls(self, acting: Collection[str]) -> None:
+        """Refuse controls of a robot without actuators, and observations of actuators that do not act."""
+        if "u" in acting:
+            check_actuators(self.scene.robot)
+        else:
+            check_driven(self._observed, self.scene.robot.mechanism)
 
     def _placed(
         self, acting: tuple[str, ...], arrays: Sequence[np.ndarray], now: System | None = None
     ) -> InPlaceWorlds:
         """Worlds in given arrays, with some controls, in the velocities of `now` or the robot's own."""
-        if "u" in acting:
-            check_actuators(self.scene.robot)
-        else:
-            check_driven(self._observed, self.scene.robot.mechanism)
         rollout = self.scene.chart(self._taken(acting), self.scene.robot if now is None else now).rollout
         names = ["gap", "force", *(OBSERVED + name for name in self.observations)]
         end = _STATE + len(names)
@@ -242,8 +245,10 @@ class Batch(Hinted):
     def _drive(self, controls: Mapping[str, np.ndarray], n: int, given: dict[str, Any]) -> None:
         """Write the controls that n worlds hold into arrays (n, size), by name."""
         for name, target in controls.items():
-            x = given[name]
-            if name == "f_ext":
+            x = given.get(name)
+            if name == DRIVEN:
+                target[...] = "u" in given
+            elif name == "f_ext":
                 target[...] = self._wrenches("step", x, n)
             else:
                 target[...] = 0.0 if x is None else self._rows("step", name, x, target.shape[1], n)
@@ -265,8 +270,9 @@ class Batch(Hinted):
         if self._looped is not None:
             self._looped.come_back(going, self.q, self.v)
         self.residual[worlds[stays]] = np.inf
-        sizes = control_sizes(self.scene.robot)
-        held = {name: np.empty((len(worlds), sizes[name])) for name in given}
+        self._check_controls(given)
+        shapes = self.scene.chart(self._taken(tuple(given)), self.scene.robot).rollout.step.controls
+        held = {name: np.empty((len(worlds), *shape)) for name, shape in shapes.items()}
         self._drive(held, len(worlds), given)
         self._advance_some(going, {name: x[~stays] for name, x in held.items()}, steps, threads)
 

@@ -12,14 +12,15 @@ import numpy as np
 from ..arrays import Argument, batch_shape, to_array, to_count
 from ..contact import selection
 from ..contact.candidates import OneOf, Spec
-from ..contact.contact_model import ContactModel, compiled_step, rows
+from ..contact.contact_model import ContactModel, rows
 from ..contact.contact_points import compiled_points
 from ..contact.laws import Law, Rigid
-from ..contact.step_rollout import Taken, contact_rollout
+from ..contact.step_rollout import Taken, can_rest, contact_rollout
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, CoordinateError, OneWarning, unknown, warn
 from ..functions.charted_tree import ChartedTree
 from ..functions.nan_reasons import wrong_coordinates
+from ..functions.rollout import GIVEN, NONE
 from ..io.mesh_hulls import hull_of
 from ..once import cached_property, make_recent
 from ..system.system import System
@@ -28,14 +29,15 @@ from .batch import Batch
 from .constrained import Kept
 from .given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, read_numbers, refuse_moved
 from .keyframe import Keyframe, keyframes_of
-from .loops.chart_table import Chart
+from .loops.chart_table import Chart, ChartTable
 from .loops.folds import FIRST_ORDER
 from .loops.varied_loops import close
 from .read_arguments import MotionRequest, check_actuators, check_step, unit_quaternions
 from .run import Run
-from .scene_motion import Stepped, run_motion
+from .scene_motion import run_motion
 from .scene_representation import SceneRepresentation
 from .scene_start import added, check_parts, home, home_poses, lifted, read_points, warn_of_selection
+from .scene_step import SceneStep, StepArguments, Stepped
 from .simulations import Staged, rollout, simulate
 from .state_observer import Observer, kept_observer
 from .too_fast import largest_moves
@@ -190,13 +192,22 @@ class Scene(Staged, SceneRepresentation):
 
     @cached_property
     def function(self) -> Any:
-        """The compiled function (q, v, tau, dt, impulse, f_ext=, friction=, u=) of one step."""
-        return compiled_step(self.robot.mechanism, self.spec)
+        """The compiled function of one step; see `contact.step_rollout.OneStep` for its arguments."""
+        return self._step_of((), (), False, False).function
 
     @cached_property
-    def _functions(self) -> dict[Any, Any]:
-        """Compiled steps with parameters as arguments, by these parameters."""
-        return {(): self.function}
+    def _steps(self) -> dict[Any, SceneStep]:
+        """Steps by the inputs that they take."""
+        return {}
+
+    def _step_of(self, which: Any, terrain: Any, driven: bool, pushed: bool) -> SceneStep:
+        """The step with parameters of the robot and the terrain, controls and wrenches."""
+
+        def make() -> SceneStep:
+            u, f_ext = (GIVEN if given else NONE for given in (driven, pushed))
+            return SceneStep(self, self.inputs(Taken(GIVEN, u, which, (), terrain, f_ext)))
+
+        return make_recent(self._steps, (which, terrain, driven, pushed), make, lambda x: bool(x[0] or x[1]))
 
     @cached_property
     def model(self) -> ContactModel:
@@ -220,29 +231,24 @@ class Scene(Staged, SceneRepresentation):
 
         Actuators act where u is given. f_ext: wrenches [moment; force] (N m, N) on the bodies, each in the frame of its
         body, (..., n_bodies, 6), or on some by name, {"hand": wrench}. impulse: the warm start of the solver; hand on
-        `impulse` of the step before. Without it the solver begins at zero, takes longer and stops elsewhere within its
-        tolerance, so that states differ from those of a rollout in their last digits; and the state counts as the
-        start of a motion: open loops and constraints that are not met are refused, unless q is what the last step
-        returned. numbers: parameters of the robot and of the terrain, and the "friction" (..., n) of all contacts, by
-        name, which may differ in each sample.
+        `impulse` of the step before: states then have the bits of a rollout, as long as no loop needs other independent
+        velocities. Without it the solver begins at zero, takes longer and stops elsewhere within its tolerance; and the
+        state counts as the start of a motion: open loops and constraints that are not met are refused, unless q is what
+        the last step returned. A state whose next one is not finite stays as it is, with an infinite residual. numbers:
+        parameters of the robot and of the terrain, and the "friction" (..., n) of all contacts, by name, which may
+        differ in each sample.
         """
         check_step(dt)
         given = NOTHING if numbers is None else self.read_numbers(numbers)
         if impulse is None and self._closes and q is not self._stepped:
             q, v = close("step", self.robot, given.which, given.by_name, *(np.asarray(x, float) for x in (q, v)))
             self.kept.check(q, v, given.which)
-        tau = np.zeros(self.robot.nv) if tau is None else tau
-        impulse = np.zeros(self.n_impulses) if impulse is None else impulse
         if u is not None:
             check_actuators(self.robot)
-        if (function := self._functions.get(given.every)) is None:
-            spec = self.spec._replace(numbers=given.terrain)
-            function = self._functions[given.every] = compiled_step(self.robot.mechanism, spec, given.which)
-        some = {"f_ext": f_ext, "friction": given.friction, "u": u, "threads": threads}
-        more = {name: x for name, x in some.items() if x is not None}
-        q, v, impulse, report = function(q, v, tau, dt, impulse, *given.values.values(), **more)
-        self._stepped = q
-        return Stepped.of(q, v, impulse, report, len(self.spec.candidates))
+        step = self._step_of(given.which, given.terrain, u is not None, f_ext is not None)
+        found = step.step(StepArguments(q, v, tau, dt, u, f_ext, impulse, given, threads))
+        self._stepped = found.q
+        return found
 
     def read_numbers(self, numbers: Any) -> GivenNumbers:
         """Numbers by name as the user gives them."""
@@ -309,6 +315,20 @@ class Scene(Staged, SceneRepresentation):
     @cached_property
     def _observers(self) -> dict[Any, Any]:
         return {}
+
+    def inputs(self, taken: Taken) -> Taken:
+        """The inputs of the steps of this scene that take these: controls of actuators are always among them, if they
+        can be at rest, so that all motions run the same machine code.
+        """
+        return taken._replace(u=GIVEN) if self._has_controls and taken.u == NONE else taken
+
+    @cached_property
+    def _has_controls(self) -> bool:
+        return can_rest(self.robot.mechanism)
+
+    def reference_velocities(self, taken: Taken) -> tuple[np.ndarray, bool]:
+        """The numbers that are `usual` of loops in the neutral configuration, and whether they do well there."""
+        return ChartTable(self.robot, partial(self.chart, taken), taken.which).reference
 
     def chart(self, taken: Taken, now: System) -> Chart:
         """Rollouts with given inputs and observations, in the velocities of `now`."""

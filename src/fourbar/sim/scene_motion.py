@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..contact.candidates import reported_gaps
-from ..contact.step_rollout import Force, Taken
+from ..contact.step_rollout import DRIVEN, Force, Taken
 from ..errors import warn
 from ..functions.repeated_steps import RepeatedSteps
 from ..functions.rollout import ALWAYS, GIVEN, Rolled, RolloutRun
@@ -33,27 +33,6 @@ _LITTLE = 100.0  # times the tolerance: a residual that most can live with
 RECORDS = ("q", "v", "residual", "residuals", "worst", "gap", "force")
 
 
-class Stepped(NamedTuple):
-    """After a step: the state, impulses (the start for those of the next step), the residual in m/s, gaps and forces.
-
-    gap (..., n) is that at the start of the step, force (..., n, 3) acts on the first of the two that touch, in the
-    world.
-    """
-
-    q: np.ndarray
-    v: np.ndarray
-    impulse: np.ndarray
-    residual: np.ndarray
-    gap: np.ndarray
-    force: np.ndarray
-
-    @staticmethod
-    def of(q: np.ndarray, v: np.ndarray, impulse: np.ndarray, report: np.ndarray, n: int) -> Stepped:
-        """From the report of a step with n contacts: residual, gaps, forces."""
-        force = report[..., 1 + n :].reshape(*report.shape[:-1], n, 3)
-        return Stepped(q, v, impulse, report[..., 0], reported_gaps(report[..., 1 : 1 + n]), force)
-
-
 class RunningContacts:
     """A motion under way, in machine code; its records have time as the first axis."""
 
@@ -64,7 +43,8 @@ class RunningContacts:
         self.dt, self.steps, self.every = wanted.dt, wanted.steps, wanted.every
         self._start, self._observed, self._threads = motion.state, observed, wanted.threads
         known = (*motion.recordable, *RECORDS)
-        names = (*RECORDS, *(x for x in known if x in ("acting", "kept") or x.startswith(OBSERVED)))
+        more = {"kept"} | ({"acting"} if wanted.u is not None else set())
+        names = (*RECORDS, *(x for x in known if x in more or x.startswith(OBSERVED)))
         self._tail = motion.room(names, 1, time_first=True)
         check_room(self.caller, self.steps, self.every, sum(x.size for x in self._tail.values()))
         self._rows = motion.room(names, self.steps // self.every, time_first=True)
@@ -220,13 +200,17 @@ class Driver:
         self._given = {name: x for name, x in controls.items() if not callable(x)}
         self._rows: list[np.ndarray] = []
         self._repeated = run.repeated() if self._asks else None
+        is_driven = "u" in controls
         if self._repeated is not None:
             self._rows = self._repeated.rows
+            if is_driven and DRIVEN in self._repeated.controls:
+                self._repeated.controls[DRIVEN][...] = 1.0
         else:
             for name, x in self._given.items():
                 run.not_finite.look_at_rows(name, x, period * run.dt)
             count = -(-run.steps // period) if self._given else 1
             still = {name: np.broadcast_to(0.0, (count, *x)) for name, x in run.motion.control_shapes.items()}
+            still |= {DRIVEN: np.broadcast_to(1.0, (count,))} if is_driven and DRIVEN in still else {}
             self._rows = run.motion.rows(still | self._given, count)
 
     def _ask(self, held: dict[str, np.ndarray]) -> None:
@@ -282,7 +266,7 @@ def run_motion(scene: Scene, wanted: MotionRequest) -> Run:
     sizes = control_sizes(scene.robot) if inside else {}
     for name, x in inside.items():
         forces[name] = Force(Commands(x, name, sizes[name]), wanted.hold)
-    taken = Taken(**forces, which=numbers.which, observed=observed, terrain=numbers.terrain)
+    taken = scene.inputs(Taken(**forces, which=numbers.which, observed=observed, terrain=numbers.terrain))
     shapes = [x.shape[:-2] for x in outside.values() if isinstance(x, np.ndarray)]
     batch = np.broadcast_shapes(*shapes) if shapes else ()
     start = scene.read_state(caller, wanted.q, wanted.v, numbers)

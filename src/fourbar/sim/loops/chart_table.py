@@ -166,6 +166,14 @@ class ChartTable:
         if not calm.all():
             self.examine(s, ids[~calm])
 
+    @property
+    def reference(self) -> tuple[np.ndarray, bool]:
+        """The numbers that are `usual` in the neutral configuration, far from folds, and whether the robot's own
+        velocities do well there. Never, where loops depend on parameters that differ.
+        """
+        sizes, is_good = self._neutral
+        return np.concatenate([sizes, self.home.far_from_folds]), is_good and not self.which
+
     @cached_property
     def _neutral(self) -> tuple[np.ndarray, bool]:
         """What is usual of loops in the neutral configuration, and whether the robot's own velocities do well there."""

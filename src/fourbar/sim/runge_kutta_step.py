@@ -20,12 +20,13 @@ from ..expr import Expr, select, traced_array
 from ..functions import actuator_recording as actuation
 from ..functions.charted_tree import ChartedTree
 from ..functions.context import Context
-from ..functions.methods.dynamics import accelerations
+from ..functions.methods.dynamics import Solver, cheapest_solver, recursive_solver
 from ..functions.methods.passive import dissipated_power, passive_parts
 from ..functions.registry import flat
 from ..functions.rollout import GIVEN, NONE, Rollout, Step, held_control, steps_since
 from ..functions.varied_context import VariedContext, argument_names
 from ..joints.euclidean import FlatJoint
+from ..once import cached_property
 from ..spatial.linear import Vec
 from ..system.system import System
 from ..tree.clusters import split
@@ -260,7 +261,12 @@ class RungeKuttaStage:
 
     def _solved(self, c: Context, tau: list[Any]) -> list[Any]:
         """The accelerations that forces by cluster cause."""
-        return flat(accelerations(c, c.velocities(), tau, c.gravity))
+        return flat(self._solver(c, tau))
+
+    @cached_property
+    def _solver(self) -> Solver:
+        """How it finds them: other algorithms do not look for joints that move no inertia."""
+        return recursive_solver if any(x.is_inertia for x in self.law.which) else cheapest_solver(self.model)
 
     def _forces(self, c: Context, now: Pass, given: dict[str, Any]) -> list[Any]:
         """The forces on the velocities that are followed, by cluster."""

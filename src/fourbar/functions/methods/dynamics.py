@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ...algorithms import aba, hybrid, minverse, rnea
 from ...errors import ArgumentError, unknown
+from ...once import once_per_object
 from ...tree.assembly import independent_joints
 from ...tree.cluster_tree import ClusterTree
 from .. import merging, projection
 from ..arguments import F_EXT, TAU, A, B, Q, V
-from ..context import Context
+from ..context import Context, record
+from ..model import Model
 from ..registry import Option, Outputs, Rival, flat, method, vector
 
 
@@ -67,6 +69,42 @@ def merged_accelerations(c: Context, v: list[Any], tau: list[Any], gravity: Sequ
     return m.split(parts)
 
 
+Solver = Callable[[Context, list[Any]], list[Any]]
+
+
+def recursive_solver(c: Context, tau: list[Any]) -> list[Any]:
+    """`accelerations` of the given state under forces by cluster."""
+    return accelerations(c, c.velocities(), tau, c.gravity)
+
+
+def merged_solver(c: Context, tau: list[Any]) -> list[Any]:
+    """`recursive_solver` with clusters on several links merged with what carries them."""
+    return merged_accelerations(c, c.velocities(), tau, c.gravity)
+
+
+@once_per_object
+def cheapest_solver(model: Model) -> Solver:
+    """The algorithm for accelerations with the fewest operations for a robot, the one `forward_dynamics` keeps; for
+    larger programs that contain it.
+    """
+    rivals: list[tuple[Solver, Callable[[Model], bool]]] = [
+        (projection.accelerations, projection.may_win_for_vectors),
+        (merged_solver, merging.may_win),
+    ]
+    solvers = [recursive_solver, *(solver for solver, may_win in rivals if may_win(model))]
+    if len(solvers) == 1:
+        return recursive_solver
+    arguments = [x.on(model) for x in (Q, V, TAU)]
+
+    def count(solver: Solver) -> int:
+        def algorithm(c: Context) -> Outputs:
+            return vector(c, "a", solver(c, c.by_cluster("tau")))
+
+        return record("forward_dynamics", model, algorithm, arguments, {}).operations
+
+    return min(solvers, key=count)
+
+
 def acceleration_parts(c: Context) -> list[Any]:
     """The forward dynamics of the given state, by cluster."""
     return accelerations(c, c.velocities(), c.by_cluster("tau"), c.gravity)
@@ -77,7 +115,7 @@ def _by_projection(c: Context) -> Outputs:
 
 
 def _by_merging(c: Context) -> Outputs:
-    return vector(c, "a", merged_accelerations(c, c.velocities(), c.by_cluster("tau"), c.gravity))
+    return vector(c, "a", merged_solver(c, c.by_cluster("tau")))
 
 
 @method(

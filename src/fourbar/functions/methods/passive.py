@@ -17,7 +17,7 @@ from .. import merging, projection
 from ..arguments import F_EXT, FRICTION_VELOCITY, TAU, A, Q, V
 from ..context import Context
 from ..registry import Outputs, Rival, method, vector
-from .dynamics import accelerations, inverse_parts, merged_accelerations
+from .dynamics import accelerations, inverse_parts, merged_solver
 
 
 def acts(numbers: tuple[Any, ...]) -> bool:
@@ -151,7 +151,7 @@ def _by_projection(c: Context) -> Outputs:
 
 
 def _by_merging(c: Context) -> Outputs:
-    return vector(c, "a", merged_accelerations(c, c.velocities(), _driving_parts(c), c.gravity))
+    return vector(c, "a", merged_solver(c, _driving_parts(c)))
 
 
 @method(

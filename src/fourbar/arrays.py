@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
@@ -242,3 +243,11 @@ def batch_shape(function: str, arguments: Sequence[Argument], arrays: Sequence[n
                 raise ArgumentError(f"{function}: the leading (batch) axes do not broadcast together: {shown}")
             common[axis] = n if common[axis] == 1 else common[axis]
     return tuple(common)
+
+
+def memory() -> float:
+    """The memory of this machine in bytes; infinite where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
+        return float("inf")

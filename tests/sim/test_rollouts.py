@@ -13,7 +13,7 @@ import pytest
 import fourbar as fb
 from fourbar.functions.function import backend
 from fourbar.joints import Revolute
-from fourbar.sim.applied_forces import acting_on
+from fourbar.sim.outcome import acting_on
 from fourbar.sim.runge_kutta import SimulatedState, step
 from physics.mechanisms import near, random_mechanism, small_mechanism, state
 from physics.sprung import sprung, states

@@ -35,7 +35,7 @@ from ..errors import ArgumentError, AssemblyError, FourbarError, SingularError, 
 from ..robots.crank_rocker import closed_form as of_crank_rocker
 from ..robots.pendulum import closed_form as of_double_pendulum
 from ..sim import Run, SimulationWarning, simulate
-from ..sim.applied_forces import beyond_limits
+from ..sim.outcome import beyond_limits
 from ..system.system import System
 from . import scene_simulation, table
 from .shared_arguments import (

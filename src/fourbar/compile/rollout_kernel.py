@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..expr import Input, Output, Program
+from ..expr import Input, Output, Program, interpret
 from ..once import once
 from . import batch_loop as words
 from . import rollout_loop as own
@@ -17,6 +17,7 @@ from .cache import load_module
 from .ir import Lanes
 from .kernel import Tables, loaded_blocks, workspace_slots
 from .llvm import Loaded
+from .rollout_loop import DIVERGED, RUNNING, STOPPED
 from .workers import address, call_shared, chunk_size, most_threads
 
 _SHARE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5, ctypes.c_int64)
@@ -203,6 +204,65 @@ class BoundArrays:
             )  # fmt: skip
             self._last = request
         self._kernel.call(self._n, self._arguments, threads)
+
+
+class Interpreter:
+    """The same steps by the interpreter: what a `RolloutKernel` is judged by."""
+
+    def __init__(self, program: Program, roles: Roles, recorded: Sequence[str]) -> None:
+        self._program, self._roles = program, roles
+        self._recorded = [roles.state.get(name, name) for name in recorded]
+        self._is_state = [name in roles.state for name in recorded]
+
+    def run(
+        self,
+        request: Request,
+        brought: Sequence[np.ndarray],
+        controls: Sequence[np.ndarray],
+        taken: Sequence[np.ndarray],
+        records: Sequence[np.ndarray],
+        threads: int,
+    ) -> None:
+        """Make steps; see `RolloutKernel.run`."""
+        roles = self._roles
+        names = [*roles.state, *roles.numbers]
+        inputs = dict(zip(names, brought[: len(names)], strict=True))
+        status, steps_made = brought[-2].copy(), brought[-1].copy()
+        for number in range(request.first, request.first + request.steps):
+            row = number // request.hold - request.first // request.hold
+            inputs |= {name: x[:, row] for name, x in zip(roles.controls, controls, strict=True)}
+            results = interpret(self._program, inputs)
+            results |= self._accept(inputs, results, status, steps_made, number)
+            inputs |= {name: results[after] for name, after in roles.state.items()}
+            if (number + 1) % request.every == 0:
+                for target, name in zip(records, self._recorded, strict=True):
+                    target[:, (number + 1) // request.every - 1 - request.first_record] = results[name]
+        for target, x in zip(taken, [*(inputs[name] for name in roles.state), status, steps_made], strict=True):
+            target[...] = x
+
+    def _accept(
+        self,
+        before: Mapping[str, np.ndarray],
+        found: Mapping[str, np.ndarray],
+        status: np.ndarray,
+        made: np.ndarray,
+        number: int,
+    ) -> dict[str, np.ndarray]:
+        """The states after a step, by the names of results; notes what becomes of each sample."""
+        running = (status == RUNNING) & (made == number)
+        finite = np.ones(len(status), bool)
+        for after in self._roles.state.values():
+            finite &= np.isfinite(found[after]).reshape(len(status), -1).all(axis=1)
+        valid = running & finite
+        status[running & ~finite] = DIVERGED
+        if self._roles.stop:
+            status[valid & (found[self._roles.stop] > 0.0)] = STOPPED
+        made[valid] += 1.0
+        chosen = {}
+        for name, after in self._roles.state.items():
+            new = found[after]
+            chosen[after] = np.where(valid.reshape(-1, *[1] * (new.ndim - 1)), new, before[name])
+        return chosen
 
 
 def _pairs(origin: Sequence[_Move], target: Sequence[_Move]) -> np.ndarray:

@@ -38,17 +38,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compile.llvm import batch_lanes, single_lane
 from ..compile.program_cache import cached_program
-from ..compile.rollout_kernel import Request, Roles, RolloutKernel
+from ..compile.rollout_kernel import Interpreter, Request, Roles, RolloutKernel
 from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
 from ..compile.workers import default_threads
 from ..errors import ArgumentError
-from ..expr import Program, interpret, select
+from ..expr import Program, select
 from ..expr.partial_evaluation import KNOWN, Separated, separate
 from ..once import cached_property, make_once, once_property
 from ..spatial.linear import Vec
@@ -274,6 +275,7 @@ class RolloutRun:
         behind = np.zeros(self.n) if made is None else np.broadcast_to(np.asarray(made, float), self.n)
         first = int(behind.min(initial=np.inf)) if self.n else 0
         self.now = Now([flat[name] for name in step.state], np.full(self.n, float(RUNNING)), behind, first)
+        self._held: _HeldSteps | None = None
 
     @property
     def several(self) -> int:
@@ -291,24 +293,26 @@ class RolloutRun:
         return self.now.state[place].reshape(shape)
 
     @property
-    def recordable(self) -> tuple[str, ...]:
-        """The results of a step besides its state."""
-        return tuple(self._rollout.step.records)
+    def state_shapes(self) -> Mapping[str, Shape]:
+        """The core shapes of the parts of the state, by name."""
+        return self._rollout.step.state
+
+    @property
+    def record_shapes(self) -> Mapping[str, Shape]:
+        """The core shapes of all that can be recorded, by name."""
+        return {**self._rollout.step.state, **self._rollout.step.records}
 
     @property
     def control_shapes(self) -> Mapping[str, Shape]:
         """The core shapes of the controls that are given, by name."""
         return self._rollout.step.controls
 
-    def room(self, names: Sequence[str], rows: int, time_first: bool = False) -> dict[str, np.ndarray]:
-        """Arrays for records, (n, rows, *shape) each; in memory a row of all samples lies together if time is first."""
-        step = self._rollout.step
-        shapes = {**step.state, **step.records}
+    def room(self, names: Sequence[str], rows: int) -> dict[str, np.ndarray]:
+        """Arrays for records, (n, rows, *shape) each."""
+        shapes = self.record_shapes
         for name in names:
             if name not in shapes:
                 raise ArgumentError(f"{self._name} has no result {name!r} to record; known: {', '.join(shapes)}")
-        if time_first:
-            return {name: np.empty((rows, self.n, *shapes[name])).swapaxes(0, 1) for name in names}
         return {name: np.empty((self.n, rows, *shapes[name])) for name in names}
 
     def rows(self, controls: Mapping[str, np.ndarray], least: int) -> list[np.ndarray]:
@@ -339,8 +343,17 @@ class RolloutRun:
         """Make some steps. Row k of `controls` (from `rows`) is that of steps k hold ... since the start of the motion
         (with hold=ALWAYS there is one row); row k of `records` (from `room`) is taken after step (k + 1) every. The
         arrays begin with the rows `first_control` and `first_record`.
+
+        Calls with hold=ALWAYS and the same arrays again and again have little to do around them: controls are written
+        into these arrays, and states go from one set of arrays to another and back. Who wants to keep one copies it.
         """
-        now, records = self.now, records or {}
+        now, records = self.now, {} if records is None else records
+        if hold == ALWAYS and not first_record and self.n:
+            held = self._held
+            if held is None or not held.is_for(controls, records, every):
+                self._held = _HeldSteps(controls, records, every)
+            elif held.advance(self, steps, threads):
+                return
         request = Request(steps, now.steps, hold, every, first_record)
         row = now.steps // hold - first_control
         after = [*(np.empty_like(x, order="C", subok=False) for x in now.state), np.empty(self.n), np.empty(self.n)]
@@ -360,22 +373,57 @@ class RolloutRun:
         return self._rollout.threads_for(self.n, steps, asked)
 
     def bind_arrays(
-        self,
-        before: Sequence[np.ndarray],
-        controls: Sequence[np.ndarray],
-        after: Sequence[np.ndarray],
-        records: Mapping[str, np.ndarray],
-    ) -> Any:
-        """Steps from states, status and steps made in some arrays to the same in others, which stay where they are;
-        None where there are no samples, and where steps are interpreted.
+        self, sets: Sequence[list[np.ndarray]], controls: Sequence[np.ndarray], records: Mapping[str, np.ndarray]
+    ) -> list[Any]:
+        """Steps from the first of two sets of arrays, of states, status and steps made, to the second, and back, which
+        stay where they are; none where steps are interpreted.
         """
-        laid = getattr(self._runner(records), "bind_arrays", None) if self.n else None
-        brought = [*before[:-2], *self._numbers, *before[-2:]]
-        return None if laid is None else laid(brought, controls, after, list(records.values()))
+        laid = getattr(self._runner(records), "bind_arrays", None)
+        before = [[*x[:-2], *self._numbers, *x[-2:]] for x in sets]
+        ways = zip(before, sets[::-1], strict=True)
+        return [] if laid is None else [laid(a, controls, b, list(records.values())) for a, b in ways]
 
     def outcome(self, records: Mapping[str, np.ndarray], every: int) -> Rolled:
         """The outcome of the motion so far."""
         return outcome(self.now, self.state, self.batch, records, every)
+
+
+class _HeldSteps:
+    """A few steps of samples at a time, again and again, with controls that are held for a call: arrays stay where they
+    are.
+    """
+
+    def __init__(self, controls: Sequence[np.ndarray], records: Mapping[str, np.ndarray], every: int) -> None:
+        self._controls, self._records, self._every = [*controls], records, every
+        self._sets: list[list[np.ndarray]] = []
+        self._there: list[Any] = []
+        self._last: Now | None = None
+        self._turn = 0
+
+    def is_for(self, controls: Sequence[np.ndarray], records: Mapping[str, np.ndarray], every: int) -> bool:
+        """Whether it is about these arrays."""
+        return records is self._records and every == self._every and all(map(is_, controls, self._controls))
+
+    def advance(self, samples: RolloutRun, steps: int, threads: int | None) -> bool:
+        """Make some steps, unless they are interpreted."""
+        now = samples.now
+        if not self._sets:
+            self._sets = [
+                [np.empty_like(x, order="C", subok=False) for x in (*now.state, now.status, now.made)] for _ in range(2)
+            ]
+            self._there = samples.bind_arrays(self._sets, self._controls, self._records)
+        if not self._there:
+            return False
+        if now is not self._last:
+            self._turn = 0
+            for mine, x in zip(self._sets[0], (*now.state, now.status, now.made), strict=True):
+                mine[...] = x
+        request = Request(steps, now.steps, ALWAYS, self._every, 0)
+        self._there[self._turn].run(request, samples.threads_for(steps, threads))
+        self._turn = 1 - self._turn
+        *state, status, made = self._sets[self._turn]
+        samples.now = self._last = Now(state, status, made, now.steps + steps)
+        return True
 
 
 def outcome(
@@ -394,65 +442,6 @@ def outcome(
         kept[name] = array.reshape((*batch, *array.shape[1:]))
     made, status = (x.reshape(batch) for x in (now.made, now.status))
     return Rolled(state, kept, now.steps, made.astype(int), status == DIVERGED, status == STOPPED)
-
-
-class Interpreter:
-    """The same steps by the interpreter: what a `RolloutKernel` is judged by."""
-
-    def __init__(self, program: Program, roles: Roles, recorded: Sequence[str]) -> None:
-        self._program, self._roles = program, roles
-        self._recorded = [roles.state.get(name, name) for name in recorded]
-        self._is_state = [name in roles.state for name in recorded]
-
-    def run(
-        self,
-        request: Request,
-        brought: Sequence[np.ndarray],
-        controls: Sequence[np.ndarray],
-        taken: Sequence[np.ndarray],
-        records: Sequence[np.ndarray],
-        threads: int,
-    ) -> None:
-        """Make steps; see `RolloutKernel.run`."""
-        roles = self._roles
-        names = [*roles.state, *roles.numbers]
-        inputs = dict(zip(names, brought[: len(names)], strict=True))
-        status, steps_made = brought[-2].copy(), brought[-1].copy()
-        for number in range(request.first, request.first + request.steps):
-            row = number // request.hold - request.first // request.hold
-            inputs |= {name: x[:, row] for name, x in zip(roles.controls, controls, strict=True)}
-            results = interpret(self._program, inputs)
-            results |= self._accept(inputs, results, status, steps_made, number)
-            inputs |= {name: results[after] for name, after in roles.state.items()}
-            if (number + 1) % request.every == 0:
-                for target, name in zip(records, self._recorded, strict=True):
-                    target[:, (number + 1) // request.every - 1 - request.first_record] = results[name]
-        for target, x in zip(taken, [*(inputs[name] for name in roles.state), status, steps_made], strict=True):
-            target[...] = x
-
-    def _accept(
-        self,
-        before: Mapping[str, np.ndarray],
-        found: Mapping[str, np.ndarray],
-        status: np.ndarray,
-        made: np.ndarray,
-        number: int,
-    ) -> dict[str, np.ndarray]:
-        """The states after a step, by the names of results; notes what becomes of each sample."""
-        running = (status == RUNNING) & (made == number)
-        finite = np.ones(len(status), bool)
-        for after in self._roles.state.values():
-            finite &= np.isfinite(found[after]).reshape(len(status), -1).all(axis=1)
-        valid = running & finite
-        status[running & ~finite] = DIVERGED
-        if self._roles.stop:
-            status[valid & (found[self._roles.stop] > 0.0)] = STOPPED
-        made[valid] += 1.0
-        chosen = {}
-        for name, after in self._roles.state.items():
-            new = found[after]
-            chosen[after] = np.where(valid.reshape(-1, *[1] * (new.ndim - 1)), new, before[name])
-        return chosen
 
 
 def as_samples(

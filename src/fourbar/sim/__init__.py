@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..lazy import lazy
-from .applied_forces import SimulationWarning as SimulationWarning
+from .outcome import SimulationWarning as SimulationWarning
 from .run import Run as Run
 from .runge_kutta_step import traced as traced
 from .simulations import rollout as rollout

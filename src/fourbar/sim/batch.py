@@ -22,8 +22,7 @@ from .in_place_worlds import STATE, InPlaceWorlds
 from .looped_worlds import GivenToParts, LoopedWorlds
 from .loops.varied_loops import close
 from .observe import check_driven, read_observations
-from .read_arguments import check_actuators, is_positive, unit_quaternions
-from .wrenches import read_constant
+from .read_arguments import check_actuators, is_positive, read_constant, unit_quaternions
 
 if TYPE_CHECKING:
     from .scene import Scene

@@ -17,10 +17,9 @@ from ..functions.step_end import OBSERVED
 from ..system.system import System
 from .given_numbers import NOWHERE, which_numbers
 from .observe import check_driven, read_observations
-from .read_arguments import MotionRequest, check_actuators, check_control
+from .read_arguments import MotionRequest, check_actuators, check_control, wrench_cores
 from .run import Contacts, Residuals, Run
 from .runge_kutta_step import Traced
-from .wrenches import wrench_cores
 
 Read = Callable[[Any], tuple[Any, ...]]
 CONTROLS = ("tau", "u", "f_ext")

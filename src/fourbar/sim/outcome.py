@@ -1,96 +1,116 @@
-"""The outcome of a motion: errors that carry the states so far, reasons why it diverged, the memory of its records."""
+"""The forces that act on a robot in a simulation, and warnings: of forces of its model that do not act, and of motions
+that diverge or come to singular positions.
+"""
 
 from __future__ import annotations
 
-import math
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError, warn
+from ..errors import warn
+from ..functions.methods.passive import has_fluid_forces
+from ..mechanism.contact_pairs import touches_world
+from ..once import once_per_object
 from ..system.system import System
-from .applied_forces import SimulationWarning
+from ..tree.cluster_tree import is_compensated
 
-_BYTES = 8  # of a number
-_ADDRESSES = 2.0**62  # bytes that arrays can have
+if TYPE_CHECKING:
+    from .controlled_motion import NotFinite
 
-
-def memory() -> float:
-    """The memory of this machine in bytes; infinite where the system does not say."""
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
-        return float("inf")
+_SHOWN = 8  # joints named in a warning
+# Accelerations (..., nv) and dissipated power (...) of a robot at q, v and τ.
+Acting = Callable[[System, np.ndarray, np.ndarray, Any], tuple[np.ndarray, Any]]
 
 
-def check_room(caller: str, steps: int, every: int, numbers: int) -> None:
-    """Refuse a motion whose records, of so many numbers each, are larger than the memory of this machine."""
-    records, available = 2 + steps // every, memory()
-    needed = float(records) * _BYTES * numbers
-    if needed <= min(available, _ADDRESSES):
-        return
-    has = f"this machine has {_gigabytes(available)}" if available < needed else "no machine has that much"
-    fitting = 0.1 * min(available, _ADDRESSES) / (_BYTES * numbers)
-    exponent = max(1, math.ceil(math.log10(float(steps) / fitting)))
-    raise ArgumentError(
-        f"{caller}: {steps:.4g} steps with a record of every {_ordinal(every)} are {records:.4g} records, which need "
-        f"{_gigabytes(needed)} of memory; {has}. Record fewer of them, such as every=10**{exponent}, or simulate a "
-        "shorter time or fewer samples"
-    )
+class SimulationWarning(UserWarning):
+    """Something in a robot's model does not act in the simulation, or the simulation diverged."""
 
 
-def _gigabytes(x: float) -> str:
-    return f"{x / 1e9:.3g} GB"
+def rigid(robot: System, q: np.ndarray, v: np.ndarray, tau: Any) -> tuple[np.ndarray, Any]:
+    """Rigid bodies only."""
+    return robot.forward_dynamics(q, v, tau), 0.0
 
 
-def _ordinal(every: int) -> str:
-    return "one" if every == 1 else f"{every}th"
+def with_passive(robot: System, q: np.ndarray, v: np.ndarray, tau: Any) -> tuple[np.ndarray, Any]:
+    """With springs and damping of the joints, drag and currents."""
+    return robot.passive_dynamics(q, v, tau), robot.damping_power(q, v)
 
 
-@contextmanager
-def states_attached(caller: str, time: Callable[[], float], run: Callable[[BaseException], Any]) -> Iterator[None]:
-    """Attach `run(error)`, the motion up to the time that was reached (s), to an error or interrupt that ends it."""
-    try:
-        yield
-    except (Exception, KeyboardInterrupt) as error:
-        error.run = run(error)  # type: ignore[attr-defined]
-        error.add_note(f"{caller}: at t = {time():.6g} s; the states so far are in the error's attribute 'run'")
-        raise
+def acting_on(robot: System, passive: bool, caller: str = "simulate") -> Acting:
+    """The dynamics to simulate: with springs, dampers, gravity compensation and drag, if the robot has some and
+    `passive` is set.
+    """
+    joints = robot.model.cluster_tree.moving
+    if not passive:
+        return rigid
+    rubbing = [c.name for c in joints if any(c.friction)]
+    if rubbing:
+        warn(
+            f"{caller}: the Coulomb friction of {_listed(rubbing)} is ignored: it is discontinuous where a joint "
+            "comes to rest, which Runge-Kutta steps cannot resolve; simulate fb.Scene(robot), where it acts, or set "
+            "friction=0 with with_parameters",
+            SimulationWarning,
+        )
+    sprung = any(any(c.stiffness) or any(c.damping) for c in joints)
+    acting = sprung or is_compensated(robot.mechanism) or has_fluid_forces(robot.model.cluster_tree)
+    return with_passive if acting else rigid
 
 
-class NotFinite:
-    """The first of the user's forces or controls that was not finite at a finite state."""
+_has_floor = once_per_object(touches_world)  # of a mechanism
 
-    def __init__(self) -> None:
-        self._first: tuple[float, str] | None = None
 
-    def look(self, name: str, t: float, x: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """x (..., size) at time t and state q, v (..., nq and nv), returned as it is."""
-        if not np.isfinite(x).all():
-            valid = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
-            if np.any(valid & ~np.isfinite(x).all(axis=-1)):
-                self._note(name, t)
-        return x
+def warn_of_contacts(robot: System, caller: str = "simulate") -> None:
+    """Warn that contacts with the world of the robot's file, such as a floor, are not simulated."""
+    if _has_floor(robot.mechanism):
+        warn(
+            f"{caller}: contacts are not simulated: the file has a floor, or other objects of the world that can be "
+            "touched, and bodies will pass through them; use fb.Scene(robot), where they act",
+            SimulationWarning,
+        )
 
-    def look_at_rows(self, name: str, x: np.ndarray, period: float) -> None:
-        """Controls x (..., rows, size), of which each row acts for a period (s)."""
-        rows = x.shape[-2]
-        whole = np.isfinite(x).all(axis=-1).reshape(-1, rows).all(axis=0)
-        if not whole.all():
-            self._note(name, int(np.argmin(whole)) * period)
 
-    def _note(self, name: str, t: float) -> None:
-        if self._first is None or t < self._first[0]:
-            self._first = (t, name)
+class BeyondLimits(NamedTuple):
+    """Joints that left their limits in a motion, and when the first did (s)."""
 
-    def reason(self) -> str | None:
-        """A message about what was not finite, and when; None if everything was finite."""
-        if self._first is None:
-            return None
-        return f"{self._first[1]} was NaN or infinite at t = {self._first[0]:.6g} s, where q and v were finite"
+    joints: list[str]
+    since: float
+
+
+def beyond_limits(robot: System, t: np.ndarray, q: np.ndarray) -> BeyondLimits | None:
+    """The joints that left their limits in a motion q (n, ..., nq), if any did."""
+    joints = robot.model.cluster_tree.moving
+    lower, upper = (np.array([x for c in joints for x in getattr(c, end)]) for end in ("lower", "upper"))
+    if not (np.isfinite(lower).any() or np.isfinite(upper).any()):
+        return None
+    reached = robot.expand(q)
+    outside = ((reached < lower) | (reached > upper)).reshape(len(t), -1, len(lower))
+    beyond = (outside & ~outside[0]).any(axis=1)  # a sample that starts there does so on purpose
+    if not beyond.any():
+        return None
+    owner = [c.name for c in joints for _ in c.lower]
+    left = list(dict.fromkeys(name for name, out in zip(owner, beyond.any(axis=0), strict=True) if out))
+    return BeyondLimits(left, float(t[int(np.argmax(beyond.any(axis=1)))]))
+
+
+def warn_of_limits(robot: System, t: np.ndarray, q: np.ndarray) -> None:
+    """Warn of joints that left their limits in a motion q (n, ..., nq): nothing stops them there."""
+    beyond = beyond_limits(robot, t, q)
+    if beyond is not None:
+        warn(
+            (
+                f"simulate: {_listed(beyond.joints)} moved beyond the limits (first at t = {beyond.since:.4g} s): "
+                "joint limits are enforced in scenes only, such as fb.Scene(robot)"
+            ),
+            SimulationWarning,
+        )
+
+
+def _listed(joints: Iterable[str]) -> str:
+    names = [repr(name) for name in joints]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"joint{'s' if len(names) > 1 else ''} {', '.join(names[:_SHOWN])}{more}"
 
 
 def loop_hint(robot: System) -> str:

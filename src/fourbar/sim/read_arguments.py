@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Argument, batch_shape, to_array, to_count, tracing_advice
+from ..arrays import Argument, batch_shape, named_rows, to_array, to_count, tracing_advice, wrong_core
 from ..errors import ArgumentError, warn
 from ..functions.angles import stored_joints
+from ..functions.arguments import F_EXT
 from ..functions.nan_reasons import without_wrong_coordinates
 from ..once import once_per_object
 from ..representation import quantity
@@ -19,11 +22,12 @@ from ..system.system import System
 from ..tolerances import OPEN
 from ..tree.closed_positions import are_closed
 from ..tree.cluster_tree import ClusterTree
-from .applied_forces import SimulationWarning
 from .loops.varied_loops import Which, loop_parameters, varied_clusters, varied_functions
+from .outcome import SimulationWarning
 from .runge_kutta_step import Traced
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
+_ANSWER = f"{F_EXT.name}(t, q, v)"  # of a function of the user's
 _LONGEST = 1 << 62  # steps that machine code can count
 _NOT_UNIT = 1e-6  # a difference of a quaternion's length from 1 that is no rounding of written coordinates
 
@@ -188,6 +192,23 @@ def read_hold(period: Any, dt: Any) -> tuple[int, bool]:
     return read_period(period, dt), False
 
 
+def read_steps(steps: Any, period: int, *controls: Any) -> int:
+    """The number of steps: if None, as long as the rows of the first array among controls last."""
+    if steps is None:
+        steps = _rows_given(*controls) * period
+    if (count := to_count(steps)) is None:
+        raise ArgumentError(f"steps={steps!r}: expected a whole number of steps, at least 1")
+    return count
+
+
+def _rows_given(*controls: Any) -> int:
+    """The number of rows of the first array among controls."""
+    for control in controls:
+        if control is not None and not callable(control) and np.ndim(control) >= 2:
+            return int(np.shape(control)[-2])
+    raise ArgumentError("rollout: give steps=, or an array tau (..., rows, nv) or u (..., rows, nu)")
+
+
 def check_actuators(robot: System) -> None:
     """Refuse controls of a robot without actuators."""
     if not robot.nu:
@@ -206,13 +227,13 @@ def on_copies(function: Any) -> Any:
     return lambda t, q, v: function(t, q.copy(), v.copy())
 
 
-def read_control(robot: System, control: Any, rows: int, name: str = "tau") -> Any:
-    """A function, or an array (..., rows or more, nv, of controls u: nu), of which one row (nv) stands for all; None
-    where there is none.
-    """
-    if name == "u" and control is not None:
+def read_control(caller: str, robot: System, control: Any, rows: int, name: str) -> Any:
+    """A function, or an array (..., rows or more, size), of which one row (size) stands for all."""
+    if name == "f_ext":
+        return _read_wrenches(caller, robot, control, rows)
+    if name == "u":
         check_actuators(robot)
-    if control is None or callable(control):
+    if callable(control):
         return on_copies(control)
     try:
         array: Any = np.asarray(control)
@@ -247,23 +268,6 @@ def check_control(name: str, control: Any, shape: tuple[int, ...], rows: int, si
         )
 
 
-def read_steps(steps: Any, period: int, *controls: Any) -> int:
-    """The number of steps: if None, as long as the rows of the first array among controls last."""
-    if steps is None:
-        steps = _rows_given(*controls) * period
-    if (count := to_count(steps)) is None:
-        raise ArgumentError(f"steps={steps!r}: expected a whole number of steps, at least 1")
-    return count
-
-
-def _rows_given(*controls: Any) -> int:
-    """The number of rows of the first array among controls."""
-    for control in controls:
-        if control is not None and not callable(control) and np.ndim(control) >= 2:
-            return int(np.shape(control)[-2])
-    raise ArgumentError("rollout: give steps=, or an array tau (..., rows, nv) or u (..., rows, nu)")
-
-
 @cache
 def _answer(name: str, size: int) -> Argument:
     return Argument(f"{name}(t, q, v)", (size,))
@@ -285,3 +289,65 @@ def read_answer(
             f"{caller}: {name}(t, q, v) returned shape {(*shape[:-1], *core)} for {states}, expected {(*batch, *core)}"
         )
     return found
+
+
+def _read_wrenches(caller: str, robot: System, f_ext: Any, rows: int) -> Any:
+    """f_ext as an array (..., rows, 6 n_bodies) with equal rows, or a function (t, q, v) -> (..., 6 n_bodies)."""
+    if isinstance(f_ext, Traced):
+        return Traced(TracedWrenches(f_ext.function, robot.names.bodies))
+    if callable(f_ext):
+        return _asked(caller, robot, f_ext)
+    flat = read_constant(caller, robot, f_ext)[..., None, :]
+    return np.broadcast_to(flat, (*flat.shape[:-2], rows, flat.shape[-1]))
+
+
+def read_constant(caller: str, robot: System, f_ext: Any, name: str = F_EXT.name) -> np.ndarray:
+    """Wrenches (..., n_bodies, 6), or by the names of bodies, as (..., 6 n_bodies); messages call them `name`."""
+    found = to_array(caller, F_EXT.on(robot.model)._replace(name=name), f_ext)
+    return found.reshape(*found.shape[:-2], -1)
+
+
+def wrench_cores(caller: str, robot: System, f_ext: Any) -> Any:
+    """The core shapes of wrenches, some of which may be dask arrays: of all bodies, or of each that is named."""
+    argument = F_EXT.on(robot.model)
+    if not isinstance(f_ext, Mapping):
+        return argument.shape
+    named_rows(caller, argument, f_ext, lambda *_: np.zeros(6))  # which says what is wrong with a name
+    return dict.fromkeys(f_ext, argument.shape[1:])
+
+
+def _asked(caller: str, robot: System, function: Callable[..., Any]) -> Callable[..., np.ndarray]:
+    """A function of the user's, which returns wrenches in any of their forms, as a function of flat results."""
+    on_states = on_copies(function)
+
+    def wrenches(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        found = read_constant(caller, robot, on_states(t, q, v), _ANSWER)
+        return read_answer(caller, q.shape[:-1], found, F_EXT.name, found.shape[-1], (len(robot.names.bodies), 6))
+
+    return wrenches
+
+
+@dataclass(frozen=True)
+class TracedWrenches:
+    """A traced function (t, q, v) -> wrenches, on all bodies or on some by name, as one of flat results."""
+
+    function: Callable[..., Any]
+    bodies: tuple[str, ...]
+
+    def __call__(self, t: Any, q: Any, v: Any) -> list[Any]:
+        """The wrenches on all bodies, one after the other."""
+        found = self.function(t, q, v)
+        every = Argument(_ANSWER, (len(self.bodies), 6), rows=self.bodies)
+        if not isinstance(found, Mapping):
+            return _entries("traced", every, found).ravel().tolist()
+        given, _ = named_rows("traced", every, found, _entries)
+        still = [0.0] * 6
+        return [x for k in range(len(self.bodies)) for x in given.get(k, still)]
+
+
+def _entries(function: str, argument: Argument, value: Any) -> np.ndarray:
+    """Traced scalars as an array of the shape of an argument, or of all its entries in a row."""
+    found = np.asarray(value, dtype=object)
+    if found.size != math.prod(argument.shape):
+        raise wrong_core(function, argument, found.shape)
+    return found.reshape(argument.shape)

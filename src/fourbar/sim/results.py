@@ -13,6 +13,7 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import numpy as np
 
+from ..arrays import memory
 from ..contact.shapes import Shape
 from ..errors import ArgumentError, FourbarError, warn
 from ..io.formats import FORMATS
@@ -27,8 +28,7 @@ from ..viewer.export import write
 from ..viewer.recorded_motion import RecordedMotion
 from ..viewer.standalone_page import notebook
 from ..viewer.triangles import merged, shaded
-from .applied_forces import SimulationWarning
-from .outcome import memory
+from .outcome import SimulationWarning
 
 _FORMAT = 1
 POINTS, FORCES, VERTICES, FACES = "contact_points", "contact_forces", "ground_vertices", "ground_faces"

@@ -6,21 +6,21 @@ applies; quaternions therefore stay of unit length without being renormalised.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compile.rollout_loop import DIVERGED, RUNNING
 from ..errors import CoordinateError, SingularError
 from ..functions.nan_reasons import implicit_loops
 from ..system.system import System
-from .applied_forces import Acting, with_passive
+from .controlled_motion import MotionControls, NotFinite, force_of_controls
 from .loops.charts import ANY, FAIR, Charts, chart_rate
 from .loops.folds import RUNGE_KUTTA, Folds, leapt_well
-from .outcome import NotFinite, warn_of_divergence, warn_of_folds
-from .read_arguments import read_answer
-from .run import Run
-from .runge_kutta_step import Followed, ForceLaw, Traced, control_sizes
+from .outcome import Acting, with_passive
+from .runge_kutta_step import Followed, ForceLaw, control_sizes
 from .stage_function import StageFunction
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
@@ -213,165 +213,94 @@ def diverged(state: SimulatedState) -> np.ndarray:
     return np.asarray(~(np.isfinite(state.q).all(axis=-1) & np.isfinite(state.v).all(axis=-1)))
 
 
-class ControlSchedule:
-    """Controls by name (see `control_sizes`), held for `period` steps each: arrays (..., rows, size) with a row for
-    each period, or functions (t, q, v). Every so many steps are `recorded`, and the last one is. `caller` is
-    what the user called.
+class Progress(NamedTuple):
+    """What became of each sample, how many steps it has made, and the steps since the start."""
+
+    status: np.ndarray
+    made: np.ndarray
+    steps: int
+
+
+class PythonSamples:
+    """Samples whose forces Python is asked for in every pass of a step, to be used as those of a rollout are: besides
+    controls that are held, traced ones among them, there may be a function of time and state.
     """
 
-    def __init__(self, robot: System, every: dict[str, Any], period: int, recorded: int, caller: str) -> None:
-        self.robot, self.every, self.period, self._caller = robot, every, period, caller
-        self._recorded = recorded
-        self.arrays = {name: x for name, x in every.items() if isinstance(x, np.ndarray)}
-        self.functions = {name: x for name, x in every.items() if callable(x) and not isinstance(x, Traced)}
-        self._kept: dict[int, dict[str, np.ndarray]] = {}  # what functions returned, by period, where it is recorded
-        self._sizes = control_sizes(robot)
-        self.not_finite = NotFinite()
+    several = 1
 
-    def ask(self, number: int, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-        """The controls of the period that begins with a step, as functions return them."""
-        found = {}
-        for name, function in self.functions.items():
-            read = read_answer(self._caller, q.shape[:-1], function(t, q, v), name, self._sizes[name])
-            found[name] = self.look(name, t, read, q, v)
-        period = number // self.period
-        self._kept[period] = {name: x.copy() for name, x in found.items()}
-        begin = (period - 2) * self.period  # what the last state may need, wherever the motion ends, is later
-        if (begin + self.period) // self._recorded == begin // self._recorded:
-            self._kept.pop(period - 2, None)
+    def __init__(self, follower: Follower, start: SimulatedState, dt: float, controls: MotionControls) -> None:
+        self._follower, self._torque, self._state, self._dt = follower, follower.torque, start, dt
+        follower.not_finite, self._not_finite = controls.not_finite, controls.not_finite
+        if controls.every:
+            follower.torque = self._forces
+        self.batch = start.q.shape[:-1]
+        self.n = math.prod(self.batch)
+        sizes = control_sizes(follower.charts.robot)
+        self.control_shapes = {name: (sizes[name],) for name in controls.every if name not in controls.traced}
+        held = {f"held_{name}": (sizes[name],) for name in controls.traced}
+        self.state_shapes = {"q": start.q.shape[-1:], "v": start.v.shape[-1:], "lost": (), **held}
+        self.record_shapes = self.state_shapes
+        self._traced, self._hold = controls.traced, controls.hold
+        self._acting: dict[str, np.ndarray] = {}
+        status = np.where(diverged(start), float(DIVERGED), float(RUNNING)).reshape(-1)
+        self.now = Progress(status, np.zeros(self.n), 0)
+
+    def stuck_since(self, dt: float) -> np.ndarray:
+        """When a loop came to a position in which its motion is not determined well, infinite if never."""
+        return np.array(self._follower.stuck_at)
+
+    def part(self, name: str) -> np.ndarray:
+        """A part of the state of every sample; velocities are the robot's own."""
+        if name.startswith("held_"):
+            return self._acting[name.removeprefix("held_")]
+        if name == "v":
+            return self._follower.charts.to_robot_velocities(self._state.q, self._state.v)
+        return np.asarray(getattr(self._state, name))
+
+    def rows(self, controls: Mapping[str, np.ndarray], least: int) -> list[np.ndarray]:
+        """Controls (..., rows, size) as (n, rows, size)."""
+        found = []
+        for name in self.control_shapes:
+            wide = np.broadcast_to(controls[name], (*self.batch, *controls[name].shape[-2:]))
+            found.append(wide.reshape(self.n, *wide.shape[-2:]))
         return found
 
-    def look(self, name: str, t: float, x: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The control x (..., size) of a name at a state, returned as it is; it is noted if it is not finite."""
-        return self.not_finite.look(name, t, x, q, v)
+    def advance(
+        self, steps: int, controls: Sequence[np.ndarray], records: Mapping[str, np.ndarray], *,
+        hold: int, every: int, threads: int | None,
+    ) -> None:  # fmt: skip
+        """Make some steps; see `RolloutRun.advance`."""
+        for _ in range(steps):
+            number = self.now.steps
+            for name, x in zip(self.control_shapes, controls, strict=True):
+                self._acting[name] = x[:, number // hold].reshape(*self.batch, -1)
+            self.now = self._stepped(number)
+            if self.now.steps % every == 0 and (self.now.status == RUNNING).any():
+                for name, x in records.items():
+                    x[:, self.now.steps // every - 1] = self.part(name).reshape(x[:, 0].shape)
 
-    def keep_traced(self, number: int, name: str, found: np.ndarray) -> np.ndarray:
-        """Keep what a traced function returned, where it is not part of the steps."""
-        self._kept.setdefault(number // self.period, {})[name] = found
-        return found
-
-    def at(self, name: str, number: int) -> np.ndarray:
-        """The control (..., size) of a step."""
-        if name in self.arrays:
-            return self.arrays[name][..., number // self.period, :]
-        return self._kept[number // self.period][name]
-
-
-class HeldControls:
-    """Controls as forces that are held for a period, with those of a function of time and state besides, if any."""
-
-    def __init__(self, controls: ControlSchedule, torque: Torque | None) -> None:
-        self._controls, self._torque = controls, torque
-        self._now: dict[str, np.ndarray] = {}
-
-    def begin(self, number: int, t: float, q: np.ndarray, v: np.ndarray) -> None:
-        """Note the controls of a step, which begins with this state."""
-        if number % self._controls.period == 0:
-            self._now |= self._controls.ask(number, t, q, v)
-            for name, x in self._controls.every.items():
-                if isinstance(x, Traced):
-                    self._now[name] = self._controls.keep_traced(number, name, x(t, q, v))
-        self._now |= {name: self._controls.at(name, number) for name in self._controls.arrays}
-        for name, x in self._now.items():
-            self._controls.look(name, t, x, q, v)
-
-    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The forces of this step."""
-        tau = self._now.get("tau", np.zeros(v.shape[-1]))
-        if self._torque is not None:
-            tau = tau + self._torque(t, q, v)
-        return tau + forces_of(self._controls.robot, q, v, self._now)
-
-
-def forces_of(robot: Any, q: np.ndarray, v: np.ndarray, acting: Mapping[str, np.ndarray]) -> Any:
-    """Joint forces (..., nv) of actuators and wrenches among controls (..., size) by name; zero if there are none."""
-    total: Any = 0.0
-    if "u" in acting:
-        total = total + robot.control_force(q, v, acting["u"])
-    if "f_ext" in acting:
-        flat = acting["f_ext"]
-        total = total + robot.generalized_force(q, flat.reshape(*flat.shape[:-1], -1, 6))
-    return total
-
-
-class PythonRun:
-    """A running simulation with forces asked from Python: its state, and what was recorded, beginning with `given`."""
-
-    def __init__(
-        self,
-        follower: Follower,
-        start: SimulatedState,
-        dt: float,
-        every: int,
-        given: SimulatedState,
-        not_finite: NotFinite,
-    ) -> None:
-        self._not_finite = not_finite
-        self._follower, self._now, self._dt, self._every = follower, start, dt, every
-        self._steps = 0
-        self._times, self._states = [0.0], [given]
-        self._given_up = diverged(start)
-        self._lost_at = np.full(start.q.shape[:-1], np.inf)  # when each sample diverged that was finite at the start
-
-    @property
-    def t(self) -> float:
-        """The time reached."""
-        return self._steps * self._dt
-
-    def reach(self, step: int, steps: int) -> bool:
-        """Come to a step; False where no finite sample is left."""
-        while self._steps < step:
-            if not self._advance():
-                return False
-        return True
-
-    def _advance(self) -> bool:
-        """Make a step, and record it if that is due; False where no finite sample is left."""
-        follower, now = self._follower, self._now
-        if isinstance(follower.torque, HeldControls):
-            follower.torque.begin(self._steps, self.t, now.q, follower.charts.to_robot_velocities(now.q, now.v))
+    def _stepped(self, number: int) -> Progress:
+        """The progress after a step; where no finite sample is left, the state stays as it was."""
+        follower, before, (status, made, _) = self._follower, self._state, self.now
+        t = number * self._dt
+        if number % self._hold == 0:
+            for name, traced in self._traced.items():
+                self._acting[name] = traced(t, before.q, self.part("v"))
+        for name, x in self._acting.items():
+            self._not_finite.look(name, t, x, before.q, before.v)
         try:
-            after = follower.step(self.t, now, self._dt)
+            after = follower.step(t, before, self._dt)
         except CoordinateError:  # those at the start are valid
-            self._lost_at[...] = self.t
-            return False
+            return Progress(np.full(self.n, float(DIVERGED)), made, number + 1)
         if not follower.all_finite:
-            lost = diverged(after)
-            self._lost_at[lost & ~self._given_up & np.isinf(self._lost_at)] = self.t
+            lost = diverged(after).reshape(-1)
+            status = np.where(lost, float(DIVERGED), status)
             if lost.all():
-                return False
-        self._now, self._steps = after, self._steps + 1
-        if self._steps % self._every == 0:
-            self._record()
-        return True
+                return Progress(status, made, number + 1)
+        self._state = after
+        return Progress(status, np.where(status == RUNNING, number + 1.0, made), number + 1)
 
-    def _record(self) -> None:
-        if self._times[-1] != self.t:
-            self._times.append(self.t)
-            self._states.append(
-                self._now._replace(v=self._follower.charts.to_robot_velocities(self._now.q, self._now.v))
-            )
-
-    @property
-    def trajectory(self) -> Run:
-        """The recorded states, and the last one."""
-        self._record()
-        q, v, lost = (np.array(x) for x in zip(*self._states, strict=True))
-        return Run(np.array(self._times), q, v, self._follower.charts.robot, lost)
-
-    @property
-    def made(self) -> np.ndarray:
-        """The steps that each sample (...) made."""
-        lost = np.where(np.isinf(self._lost_at), self._steps, np.round(self._lost_at / self._dt))
-        return np.where(self._given_up, 0, lost).astype(int)
-
-    def finish(self) -> None:
-        """No-op; divergence is reported elsewhere."""
-
-    def warn_of_divergence(self) -> None:
-        """Warn when the motion diverged, and in how many samples."""
-        warn_of_divergence(self._follower.charts.robot, self._lost_at, self._dt, self._not_finite)
-
-    def warn_of_folds(self, caller: str) -> None:
-        """Warn where a loop came to a position in which its motion is not determined well."""
-        warn_of_folds(caller, self._follower.charts.robot, np.array(getattr(self._follower, "stuck_at", np.inf)))
+    def _forces(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The forces of this step."""
+        tau = np.zeros(v.shape[-1]) if self._torque is None else self._torque(t, q, v)
+        return tau + force_of_controls(self._follower.charts.robot, q, v, self._acting)

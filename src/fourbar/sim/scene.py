@@ -24,7 +24,6 @@ from ..functions.rollout import GIVEN, NONE
 from ..io.mesh_hulls import hull_of
 from ..once import cached_property, make_recent
 from ..system.system import System
-from .applied_forces import SimulationWarning
 from .batch import Batch
 from .constrained import Kept
 from .given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, read_numbers, refuse_moved
@@ -32,9 +31,10 @@ from .keyframe import Keyframe, keyframes_of
 from .loops.chart_table import Chart, ChartTable
 from .loops.folds import FIRST_ORDER
 from .loops.varied_loops import close
+from .outcome import SimulationWarning
 from .read_arguments import MotionRequest, check_actuators, check_step, unit_quaternions
 from .run import Run
-from .scene_motion import run_motion
+from .scene_motion import SceneMotion
 from .scene_representation import SceneRepresentation
 from .scene_start import added, check_parts, home, home_poses, lifted, read_points, warn_of_selection
 from .scene_step import SceneStep, StepArguments, Stepped
@@ -360,7 +360,7 @@ class Scene(Staged, SceneRepresentation):
 
     def _run(self, request: MotionRequest) -> Run:
         """The run of a motion that is asked for."""
-        return run_motion(self, request)
+        return SceneMotion(self, request).run()
 
     def batch(
         self, n: int, *, dt: float = Staged.default_dt, numbers: Any = None, observe: Any = None, f_ext: Any = None

@@ -12,7 +12,7 @@ from ..hints import with_keyword_hints
 from ..io.formats import FORMATS
 from ..joints.base import Joint
 from ..system.load import FileWarning, load
-from .applied_forces import SimulationWarning
+from .outcome import SimulationWarning
 from .scene import Scene
 
 

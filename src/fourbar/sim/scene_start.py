@@ -22,7 +22,7 @@ from ..spatial.transform import IDENTITY, Transform
 from ..system.system import System
 from ..tolerances import WRITTEN
 from ..tree.cluster_tree import GROUND
-from .applied_forces import SimulationWarning
+from .outcome import SimulationWarning
 
 _HOMES = ("home", "standing", "stand", "default")  # names of configurations in which robots start
 _SHOWN = 6  # names in a message

@@ -14,7 +14,7 @@ from ..contact.step_rollout import DRIVEN, Taken, one_step
 from ..functions.rollout import ALWAYS
 from .given_numbers import GivenNumbers
 from .loops.charted_run import ChartedRun
-from .wrenches import read_constant
+from .read_arguments import read_constant
 
 if TYPE_CHECKING:
     from .scene import Scene

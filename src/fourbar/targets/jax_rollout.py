@@ -15,11 +15,11 @@ from ..errors import ArgumentError
 from ..functions.arguments import F_EXT
 from ..functions.charted_tree import GROWN
 from ..functions.varied_context import argument_names
-from ..sim.applied_forces import acting_on, warn_of_contacts, with_passive
 from ..sim.given_numbers import are_passive, read_numbers, refuse_dry_friction, which_numbers
 from ..sim.in_chunks import control_core
 from ..sim.loops.folds import Folds
 from ..sim.loops.varied_loops import close, loop_parameters, varied_clusters, varied_functions
+from ..sim.outcome import acting_on, warn_of_contacts, with_passive
 from ..sim.read_arguments import check_actuators, check_closed, read_counts, read_period, read_steps
 from ..sim.runge_kutta_step import GIVEN, Followed, ForceLaw, Traced
 from ..sim.stage_function import StageRecording

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compile.rollout_loop import DIVERGED, RUNNING, STOPPED
-from ...functions.repeated_steps import RepeatedSteps
 from ...functions.rollout import ALWAYS, Rolled, RolloutRun, as_samples, outcome
 from ...functions.varied_context import argument_names
 from ...system.system import System
@@ -83,7 +82,6 @@ class ChartedRun:
         self.lost_at_start = s.status == DIVERGED
         self.retried = np.full(self.n, -1.0)  # the step of each sample that was tried in other velocities
         self.given_up = np.full(self.n, -1.0)  # and the one that has no state
-        self._repeats: RepeatedSteps | None = None
         self._motion: RolloutRun | None = None  # of all samples together
 
     @classmethod
@@ -99,6 +97,12 @@ class ChartedRun:
         home = self.table.home
         return home.watched > len(home.loops)
 
+    def stuck_since(self, dt: float) -> np.ndarray | None:
+        """When samples (...) came so near to a singular position of a loop that no step is short enough (s), infinite
+        if never; None if no folds are looked for.
+        """
+        return (self.now.stuck * dt).reshape(self.batch) if self.folds_are_met else None
+
     # As a `RolloutRun`.
 
     @property
@@ -107,18 +111,23 @@ class ChartedRun:
         return self.table.home.rollout.several(self.n)
 
     @property
-    def recordable(self) -> tuple[str, ...]:
-        """The results of a step besides its state."""
-        return self._layout.recordable
+    def state_shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The core shapes of the parts of the state, by name."""
+        return self._layout.state_shapes
+
+    @property
+    def record_shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The core shapes of all that can be recorded, by name."""
+        return self._layout.record_shapes
 
     @property
     def control_shapes(self) -> Mapping[str, tuple[int, ...]]:
         """The core shapes of the controls that are given, by name."""
         return self._layout.control_shapes
 
-    def room(self, names: Sequence[str], rows: int, time_first: bool = False) -> dict[str, np.ndarray]:
-        """Arrays for records, (n, rows, *shape) each; in memory a row of all samples lies together if time is first."""
-        return self._layout.room(names, rows, time_first)
+    def room(self, names: Sequence[str], rows: int) -> dict[str, np.ndarray]:
+        """Arrays for records, (n, rows, *shape) each."""
+        return self._layout.room(names, rows)
 
     def rows(self, controls: Mapping[str, np.ndarray], least: int) -> list[np.ndarray]:
         """Controls (..., rows, *shape) as (n, rows, *shape), in the order of the step; at least so many rows."""
@@ -165,8 +174,7 @@ class ChartedRun:
             s = s.copied()
             for k in going:
                 self.catch_up(s, int(k), np.flatnonzero((s.chart == k) & (s.status == RUNNING)), asked)
-        if self.table.home.loops:
-            s = self._switched(s, asked)
+        s = self._switched(s, asked)
         self.now = s._replace(steps=end)
 
     def _given(self, s: ChartedSamples, ids: Any, chart: Chart) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -181,13 +189,8 @@ class ChartedRun:
             motion = self.table.charts[k].rollout.start(*self._given(s, slice(None), self.table.charts[k]), (self.n,))
             motion.now = motion.now._replace(status=s.status, made=s.made, steps=s.steps)
             self._motion = motion
-        if asked.hold == ALWAYS:
-            repeated = self._repeated_steps(motion, asked)
-            for mine, x in zip(repeated.rows, asked.controls, strict=True):
-                mine[...] = x
-            repeated.advance(asked.end - s.steps)
-        else:
-            self._advanced(motion, asked, slice(None), asked.records, 0)
+        motion.advance(asked.end - s.steps, asked.controls, asked.records, hold=asked.hold, every=asked.every,
+                       threads=asked.threads)  # fmt: skip
         after = s._replace(state=motion.state, status=motion.now.status, made=motion.now.made)
         if k:
             self._record_own_velocities(k, s.made, after.made, asked)
@@ -196,20 +199,6 @@ class ChartedRun:
     def start_anew(self) -> None:
         """Forget where the motion of all samples together is, as some of them have been moved apart from it."""
         self._motion = None
-
-    def _repeated_steps(self, motion: RolloutRun, asked: AskedSteps) -> RepeatedSteps:
-        """The steps of a motion with controls that are held for a call."""
-        repeats = self._repeats
-        if repeats is None or not repeats.is_for(motion, asked.records, asked.every):
-            repeats = self._repeats = RepeatedSteps(motion, asked.records, asked.every, asked.threads)
-        return repeats
-
-    def _advanced(
-        self, motion: RolloutRun, asked: AskedSteps, ids: Any, into: Mapping[str, np.ndarray], first_record: int
-    ) -> None:
-        given = [x[ids] for x in asked.controls]
-        motion.advance(asked.end - motion.now.steps, given, into, hold=asked.hold, every=asked.every,
-                       first_record=first_record, threads=asked.threads)  # fmt: skip
 
     def _record_own_velocities(self, k: int, before: np.ndarray, after: np.ndarray, asked: AskedSteps) -> None:
         """Turn recorded velocities of a chart into the robot's own, in the records of all samples of these steps."""
@@ -227,7 +216,8 @@ class ChartedRun:
         first = motion.now.steps // asked.every
         rows = asked.end // asked.every - first
         into = {name: np.empty((len(ids), rows, *x.shape[2:])) for name, x in asked.records.items()}
-        self._advanced(motion, asked, ids, into, first)
+        motion.advance(asked.end - motion.now.steps, [x[ids] for x in asked.controls], into, hold=asked.hold,
+                       every=asked.every, first_record=first, threads=asked.threads)  # fmt: skip
         for name, x in motion.state.items():
             s.state[name][ids] = x
         s.status[ids], s.made[ids] = motion.now.status, motion.now.made
@@ -240,7 +230,7 @@ class ChartedRun:
 
     def _switched(self, s: ChartedSamples, asked: AskedSteps) -> ChartedSamples:
         """The samples after those that stopped, or diverged, have been given other velocities and caught up."""
-        while True:
+        while self.table.home.loops:
             stopped = s.status == STOPPED
             failed = (s.status == DIVERGED) & ~self.lost_at_start & (self.given_up != s.made)
             if not (stopped | failed).any():
@@ -262,6 +252,7 @@ class ChartedRun:
             late = (stopped | failed) & (s.status == RUNNING) & (s.made < asked.end)
             for k in np.unique(s.chart[late]):
                 self.catch_up(s, int(k), np.flatnonzero(late & (s.chart == k)), asked)
+        return s
 
     def _make_in_parts(self, s: ChartedSamples, ids: np.ndarray, asked: AskedSteps) -> None:
         """Make a step of some samples, which gave no state, in parts, if loops are the reason."""
@@ -348,26 +339,3 @@ def fresh_records(before: np.ndarray, after: np.ndarray, every: int) -> tuple[np
     at = (row[None] + 1) * every
     which, column = np.nonzero((at > before[:, None]) & (at <= after[:, None]))
     return which, row[column]
-
-
-class ChartedRepeats:
-    """Steps of a charted motion with controls that are held for a call; to be used as `RepeatedSteps` are."""
-
-    def __init__(self, motion: ChartedRun, records: Mapping[str, np.ndarray], every: int, threads: int | None) -> None:
-        self.motion, self._records, self._every, self._threads = motion, records, every, threads
-        shapes = motion.control_shapes
-        self.rows = [np.zeros((motion.n, 1, *shape)) for shape in shapes.values()]
-        both = zip(shapes.items(), self.rows, strict=True)
-        self.controls = {name: x.reshape((*motion.batch, *shape)) for (name, shape), x in both}
-
-    def advance(self, steps: int) -> None:
-        """Make some steps."""
-        self.motion.advance(steps, self.rows, self._records, hold=ALWAYS, every=self._every, threads=self._threads)
-
-
-def repeated_steps(
-    motion: RolloutRun | ChartedRun, records: Mapping[str, np.ndarray], every: int, threads: int | None
-) -> RepeatedSteps | ChartedRepeats:
-    """Steps of a motion with controls that are held for a call, recorded in the same arrays."""
-    make: Any = ChartedRepeats if isinstance(motion, ChartedRun) else RepeatedSteps
-    return make(motion, records, every, threads)

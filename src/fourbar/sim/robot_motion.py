@@ -1,0 +1,351 @@
+"""Motions of a robot alone: from checked arguments to the run, with warnings of what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..compile.rollout_loop import DIVERGED, RUNNING
+from ..errors import ArgumentError, CoordinateError
+from ..functions.rollout import GIVEN, NONE
+from ..once import make_recent
+from ..system.constrained.actuated import Actuated
+from ..system.constrained.robot import Constrained
+from ..system.system import System
+from .constrained import ConstrainedFollower, check_met, follower_of, in_drives
+from .constrained_run import ConstrainedRun
+from .constrained_step import constrained_rollout
+from .controlled_motion import ControlledMotion, MotionControls, force_of_controls
+from .given_numbers import GivenNumbers, are_passive, read_numbers, refuse_dry_friction, refuse_moved_rows
+from .loops.chart_table import Chart
+from .loops.charted_run import ChartedRun
+from .loops.charts import Charts
+from .loops.varied_loops import close
+from .observe import check_driven, read_observations
+from .outcome import (
+    Acting,
+    acting_on,
+    warn_of_contacts,
+    warn_of_divergence,
+    warn_of_folds,
+    warn_of_limits,
+    with_passive,
+)
+from .read_arguments import MotionRequest, check_closed, on_copies, read_state, started
+from .run import Run
+from .runge_kutta import Follower, PythonSamples, SimulatedState, step
+from .runge_kutta_step import Followed, ForceLaw, Traced, control_sizes, rollout_of
+from .state_observer import InstantObserver, Observer, kept_observer
+
+
+class PartlyIndependent(Exception):
+    """Joints such as balls would be independent in part, for which no steps are compiled."""
+
+
+class RobotSteps:
+    """The steps of a robot under a law of forces, in machine code; a robot with constraints is `held`."""
+
+    def __init__(self, robot: System, held: Constrained | None, law: ForceLaw) -> None:
+        self.robot, self.held, self.law = robot, held, law
+
+    def chart(self, now: System) -> Chart:
+        """The steps in the velocities of `now`. They stay with the robot, and so do the last traced ones."""
+        robot, held, law = self.robot, self.held, self.law
+        if held is None and now is not robot and now.model.cluster_tree.has_shared_joints:
+            raise PartlyIndependent
+
+        def make() -> Chart:
+            if held is not None:
+                return Chart(now, constrained_rollout(held, law), [])
+            followed = Followed(robot, now)
+            return Chart(now, rollout_of(followed, law), followed.loops)
+
+        kept = vars(robot if held is None else held).setdefault("_rollouts", {})
+        return make_recent(kept, (now, law), make, lambda x: x[1].is_traced)
+
+    def start(self, start: Mapping[str, Any], numbers: Mapping[str, Any], controls: MotionControls) -> Any:
+        """Samples at their start."""
+        home, which = self.chart(self.robot), self.law.which
+        state: dict[str, Any] = {name: np.zeros(shape) for name, shape in home.rollout.step.state.items()}
+        state |= start
+        if self.held is not None:
+            return ConstrainedRun(self.held, self.chart, state, numbers, self.law, controls)
+        if home.loops:
+            return ChartedRun(self.robot, self.chart, state, numbers, which=which)
+        samples = home.rollout.start(state, numbers)
+        lost = ~(np.isfinite(start["q"]).all(axis=-1) & np.isfinite(start["v"]).all(axis=-1)).reshape(-1)
+        samples.now = samples.now._replace(status=np.where(lost, float(DIVERGED), float(RUNNING)))
+        return samples
+
+
+class RobotMotion(ControlledMotion):
+    """A motion of a robot alone: its checked arguments, and what is reported of it."""
+
+    ends_early = True
+
+    def __init__(self, robot: Any, request: MotionRequest) -> None:
+        caller, tau, u, torque = request.caller, request.tau, request.u, None
+        if request.is_law and callable(tau):
+            tau, torque = None, tau
+        if isinstance(robot, Actuated):
+            robot, torque, u = in_drives(robot, torque, tau, u)
+            tau = None
+        self.held = robot if isinstance(robot, Constrained) else None
+        system: Any = robot if self.held is None else self.held.system
+        self.robot: System = system
+        self.torque: Any = on_copies(torque)
+        q, v = read_state(caller, self.robot, request.q, request.v)
+        controls = MotionControls(caller, self.robot, request.steps, request.hold, tau=tau, u=u, f_ext=request.f_ext)
+        self.numbers = self._read_numbers(request.numbers)
+        self.observed = read_observations(request.observe, self.robot.model)
+        if "u" not in controls.every:
+            check_driven(self.observed, self.robot.mechanism)
+        q, v = self._spread(controls, q, v)
+        which, given = self.numbers.which, self.numbers.by_name
+        if which:
+            q, v = close(caller, self.robot, which, given, q, v)
+        check_closed(self.robot, q, which)
+        start = started(self.robot, q, np.zeros_like(v), which, given)
+        if self.held is not None:
+            check_met(self.held, q, v)
+        self._given, self._start = {"q": q, "v": v}, {"q": start, "v": v.copy()}
+        self.acting: Acting = acting_on(self.robot, request.passive, caller)
+        if request.passive and are_passive(which):
+            self.acting = with_passive
+        self.lost_at_start = ~(np.isfinite(start).all(axis=-1) & np.isfinite(v).all(axis=-1)).reshape(-1)
+        self._begin(request, self._samples(request, controls), controls)
+
+    def _read_numbers(self, numbers: Any) -> GivenNumbers:
+        found = read_numbers(self.robot.mechanism, numbers)
+        refuse_dry_friction(found.which)
+        if self.held is not None:
+            refuse_moved_rows(found.which)
+        return found
+
+    def _spread(self, controls: MotionControls, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The state with the leading axes of controls and numbers too."""
+        leading = [(name, x.shape[:-2]) for name, x in controls.arrays.items()]
+        for x, values in zip(self.numbers.which, self.numbers.of_robot.values(), strict=True):
+            leading.append((f"numbers: {x.name!r}", values.shape[: values.ndim - len(x.shape)]))
+        batch = q.shape[:-1]
+        for name, more in leading:
+            try:
+                batch = np.broadcast_shapes(more, batch)
+            except ValueError:
+                raise ArgumentError(f"{name}: leading axes {more} do not fit a batch of states {batch}") from None
+        if batch == q.shape[:-1]:
+            return q, v
+        return np.broadcast_to(q, (*batch, q.shape[-1])).copy(), np.broadcast_to(v, (*batch, v.shape[-1])).copy()
+
+    def _begin(self, request: MotionRequest, samples: Any, controls: MotionControls) -> None:
+        names = ("q", "v", "lost", *(f"held_{name}" for name in controls.traced))
+        super().__init__(request, samples, controls, names, self._given | dict.fromkeys(names[3:], np.nan))
+
+    def _law(self, controls: MotionControls, hold: int) -> ForceLaw:
+        """The forces on the robot, in compiled steps."""
+        inside, every = controls.traced, controls.every
+        tau: Any = inside.get("tau", GIVEN if self.torque is None else NONE)
+        u, f_ext = (inside.get(name, GIVEN if name in every else NONE) for name in ("u", "f_ext"))
+        period = hold if inside else 1
+        return ForceLaw(self.acting is with_passive, self.torque, tau, u, period, self.numbers.which, f_ext)
+
+    def _samples(self, request: MotionRequest, controls: MotionControls) -> Any:
+        """The samples at their start, in machine code if that can be."""
+        from_python = self.torque is not None and not isinstance(self.torque, Traced)
+        if from_python or self.robot.model.cluster_tree.has_shared_joints:
+            return self._python_samples(request, controls)
+        self._steps = RobotSteps(self.robot, self.held, self._law(controls, request.hold))
+        try:
+            return self._steps.start(self._start, {"dt": request.dt, **self.numbers.of_robot}, controls)
+        except PartlyIndependent:
+            return self._python_samples(request, controls)
+
+    def _python_samples(self, request: MotionRequest, controls: MotionControls) -> PythonSamples:
+        """Samples whose forces Python is asked for in every pass."""
+        if self.numbers.which:
+            raise ArgumentError(
+                "numbers: parameters that differ from sample to sample need compiled steps: give tau with a period, or "
+                "as fb.traced(tau); no joint of a loop, such as a ball, may be partly independent"
+            )
+        passive = self.acting is with_passive
+        follower = (
+            ConstrainedFollower(self.held, self.torque, passive)
+            if self.held is not None
+            else Follower(self.robot, self.torque, self.acting)
+        )
+        state = SimulatedState(self._start["q"], self._start["v"], np.zeros(self._start["q"].shape[:-1]))
+        return PythonSamples(follower, state, request.dt, controls)
+
+    def reach(self, step: int) -> None:
+        """Come at least to a step."""
+        try:
+            super().reach(step)
+        except PartlyIndependent:
+            self._begin(self.request, self._python_samples(self.request, self.controls), self.controls)
+            super().reach(step)
+
+    # Its outcome.
+
+    @property
+    def _lost_at(self) -> np.ndarray:
+        """When samples (...) diverged that were finite at the start (s); others never."""
+        now = self.samples.now
+        gone = (now.status == DIVERGED) & ~self.lost_at_start
+        return np.where(gone, now.made * self.dt, np.inf).reshape(self.samples.batch)
+
+    def finish(self) -> None:
+        """Repeat the steps of samples that diverged by the robot's own functions, which say why: an error if there is
+        one sample only, else a warning.
+        """
+        samples, now = self.samples, self.samples.now
+        lost = (now.status == DIVERGED) & ~self.lost_at_start
+        if self.request.caller == "rollout" or isinstance(samples, PythonSamples) or not lost.any():
+            return
+        if self.numbers.which:  # the robot's own functions know other numbers
+            return
+        charted = isinstance(samples, ChartedRun)
+        chart = now.chart if charted else np.zeros(samples.n, int)
+        q, v = (now.state[name] if charted else samples.part(name).reshape(samples.n, -1) for name in ("q", "v"))
+        for k in np.unique(chart):
+            gone = lost & (chart == k)
+            for made in np.unique(now.made[gone]):
+                ids = np.flatnonzero(gone & (now.made == made))
+                which: Any = ids if samples.batch else int(ids[0])
+                charts = samples.table.at(k) if charted else Charts(self.robot)
+                self._explain(SimulatedState(q[which], v[which], 0.0), charts, made, ids)
+
+    def _explain(self, state: SimulatedState, charts: Charts, made: Any, ids: np.ndarray) -> None:
+        """Repeat a step, or look at its forces if it was repeated already and said why it failed."""
+        t = made * self.dt
+        if self.held is not None:
+            self._force(t, state.q, state.v, ids)
+            return
+
+        def asked(t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+            return charts.force(q, self._force(t, q, charts.to_robot_velocities(q, w), ids))
+
+        try:
+            step(charts.now, t, state, self.dt, asked, self.acting)
+        except CoordinateError:
+            return
+
+    def _force(self, t: float, q: np.ndarray, v: np.ndarray, ids: np.ndarray) -> Any:
+        """The forces at a time, of some samples; it is noted if they are not finite."""
+        controls, samples, look = self.controls, self.samples, self.controls.not_finite.look
+        found = np.zeros_like(v) if self.torque is None else look("tau", t, np.asarray(self.torque(t, q, v)), q, v)
+        acting = controls.acting(samples, ids, int(t / self.dt + 0.25))
+        for name, traced in controls.traced.items():
+            look(name, t, np.asarray(traced(t, q, v)), q, v)  # what is held may be of the period before
+            acting[name] = samples.part(f"held_{name}").reshape(samples.n, -1)[ids]
+        shaped = {name: look(name, t, x.reshape(*v.shape[:-1], -1), q, v) for name, x in acting.items()}
+        return found + force_of_controls(self.robot, q, v, shaped)
+
+    def result(self) -> Run:
+        """The states so far, with the controls of actuators, and with what was observed."""
+        return self._reported(self.states())
+
+    def result_so_far(self, error: BaseException) -> Run:
+        """The states before an error; without observations where a function of the user's may have failed."""
+        run = self.states()
+        return self._reported(run) if isinstance(error, KeyboardInterrupt) else run
+
+    def states(self) -> Run:
+        """The states so far. Samples that have made fewer steps than were asked for have diverged."""
+        t, found = self.recorded()
+        self._held = {name: found[f"held_{name}"] for name in self.controls.traced}
+        wanted = self.steps if self.is_over else min(self.steps, self.samples.now.steps)
+        return Run(t, found["q"], found["v"], self.robot, found["lost"], self.made, np.asarray(self.made < wanted))
+
+    def warn_of(self, run: Run) -> None:
+        """Warn of divergence and limits, but in rollouts, which mark samples; and of folds."""
+        samples, lost_at, caller = self.samples, self._lost_at, self.request.caller
+        if caller != "rollout":
+            if np.isfinite(lost_at).any() and not isinstance(samples, PythonSamples):
+                self.controls.look_at_rows(self.dt)
+            warn_of_divergence(self.robot, lost_at, self.dt, self.controls.not_finite)
+        since = samples.stuck_since(self.dt) if hasattr(samples, "stuck_since") else None
+        if since is not None:
+            warn_of_folds(caller, self.robot, since)
+        if caller != "rollout":
+            warn_of_limits(self.robot, run.t, run.q)
+
+    def padded(self, run: Run) -> Run:
+        """A run with NaN in the rows after the last finite state of all samples, if it has ended before its time."""
+        made = round(run.t[-1] / self.dt)
+        if made == self.steps:
+            return run
+        count, rows = 1 + -(-self.steps // self.every), 1 + made // self.every  # without a state between two records
+
+        def longer(x: np.ndarray | None) -> Any:
+            return None if x is None else np.concatenate([x[:rows], np.full((count - rows, *x.shape[1:]), np.nan)])
+
+        t = np.minimum(np.arange(count) * self.every, self.steps) * self.dt
+        seen = {name: longer(x) for name, x in run.observations.items()}
+        more = {name: longer(getattr(run, name)) for name in ("q", "v", "lost", "u")}
+        return replace(run, t=t, observations=seen, **more)
+
+    # Controls and observations at the recorded times.
+
+    def _reported(self, run: Run) -> Run:
+        """The run with the controls of actuators, and with what was observed."""
+        numbers = np.round(run.t / self.dt).astype(int)
+        acted = {name: self._acted(name, numbers) for name in self.controls.every if name == "u" or self.observed}
+        found: dict[str, np.ndarray] = {}
+        if self.observed:
+            values = self._values()
+            watch = self._observer(Observer, self.numbers.which, self.observed)
+            found = {name: x[None] for name, x in watch.observe(run.q[0], run.v[0], values).items()}
+            if len(run.t) > 1:
+                later = self._later(run, acted, values)
+                found = {name: np.concatenate([x, later[name]]) for name, x in found.items()}
+        return replace(run, u=acted.get("u"), observations=found)
+
+    def _values(self) -> dict[str, np.ndarray]:
+        """The parameters of all samples (..., *shape)."""
+        both = zip(self.numbers.which, self.numbers.of_robot.items(), strict=True)
+        return {name: np.broadcast_to(x, (*self.samples.batch, *p.shape)) for p, (name, x) in both}
+
+    def _later(self, run: Run, acted: dict[str, np.ndarray], values: dict[str, Any]) -> dict[str, Any]:
+        """The observations at all times but the first."""
+        is_traced = isinstance(self.torque, Traced) and self.held is None
+        law = self._law(self.controls, self.request.hold)._replace(torque=self.torque if is_traced else None)
+        given = {name: x[1:] for name, x in acted.items()}
+        if self.torque is not None and not is_traced:
+            asked = [self.torque(t, q, v) for t, q, v in zip(run.t[1:], run.q[1:], run.v[1:], strict=True)]
+            given["tau"] = np.array([np.broadcast_to(x, run.v.shape[1:]) for x in asked])
+        if self.held is not None:
+            robots: Any = self.robot
+            if values:
+                robots = self.robot.varying(*(x.name for x in self.numbers.which)).at(**values)
+            tau = np.zeros(self.robot.nv) + force_of_controls(robots, run.q[1:], run.v[1:], given)
+            follower = follower_of(self.held, robots, None, self.acting is with_passive)
+            given["a"] = follower.accelerations(run.q[1:], run.v[1:], tau)
+        t = run.t[1:].reshape(-1, *[1] * (run.q.ndim - 2))
+        watch = self._observer(InstantObserver, law, self.observed)
+        return watch.observe(t, run.q[1:], run.v[1:], given, values)
+
+    def _observer(self, make: Any, *given: Any) -> Any:
+        return kept_observer(vars(self.robot).setdefault("_observers", {}), make, self.robot.model, *given)
+
+    def _acted(self, name: str, numbers: np.ndarray) -> np.ndarray:
+        """The controls in the steps that end with these numbers (n, ..., size); NaN at the start."""
+        found = np.full((len(numbers), *self.samples.batch, control_sizes(self.robot)[name]), np.nan)
+        if name in self._held:
+            found[1:] = self._held[name][1:]
+            return found
+        for k, number in enumerate(numbers[1:], 1):
+            found[k] = self.controls.at(name, int(number) - 1)
+        return found
+
+
+def run_robot(robot: Any, request: MotionRequest) -> Run:
+    """The run of a motion of a robot alone. A simulation that diverges warns, or raises an error that says why; a
+    rollout only marks the samples.
+    """
+    motion = RobotMotion(robot, request)
+    warn_of_contacts(motion.robot, request.caller)
+    run = motion.run()
+    return motion.padded(run) if request.caller == "rollout" else run

@@ -437,9 +437,7 @@ SAME_THING = {
         "actuators bodies cluster_joints coriolis derivatives dynamics energy hybrid inverse_kinematics"
         " kinematics passive"
     ),
-    "the same idea, applied to what the package is about": (
-        "base euler lines mirror registry rotations serialize sticks"
-    ),
+    "the same idea, applied to what the package is about": ("base euler lines mirror registry serialize sticks"),
 }
 
 

@@ -37,7 +37,7 @@ fourbar.functions.methods.forces fourbar.functions.methods.regressors fourbar.fu
 fourbar.algorithms.energy fourbar.algorithms.kinematics fourbar.algorithms.regressor
 fourbar.expr.program_derivatives fourbar.expr.shared fourbar.expr.shared_tasks fourbar.tree.parameter_changes
 fourbar.tree.parameters fourbar.functions.parameter_derivatives fourbar.functions.derivatives
-fourbar.functions.derivative_recordings fourbar.algorithms.massless fourbar.functions.incompatible_changes
+fourbar.functions.derivative_recordings fourbar.algorithms.massless fourbar.functions.parameter_derivatives
 fourbar.functions.inverse_kinematics_targets fourbar.mechanism.contact fourbar.system.inverse_kinematics
 fourbar.system.inverse_kinematics fourbar.system.limits
 decimal difflib fractions fnmatch

@@ -15,9 +15,9 @@ import fourbar as fb
 from fourbar.constraints import serialize as loops_plain
 from fourbar.io import formats
 from fourbar.joints import Prismatic, Revolute, registry
+from fourbar.joints.base import RotationRows
 from fourbar.joints.mirror import Mirror
 from fourbar.joints.mirror_image import ONE, Mirrored
-from fourbar.joints.rotation_rows import RotationRows
 from fourbar.joints.serialize import number, text
 from fourbar.loops import Loop
 from fourbar.spatial.linear import Mat, Scalar, Vec

@@ -26,7 +26,7 @@ io/mesh_hulls.py _REACHED
 io/mjcf/contacts.py _SOLIMP _SOLREF
 io/sdf/build.py _NEAR
 io/urdf/pose.py _SHORT
-mechanism/surface_mix.py SOLIMP SOLREF _LEAST
+mechanism/contact_pairs.py SOLIMP SOLREF _LEAST
 targets/c.py _TOLERANCE
 targets/wasm.py _TOLERANCE
 """
@@ -44,10 +44,10 @@ viewer/terrain_surfaces.py _SAME
 viewer/triangles.py _SAME
 """
 CHECKS_OF_ARGUMENTS = """
-constraints/condition_checks.py _SAME
-functions/incompatible_changes.py _SYMMETRIC
+constraints/condition.py _SAME
+functions/parameter_derivatives.py _SYMMETRIC
 functions/inverse_kinematics_targets.py _ROTATION
-interop/rotation_rates.py _SKEW
+interop/rotations.py _SKEW
 interop/rotations.py _ORTHOGONAL
 mechanism/armature_blocks.py _ROUNDING
 mechanism/fluid.py _ROUNDING
@@ -56,7 +56,7 @@ sim/read_arguments.py _NOT_UNIT
 system/constrained/inverse_dynamics.py _SYMMETRIC
 """
 ROUNDING_OF_RESULTS = """
-functions/incompatible_changes.py _ROUNDING
+functions/parameter_derivatives.py _ROUNDING
 identification/base_parameters.py _NEGLIGIBLE
 identification/least_squares.py _FAINT
 identification/estimate.py _MARGIN
@@ -65,7 +65,7 @@ spatial/groups/subgroup.py _ROUNDING
 spatial/inertia.py _POINT
 system/equations.py _DUST
 tree/cluster_tree.py _ROUNDING
-tree/reframe.py _DUST _TINY
+tree/equivalent_trees.py _DUST _TINY
 tree/sampling.py _ROUNDING
 """
 SETTINGS = "sim/loops/folds.py _LEAPT"  # of the search past folds, among its other ones

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import fourbar as fb
-from fourbar.robots.crank_rocker import LENGTHS
+from fourbar.robots.linkages import LENGTHS
 from fourbar.targets.exported_functions import read
 from fourbar.targets.wasm import Module, loader
 

@@ -15,10 +15,10 @@ import pytest
 
 import fourbar as fb
 from fourbar.compile import callables
+from fourbar.compile.callables import GeneralisedUfunc
 from fourbar.compile.ir import Lanes
 from fourbar.compile.kernel import Kernel
 from fourbar.compile.llvm import single_lane
-from fourbar.compile.ufunc import GeneralisedUfunc
 from fourbar.expr import Unrolled
 from fourbar.functions.methods import METHODS
 from fourbar.joints import Free, Prismatic, Revolute, Spherical

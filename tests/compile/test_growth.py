@@ -11,7 +11,7 @@ import pytest
 from tests.loops.test_wide import ring
 
 import fourbar as fb
-from fourbar.algorithms.tiled_product import plus_product
+from fourbar.algorithms.tiles import plus_product
 from fourbar.compile.kernel import units
 from fourbar.expr import Direct, Program, Unrolled, interpret, program_derivatives
 from fourbar.functions import context

@@ -10,8 +10,8 @@ import pytest
 
 import fourbar as fb
 from fourbar.compile import cache
+from fourbar.compile import callables as gufunc
 from fourbar.compile import llvm as machine
-from fourbar.compile import ufunc as gufunc
 from fourbar.compile.llvm import Arena, Loaded, has_arena, image, to_object
 from fourbar.joints import Revolute
 
@@ -83,7 +83,7 @@ def test_code_of_dead_robots_is_freed():
 _MAPPINGS = """
 import numpy as np
 import fourbar as fb
-from fourbar.compile.ufunc import _compiled
+from fourbar.compile.callables import _compiled
 from fourbar.joints import Revolute
 
 def hinge(length):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
+from fourbar.compile.callables import compile_ufunc
 from fourbar.compile.ir import Lanes
 from fourbar.compile.llvm import batch_lanes
-from fourbar.compile.ufunc import compile_ufunc
 from fourbar.expr import Program, Unrolled
 
 from .support import EVERY_WIDTH

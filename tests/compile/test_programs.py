@@ -16,9 +16,9 @@ from fourbar import constraints
 from fourbar.compile import cache_folder as files
 from fourbar.compile import program_cache as programs
 from fourbar.expr import Program, from_text, to_text
-from fourbar.expr.packing import pack, unpack
 from fourbar.expr.program import Block, Call, Store
-from fourbar.functions import fingerprint as identity
+from fourbar.expr.text import pack, unpack
+from fourbar.functions import recording as identity
 from fourbar.functions.arguments import Q
 from fourbar.functions.derivative_recordings import KINDS
 from fourbar.functions.methods import METHODS

@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from fourbar.compile.callables import GeneralisedUfunc
 from fourbar.compile.kernel import Kernel
 from fourbar.compile.transfer import CHUNK, LEAST_BYTES
-from fourbar.compile.ufunc import GeneralisedUfunc
 
 from .support import EVERY_WIDTH, arguments, machine_code_only, program_of, robot, run
 

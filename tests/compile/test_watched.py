@@ -16,9 +16,9 @@ import pytest
 import fourbar as fb
 from fourbar.compile import callables
 from fourbar.compile.batch_loop import DATA_WORDS, STRANGE
+from fourbar.compile.callables import GeneralisedUfunc
 from fourbar.compile.ir import Lanes
 from fourbar.compile.kernel import Kernel, WatchedEntries
-from fourbar.compile.ufunc import GeneralisedUfunc
 from fourbar.functions.function import FunctionState
 
 from .support import EVERY_WIDTH, machine_code_only, program_of

@@ -11,7 +11,7 @@ import numpy as np
 from fourbar import System
 from fourbar.constraints import Contact, Rows
 from fourbar.functions.context import Model
-from fourbar.functions.incompatible_changes import incompatible_changes
+from fourbar.functions.parameter_derivatives import incompatible_changes
 from fourbar.joints import Composite, CustomJoint, Joint, Universal
 from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance, Gear, Polynomial
 from fourbar.mechanism.actuators import Actuator, law_form, law_numbers, law_of, servo, velocity_servo

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.compile.callables import MOST_OPERANDS
 from fourbar.compile.llvm import batch_lanes
-from fourbar.compile.ufunc import MOST_OPERANDS
 from fourbar.expr import Program
 from fourbar.expr.program import MEMORY
 from fourbar.functions.function import backend

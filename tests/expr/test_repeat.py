@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.compile.callables import compile_ufunc
 from fourbar.compile.llvm import batch_lanes, single_lane
-from fourbar.compile.ufunc import compile_ufunc
 from fourbar.expr import Direct, Program, Replay, Shared, Unrolled, from_text, interpret, select, to_text
-from fourbar.expr.packing import pack, unpack
 from fourbar.expr.program import Repeat
+from fourbar.expr.text import pack, unpack
 
 from .support import triangular
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fourbar.compile.callables import compile_ufunc
 from fourbar.compile.llvm import batch_lanes
-from fourbar.compile.ufunc import compile_ufunc
 from fourbar.expr import Program, Shared, Unrolled, interpret, select, sin
 from fourbar.expr.partial_evaluation import KNOWN, separate
 

@@ -12,8 +12,7 @@ from fourbar import System
 from fourbar.identification.base_parameters import random_triangle
 from fourbar.identification.estimate import solve_interior, solve_sdp
 from fourbar.identification.least_squares import LeastSquares
-from fourbar.identification.parameter_coordinates import EstimatedCoordinates, make_coordinates
-from fourbar.identification.pseudo_inertia import symmetric
+from fourbar.identification.parameter_coordinates import EstimatedCoordinates, make_coordinates, symmetric
 
 from .arms import arm, changed, geared
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fourbar.identification.pseudo_inertia import (
+from fourbar.identification.parameter_coordinates import (
     coordinates,
     frame_map,
     pseudo_inertia,

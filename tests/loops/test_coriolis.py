@@ -7,7 +7,7 @@ import pytest
 
 from fourbar import System
 from fourbar.expr import evaluate, jvp, prepare
-from fourbar.expr.symbolic import SymbolicRecorder
+from fourbar.expr.to_sympy import SymbolicRecorder
 from fourbar.functions.arguments import Q
 from fourbar.functions.context import Context
 from fourbar.functions.methods import METHODS

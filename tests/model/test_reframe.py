@@ -10,7 +10,7 @@ import pytest
 import fourbar as fb
 from fourbar.joints import Free, Prismatic, Revolute, Spherical
 from fourbar.spatial.transform import Transform
-from fourbar.tree.reframe import reframed
+from fourbar.tree.equivalent_trees import reframed
 
 DIGITS = 1.57079632679  # a quarter turn as files write it
 

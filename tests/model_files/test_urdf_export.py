@@ -12,7 +12,7 @@ import pytest
 import fourbar as fb
 from fourbar.io.export.written_numbers import rpy
 from fourbar.io.formats import FORMATS
-from fourbar.io.rotations import quaternion
+from fourbar.io.numbers import quaternion
 from fourbar.joints import Free, Helical, Prismatic, Revolute, Spherical
 from fourbar.loops import Closure
 from fourbar.mechanism.geometry import Geometry

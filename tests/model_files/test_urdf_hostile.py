@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fourbar as fb
-from fourbar.io.files import read_options, read_text
+from fourbar.io.formats import read_options, read_text
 
 from .urdf_hostile import HOSTILE, chain, robot, two
 

@@ -10,9 +10,8 @@ import pytest
 
 import fourbar as fb
 from fourbar.mechanism.contact import ContactPair, Surface
-from fourbar.mechanism.contact_pairs import contact_candidates
+from fourbar.mechanism.contact_pairs import SOLIMP, SOLREF, contact_candidates, contact_surface
 from fourbar.mechanism.contact_rules import ContactRules
-from fourbar.mechanism.surface_mix import SOLIMP, SOLREF, contact_surface
 
 mujoco = pytest.importorskip("mujoco")
 pytestmark = pytest.mark.peers

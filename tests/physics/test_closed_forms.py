@@ -7,7 +7,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.joints import Free, Prismatic, Revolute, Spherical, SphericalEuler
-from fourbar.robots.pendulum import closed_form, double_pendulum
+from fourbar.robots.chains import closed_form, double_pendulum
 
 from .mechanisms import near, random_inertia
 from .oracle import skew

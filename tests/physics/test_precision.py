@@ -18,7 +18,7 @@ from fourbar.spatial.inertia import Inertia
 from fourbar.spatial.linear import Mat, Vec
 from fourbar.spatial.symmetric import Sym
 from fourbar.spatial.transform import Transform
-from fourbar.tree.regroup import regrouped
+from fourbar.tree.equivalent_trees import regrouped
 from fourbar.tree.spanning_tree import SpanningTree
 
 from . import direct

@@ -13,8 +13,8 @@ import fourbar as fb
 from fourbar.errors import ArgumentError, extra
 from fourbar.joints import Revolute
 from fourbar.loops import Closure, Constraint, Gear
-from fourbar.mechanism.palette import cluster_colour, hexadecimal
-from fourbar.viewer.cluster_colours import coloured_clusters
+from fourbar.mechanism.sticks import cluster_colour, hexadecimal
+from fourbar.viewer.overlays import coloured_clusters
 
 
 def figure_5() -> fb.System:

@@ -7,8 +7,8 @@ import pytest
 
 from fourbar import System, robots
 from fourbar.robots import cassie, linkages, parallel
-from fourbar.robots.crank_rocker import LENGTHS, closed_form
 from fourbar.robots.legged import HIP_DIFFERENTIAL, KNEE_ANKLE_DIFFERENTIAL
+from fourbar.robots.linkages import LENGTHS, closed_form
 
 from .support import near, robot, state
 

@@ -8,7 +8,7 @@ import pytest
 import fourbar as fb
 from fourbar.joints import Revolute
 from fourbar.loops import Closure
-from fourbar.robots.crank_rocker import LENGTHS
+from fourbar.robots.linkages import LENGTHS
 from fourbar.robots.simple_inertias import rod
 from fourbar.sim.loops.charts import Charts
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.robots.crank_rocker import LENGTHS
+from fourbar.robots.linkages import LENGTHS
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "wasm"
 NODE = shutil.which("node")

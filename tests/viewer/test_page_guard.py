@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import fourbar as fb
-from fourbar.viewer import page_guard
-from fourbar.viewer.page_guard import PageGuard
+from fourbar.viewer import served_page
+from fourbar.viewer.served_page import PageGuard
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_a_page_for_the_network_is_opened_by_addresses_and_own_names() -> None:
 def test_a_server_that_is_not_guarded_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """Should a later viser start its server in another way."""
     pytest.importorskip("viser", reason="viser is not installed: the extra 'view'")
-    monkeypatch.setattr(page_guard.PageGuard, "answer", lambda guard, serve_file: serve_file)
+    monkeypatch.setattr(served_page.PageGuard, "answer", lambda guard, serve_file: serve_file)
     with pytest.raises(fb.FourbarError, match="other sites"):
         fb.view(fb.robots.double_pendulum(), browser=False, port=0)
 

@@ -19,8 +19,7 @@ from ..tree.states import ClusterState
 from .aba import spin
 from .articulated import Bias, Handle, over_clusters
 from .energy import add
-from .link_twists import velocity_outward
-from .sweep import Hung, Outcome, Sweeps
+from .sweep import Hung, Outcome, Sweeps, velocity_outward
 
 
 class ArticulatedLinks(NamedTuple):

@@ -16,7 +16,7 @@ from ..expr import Recorder
 from ..spatial.linear import Mat, Vec
 from ..spatial.solve import factor
 from ..tree.clusters import Cluster
-from .tiled_product import Rows, plus_product, transposed
+from .tiles import Rows, plus_product, transposed
 
 _LONGEST = 8  # velocities of a branch; longer ones are cut
 _ROWS = 4  # carriers whose part of M changes in one product

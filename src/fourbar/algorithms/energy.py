@@ -13,8 +13,7 @@ from ..spatial.vectors import Twist, Wrench
 from ..tree.links import Kinematics
 from . import armature
 from .kinematics import place_outward
-from .link_twists import velocity_outward
-from .sweep import Outcome, Sweeps
+from .sweep import Outcome, Sweeps, velocity_outward
 
 COM, WORLD = "com", "world"
 

@@ -10,15 +10,13 @@ from collections.abc import Sequence
 from operator import add
 from typing import Any, NamedTuple
 
-from ..spatial.fluid_inertia import is_immersed
-from ..spatial.hydrodynamics import Hydrodynamics
+from ..spatial.fluid_inertia import Hydrodynamics, is_immersed
 from ..spatial.linear import Scalar, Vec, is_zero
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist, Wrench
 from ..tree.cluster_tree import GROUND, Location
 from ..tree.links import Kinematics
-from .link_twists import velocity_outward
-from .sweep import Sweeps
+from .sweep import Sweeps, velocity_outward
 
 
 def immersed_links(s: Sweeps) -> list[int]:

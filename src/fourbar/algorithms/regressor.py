@@ -26,8 +26,7 @@ from . import armature
 from .coriolis import subspace_rate, turn
 from .fluid_wrenches import gravity_outward
 from .kinematics import place_outward
-from .link_twists import velocity_outward
-from .sweep import Sweeps, outward
+from .sweep import Sweeps, outward, velocity_outward
 
 _AT_ONCE = 8  # carrying joints in one step: a long chain then has fewer steps to record
 _UNITS = tuple(Mat.identity(3))

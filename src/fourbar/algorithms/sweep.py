@@ -13,12 +13,18 @@ from ..expr.node import Value
 from ..expr.pytree import leaves
 from ..once import cached_property
 from ..spatial.linear import Vec
+from ..spatial.vectors import Twist
 from ..tree.clusters import GROUND, Cluster
 from ..tree.links import Kinematics, Link
 from ..tree.spanning_tree import SpanningTree
 
 if TYPE_CHECKING:
     from ..expr import Recorder
+
+
+def velocity_outward(k: Kinematics, parent: Twist, v: Vec) -> Twist:
+    """V = X V_λ + S v."""
+    return k.X.motion_to_child(parent) + k.S.twist(v)
 
 
 class Outcome(NamedTuple):

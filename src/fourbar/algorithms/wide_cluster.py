@@ -21,8 +21,7 @@ from ..tree.states import ClusterState
 from .articulated import ArticulatedCluster, Bias, Handle, node, spun_up
 from .crba import couple_all, diagonal
 from .sweep import CarrierMessages, Hung, Node, Outcome, Sweeps, inward, outward
-from .tiled_product import Rows, plus_product, transposed
-from .tiled_solver import BLOCK, negative_solution
+from .tiles import BLOCK, Rows, negative_solution, plus_product, transposed
 
 _FEW = 12  # independent velocities up to which a cluster is freed in one step
 

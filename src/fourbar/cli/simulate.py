@@ -32,8 +32,8 @@ from typing import Any, cast
 import numpy as np
 
 from ..errors import ArgumentError, AssemblyError, FourbarError, SingularError, extra
-from ..robots.crank_rocker import closed_form as of_crank_rocker
-from ..robots.pendulum import closed_form as of_double_pendulum
+from ..robots.chains import closed_form as of_double_pendulum
+from ..robots.linkages import closed_form as of_crank_rocker
 from ..sim import Run, SimulationWarning, simulate
 from ..sim.outcome import beyond_limits
 from ..system.system import System

@@ -9,8 +9,7 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from ..sources import sources
-from .cache_folder import cache_folder, read, write
-from .cache_lock import make_once_across_processes
+from .cache_folder import cache_folder, make_once_across_processes, read, write
 from .llvm import Loaded, identity, to_object
 
 _loaded: WeakValueDictionary[str, Loaded] = WeakValueDictionary()

@@ -11,8 +11,7 @@ import numpy as np
 from ..errors import ModelError
 from ..expr import maximum, select, sqrt
 from ..joints import Free
-from ..joints.base import Joint
-from ..joints.rotation_rows import RotationRows
+from ..joints.base import Joint, RotationRows
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import Transform
 from ..tolerances import HALF_A_TURN

@@ -1,16 +1,93 @@
-"""Conditions, enforced by forces: rows A(q) v = 0. Adding one: subclass `Condition`, write its rates."""
+"""Conditions, enforced by forces: rows A(q) v = 0. Adding one: subclass `Condition`, write its rates.
+
+A condition returns one number per row, linear in the velocities, which is checked.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isfinite
+from numbers import Real
+from typing import Any, ClassVar, Protocol
 
+import numpy as np
+
+from ..errors import ModelError
+from ..expr import Expr, evaluate
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
-from .condition_checks import read_rates
 from .restriction import Rates, Restriction
+
+_SAME = 1e-9  # relative: what differs less is rounding
+_PAIRS = 4  # of trial velocities
+
+
+def known(condition: Any, kind: str, table: Mapping[str, Any], name: str) -> Any:
+    """An item that a condition asks for; only what it declares is known."""
+    if name not in table:
+        declared = ", ".join(map(repr, table)) or "none"
+        raise ModelError(
+            f"{type(condition).__name__} looks at {name!r}, which is not among its `{kind}` ({declared}); name it there"
+        )
+    return table[name]
+
+
+def read_rates(condition: Any, found: Any) -> list[Scalar]:
+    """The rates as a list of scalars."""
+    rates = list(found) if isinstance(found, Iterable) and not isinstance(found, str | Mapping) else None
+    if rates is None or not all(map(is_entry, rates)):
+        kind = type(condition).__name__
+        raise ModelError(f"{kind}.rates must return a list of finite numbers, one for each row, got {found!r}")
+    return [x if isinstance(x, Expr) else float(x) for x in rates]
+
+
+def is_entry(x: Any) -> bool:
+    """Whether something can be an entry of a row: an expression, or a finite number."""
+    return isinstance(x, Expr) or (isinstance(x, Real) and isfinite(x))
+
+
+def check_linear(
+    condition: Any, rates: Sequence[Scalar], entries: Sequence[Scalar], inputs: Mapping[Expr, bool]
+) -> None:
+    """Refuse rates that are not A v (`inputs` says what is a velocity): those whose entries of A depend on velocities,
+    by trials with velocities of all sizes and of either sign, and those that are not zero at rest."""
+    rng = np.random.default_rng(0)
+    still = {x: rng.uniform(0.5, 1.0) for x, moves in inputs.items() if not moves}
+    speeds = [x for x, moves in inputs.items() if moves]
+    kind = type(condition).__name__
+    at_rest, *trials = (
+        _numbers([*rates, *entries], {**still, **dict(zip(speeds, v, strict=True))})
+        for v in (np.zeros(len(speeds)), *_velocities(rng, len(speeds)))
+    )
+    n = len(rates)
+    for trial in trials:
+        if _differ(trials[0][n:], trial[n:]).any():
+            raise ModelError(f"{kind}.rates must be linear in the velocities, A(q) v: its rows A change with these")
+    left, usual = at_rest[:n], np.abs(trials[0][:n])
+    if np.any(np.isfinite(usual) & ~(np.abs(left) <= _SAME * usual)):
+        raise ModelError(
+            f"{kind}.rates must be linear in the velocities, A(q) v, so zero where nothing moves; there they are "
+            f"{left.tolist()} at some coordinates. Rows that are to move say so with row_acceleration="
+        )
+
+
+def _velocities(rng: np.random.Generator, n: int) -> Iterator[np.ndarray]:
+    """Pairs of velocities (n) of opposite signs and other sizes."""
+    for _ in range(_PAIRS):
+        sign = rng.choice([-1.0, 1.0], n)
+        yield from (side * sign * 10.0 ** rng.uniform(-2.0, 2.0, n) for side in (1.0, -1.0))
+
+
+def _numbers(expressions: Sequence[Scalar], values: Mapping[Expr, float]) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return np.array(evaluate(expressions, values), float)
+
+
+def _differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Whether numbers differ by more than rounding, or only one of them is a number."""
+    return (np.isnan(a) != np.isnan(b)) | (np.abs(a - b) > _SAME * (np.abs(a) + np.abs(b)))
 
 
 class MovingView(Protocol):

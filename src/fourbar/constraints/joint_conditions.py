@@ -8,8 +8,7 @@ from typing import Any
 
 from ..errors import ModelError
 from ..spatial.linear import Scalar, dot, vec
-from .condition import Condition, MovingView
-from .condition_checks import is_entry
+from .condition import Condition, MovingView, is_entry
 from .function_loops import called, check_function
 from .loop import read_names
 

@@ -19,7 +19,7 @@ from ..joints.base import Joint
 from ..spatial.linear import Mat, Scalar, Vec, hat, is_zero
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
-from .condition_checks import check_linear, known
+from .condition import check_linear, known
 from .restriction import Restriction
 
 Residual = Callable[[Sequence[Vec], Mapping[str, Twist]], Sequence[Scalar]]

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..mechanism.contact_pairs import BodyShape, contact_candidates
+from ..mechanism.contact_pairs import BodyShape, contact_candidates, contact_surface
 from ..mechanism.mechanism import WORLD, Mechanism
-from ..mechanism.surface_mix import contact_surface
 from ..tree.cluster_tree import GROUND, ClusterTree
 from .laws import Law
 from .shapes import PlacedShape, material_of

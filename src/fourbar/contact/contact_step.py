@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from ..algorithms.constrained.rows import evaluate_rows
 from ..algorithms.kinematics import along, place_outward
-from ..algorithms.link_twists import velocity_outward
-from ..algorithms.sweep import Sweeps
+from ..algorithms.sweep import Sweeps, velocity_outward
 from ..functions.context import Context
 from ..functions.registry import flat
 from ..spatial.linear import Mat, Scalar, Vec

@@ -19,8 +19,8 @@ from ..errors import ModelError
 from ..expr import maximum, minimum, select, sqrt
 from ..functions.model import Model
 from ..mechanism.contact import PLAIN, Surface
+from ..mechanism.contact_pairs import SOLIMP, SOLREF, mixed
 from ..mechanism.contact_rules import is_number
-from ..mechanism.surface_mix import SOLIMP, SOLREF, mixed
 from ..spatial.linear import Scalar
 from .inverse_weights import Weights, body_of, weights
 from .laws import Law

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..algorithms.tiled_solver import negative_solution
+from ..algorithms.tiles import negative_solution
 from ..expr import maximum, select
 from ..functions.context import Context
 from ..spatial.linear import Mat, Scalar, Vec

@@ -19,9 +19,8 @@ from ..expr import Output, Program
 from ..functions.arguments import F_EXT, TAU, Q, U, V
 from ..functions.charted_tree import ChartedTree
 from ..functions.context import Context, record_program
-from ..functions.fingerprint import fingerprint
 from ..functions.function import make
-from ..functions.recording import BLOCK, Recording
+from ..functions.recording import BLOCK, Recording, fingerprint
 from ..functions.registry import flat
 from ..functions.rollout import GIVEN, NONE, Rollout, Step, held_control, steps_since
 from ..functions.step_end import OBSERVED, Observation, StepEnd

@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from .block_part import BlockPart
 from .program import MEMORY, Block, Call, Input, Output, Program, Repeat, Store
+from .split import BlockPart
 
 KNOWN = "parameters"  # what the first program results in, and the rest takes
 _SUMS = ("add", "sub", "neg")

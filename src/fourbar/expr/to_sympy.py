@@ -1,14 +1,35 @@
-"""Traced expressions as SymPy expressions. SymPy is an optional extra, imported when it is used."""
+"""Traced expressions as SymPy expressions. SymPy is an optional extra, imported when it is used.
+
+`SymbolicRecorder` keeps everything in one graph of expressions, for work with formulas instead of code.
+"""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from ..errors import FourbarError, extra
 from .autodiff import reachable
-from .node import Expr
+from .node import Expr, Graph
+
+
+class SymbolicRecorder:
+    """Steps are called on expressions; the results are expressions of the arguments, to differentiate or to print."""
+
+    def __init__(self, graph: Graph | None = None) -> None:
+        self.graph = graph or Graph()
+        self.arguments: dict[str, tuple[Expr, ...]] = {}
+
+    def input(self, name: str, shape: tuple[int, ...]) -> tuple[Expr, ...]:
+        """Declare an argument; its entries come back flat, row-major."""
+        return self.arguments.setdefault(name, self.graph.inputs(name, prod(shape)))
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """The function, called."""
+        return function(*args)
+
 
 _FINEST = 64.0  # multiples of 1/64 are written as fractions, others as decimals
 

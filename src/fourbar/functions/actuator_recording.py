@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..algorithms import actuators as laws
-from ..algorithms.actuators import ActuatorLaw, ActuatorSlopes, Ends
-from ..algorithms.transmission import advanced, driven, driven_length, in_child_axes
+from ..algorithms.actuators import ActuatorLaw, ActuatorSlopes, Ends, advanced, driven, driven_length, in_child_axes
 from ..errors import ArgumentError
 from ..mechanism.actuators import Actuator, law_of
 from ..spatial.linear import Scalar, Vec, is_zero

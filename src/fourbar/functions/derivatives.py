@@ -17,8 +17,7 @@ from ..once import once
 from ..tree.parameters import find
 from .derivative_recordings import Jacobian, Jvp, Vjp
 from .function import DERIVATIVES, make
-from .incompatible_changes import incompatible_changes, read_rate
-from .parameter_derivatives import ChangeJacobian, ChangeJvp, ChangeVjp
+from .parameter_derivatives import ChangeJacobian, ChangeJvp, ChangeVjp, incompatible_changes, read_rate
 
 
 class Wrapper:

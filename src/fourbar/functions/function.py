@@ -19,10 +19,10 @@ import numpy as np
 
 from ..arrays import Argument, as_signed, batch_shape, bind, check_target, is_lazy, quick_array, to_array
 from ..compile import callables
+from ..compile.callables import GeneralisedUfunc, compile_ufunc, signature
 from ..compile.kernel import Watch
 from ..compile.llvm import batch_lanes, single_lane
 from ..compile.signals import raise_error
-from ..compile.ufunc import GeneralisedUfunc, compile_ufunc, signature
 from ..compile.workers import WORTH_WAKING, default_threads, run_shared
 from ..errors import ArgumentError, unknown
 from ..expr import Output, Program, interpret

@@ -12,7 +12,7 @@ from typing import Any
 from ..algorithms import crba, mass_matrix_solver, rnea
 from ..algorithms.sweep import Sweeps
 from ..spatial.linear import Mat, Vec
-from ..tree.solid import is_solid
+from ..tree.cluster_tree import is_solid
 from .context import Context
 from .model import Model
 from .nan_reasons import has_locking_joints

@@ -54,8 +54,8 @@ from ..expr.partial_evaluation import KNOWN, Separated, separate
 from ..once import cached_property, make_once, once_property
 from ..spatial.linear import Vec
 from .context import record_program
-from .fingerprint import fingerprint
 from .function import Variant, at_least_one, backend
+from .recording import fingerprint
 
 Shape = tuple[int, ...]
 Entries = Mapping[str, Sequence[Any]]  # the flat entries of arguments or results, by name

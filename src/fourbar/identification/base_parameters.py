@@ -3,6 +3,8 @@
 Found numerically. Columns of the regressor at many random states are visited in order, bodies near the ground first;
 one that depends on those before it adds to their combinations (the regrouping of the identification literature).
 Closed linkages count as assembled: what only another assembly would reveal is not determined.
+
+Of matrices too tall for memory QR factors are made from chunks of rows, of which a triangle stays.
 """
 
 from __future__ import annotations
@@ -23,7 +25,30 @@ from ..representation import html_table, quantity
 from ..system.system import System
 from ..tolerances import REMAINDER
 from .random_states import check_robot, random_configurations
-from .triangular import Triangle
+
+
+class Triangle:
+    """R of the QR factorisation of all rows so far, which gives every sum of squares: |A x|² = |R x|²."""
+
+    def __init__(self, width: int) -> None:
+        self.R: np.ndarray = np.zeros((0, width))
+        self.rows = 0
+
+    def add(self, A: np.ndarray) -> None:
+        """Add rows (n, width)."""
+        self.rows += len(A)
+        self.R = np.asarray(np.linalg.qr(np.concatenate([self.R, A]), mode="r"))
+
+
+def stack(parts: list[tuple[np.ndarray, np.ndarray, float]], width: int) -> np.ndarray:
+    """R of several triangles stacked: each with its own columns, and a weight."""
+    whole = Triangle(width)
+    for R, columns, weight in parts:
+        wide = np.zeros((len(R), width))
+        wide[:, columns] = weight * R
+        whole.add(wide)
+    return whole.R
+
 
 _NEGLIGIBLE = 1e-9  # relative to the largest coefficient of its row
 _STATES = 4  # rows of the regressor per column

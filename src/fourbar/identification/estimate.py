@@ -35,8 +35,7 @@ from .data import Chunks, Reader, UnreadChunk
 from .equation_rows import FORMS, RowMaker
 from .evidence import FAN, Evidence, Progress, evidence_of, gather, merge, require_equations
 from .least_squares import LeastSquares, estimate_noise, make_problem
-from .parameter_coordinates import EstimatedCoordinates, make_coordinates
-from .pseudo_inertia import coordinates, symmetric
+from .parameter_coordinates import EstimatedCoordinates, coordinates, make_coordinates, symmetric
 from .random_states import check_robot
 from .result import Identification
 

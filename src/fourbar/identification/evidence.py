@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
+from .base_parameters import Triangle, stack
 from .data import Chunk
 from .equation_rows import RowMaker
-from .triangular import Triangle, stack
 
 FAN = 8  # parts that are merged at a time
 Progress = Callable[[Iterable[Any]], Iterable[Any]]

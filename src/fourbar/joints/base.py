@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,14 @@ from .variable import float_fields, with_entries, with_field
 if TYPE_CHECKING:
     from .mirror import Mirror
     from .mirror_image import Mirrored
-    from .rotation_rows import RotationRows
+
+
+class RotationRows(NamedTuple):
+    """The constraints of a joint on the child's rotation R, as rows."""
+
+    none: Callable[[Mat], list[Scalar]]  # zero for R = 1, and only there
+    about_z: Callable[[Mat], list[Scalar]]  # zero where the z axes are parallel and point the same way, and only there
+    angle: Callable[[Scalar, Scalar], list[Scalar]]  # sin δ, cos δ: zero for δ = 0, and only there
 
 
 class Joint(ABC):

@@ -10,12 +10,11 @@ from ..spatial.euler import SEQUENCES, from_quaternion
 from ..spatial.groups.so3 import from_matrix
 from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.transform import Transform
-from .base import Joint
+from .base import Joint, RotationRows
 from .composite import Composite, SeriesJoint
 from .lie import Spherical
 from .mirror_image import Mirrored, diagonal
 from .one_axis import Revolute
-from .rotation_rows import RotationRows
 
 if TYPE_CHECKING:
     from .mirror import Mirror

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.subspace import Selection, Subspace
 from ..spatial.transform import IDENTITY, Transform
-from .base import Joint
+from .base import Joint, RotationRows
 from .euclidean import FlatJoint
 from .mirror_image import Mirrored
-from .rotation_rows import RotationRows
 
 if TYPE_CHECKING:
     from .mirror import Mirror

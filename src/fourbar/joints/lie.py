@@ -21,11 +21,10 @@ from ..spatial.subspace import Selection, Subspace
 from ..spatial.transform import Transform
 from .about_axis import AxisJoint, angle_about_z, turn
 from .axis import Axis, rotation_from_z
-from .base import Joint
+from .base import Joint, RotationRows
 from .euclidean import uniform
 from .mirror_image import ONE, Mirrored, blocks, diagonal
 from .one_axis import Prismatic, Revolute
-from .rotation_rows import RotationRows
 
 if TYPE_CHECKING:
     from .mirror import Mirror

@@ -14,10 +14,9 @@ from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.subspace import Columns, Selection, Subspace
 from ..spatial.transform import Transform
 from .about_axis import AxisJoint, angle_about_z, turn
-from .base import Joint
+from .base import Joint, RotationRows
 from .euclidean import FlatJoint
 from .mirror_image import ONE, Mirrored, diagonal
-from .rotation_rows import RotationRows
 
 if TYPE_CHECKING:
     from .mirror import Mirror

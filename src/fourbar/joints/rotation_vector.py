@@ -15,12 +15,11 @@ from ..spatial.linear import Mat, Scalar, Vec, dot, hat, zeros
 from ..spatial.subspace import Columns, Subspace
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
-from .base import Joint
+from .base import Joint, RotationRows
 from .euclidean import FlatJoint
 from .lie import Spherical
 from .mirror_image import Mirrored
 from .one_axis import Revolute
-from .rotation_rows import RotationRows
 
 if TYPE_CHECKING:
     from .mirror import Mirror

@@ -12,10 +12,10 @@ from ..expr import atan2
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import Transform
 from .axis import Axis, unit_axis
+from .base import RotationRows
 from .composite import SeriesJoint
 from .mirror_image import Mirrored, diagonal
 from .one_axis import Revolute
-from .rotation_rows import RotationRows
 
 if TYPE_CHECKING:
     from .mirror import Mirror

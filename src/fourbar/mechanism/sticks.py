@@ -1,7 +1,11 @@
-"""A mechanism as sticks: which points of its bodies they join. Pictures and the viewer draw the same ones."""
+"""A mechanism as sticks: which points of its bodies they join. Pictures and the viewer draw the same ones.
+
+Colours of bodies and clusters (red, green, blue from 0 to 1) are also the same in pages, pictures and graphs.
+"""
 
 from __future__ import annotations
 
+import colorsys
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,6 +13,27 @@ import numpy as np
 from ..joints.base import Joint
 from ..joints.independence import subspace_matrix
 from .mechanism import WORLD, Mechanism, PlacedJoint
+
+Shade = tuple[float, float, float]
+# Colours that people who confuse red and green can distinguish too; the last is a grey.
+PALETTE: tuple[Shade, ...] = tuple(
+    (r / 255, g / 255, b / 255)
+    for r, g, b in ((52, 106, 178), (224, 130, 42), (62, 148, 92), (160, 90, 164), (198, 78, 82), (70, 150, 160),
+                    (150, 120, 70), (110, 110, 120))
+)  # fmt: skip
+_GOLDEN = 0.381966  # of the circle of hues, from one colour to the next where the palette ends
+
+
+def cluster_colour(k: int) -> Shade:
+    """The colour of the k-th cluster that loops tie."""
+    if k < len(PALETTE) - 1:
+        return PALETTE[k]
+    return colorsys.hsv_to_rgb((0.1 + _GOLDEN * k) % 1.0, 0.55, 0.75)
+
+
+def hexadecimal(colour: Shade, white: float = 0.0) -> str:
+    """The colour as #rrggbb, mixed with a part of white."""
+    return "#" + "".join(f"{round(255.0 * (x + white * (1.0 - x))):02x}" for x in colour)
 
 
 def held_points(m: Mechanism) -> Iterator[list[tuple[str, np.ndarray]]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
 from ..mechanism.mechanism import WORLD
-from ..mechanism.palette import hexadecimal
+from ..mechanism.sticks import hexadecimal
 from ..tree.cluster_tree import GROUND
 from ..tree.connectivity import Connectivity, LoopEdge, connectivity
 from .style import DARK, EDGE, drawing, shortened

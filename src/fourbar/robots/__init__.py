@@ -10,14 +10,15 @@ from typing import Any
 
 from ..lazy import lazy
 from .cassie import cassie_leg as cassie_leg
+from .chains import double_pendulum as double_pendulum
 from .chains import gt_chain as gt_chain
 from .chains import pbt_chain as pbt_chain
-from .crank_rocker import crank_rocker as crank_rocker
 from .legged import jvrc1 as jvrc1
 from .legged import mini_cheetah as mini_cheetah
 from .legged import mit_humanoid as mit_humanoid
 from .legged import tello as tello
 from .legged import tello_with_arms as tello_with_arms
+from .linkages import crank_rocker as crank_rocker
 from .linkages import five_bar as five_bar
 from .linkages import four_bar as four_bar
 from .linkages import parallelogram as parallelogram
@@ -26,7 +27,6 @@ from .linkages import six_bar as six_bar
 from .linkages import slider_crank as slider_crank
 from .parallel import delta as delta
 from .parallel import stewart_platform as stewart_platform
-from .pendulum import double_pendulum as double_pendulum
 from .wrist import differential_wrist as differential_wrist
 
 ROBOTS: dict[str, Callable[..., Any]] = {

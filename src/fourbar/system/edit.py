@@ -363,7 +363,7 @@ class Editing:
         >>> len(report.warnings)
         1
         """
-        from ..io.files import write_file
+        from ..io.formats import write_file
 
         return write_file(self.mechanism, path, format, waive)
 

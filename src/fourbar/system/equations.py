@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from ..errors import ArgumentError
 from ..expr import Expr, cos, reachable, sin, sqrt
-from ..expr.symbolic import SymbolicRecorder
-from ..expr.to_sympy import load_sympy, number, to_sympy
+from ..expr.to_sympy import SymbolicRecorder, load_sympy, number, to_sympy
 from ..functions.arguments import Q
 from ..functions.context import Context, Model
 from ..functions.registry import METHODS

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from ..mechanism.mechanism import WORLD
-from ..mechanism.palette import Shade, hexadecimal
+from ..mechanism.sticks import Shade, hexadecimal
 from ..tree.assembly import ClusterInfo
 from ..tree.cluster_tree import GROUND
 from ..tree.connectivity import Connectivity, LoopEdge, connectivity

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import ArgumentError, MasslessError, ModelError, warn
 from ..hints import with_keyword_hints
-from ..io.files import read_file, read_options, read_text
+from ..io.formats import read_file, read_options, read_text
 from ..io.report import WRITTEN, Finding, ParseError, Place, Reading, Report, summary, unused_waivers
 from ..io.source import Options
 from ..joints.base import Joint

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import MasslessError
 from ..functions.registry import Method
-from ..tree.cluster_tree import ClusterTree
-from ..tree.solid import is_solid
+from ..tree.cluster_tree import ClusterTree, is_solid
 
 if TYPE_CHECKING:
     from ..io.report import Finding

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -93,7 +93,9 @@ class Plotting:
         if not np.isfinite(configurations).all():
             raise ArgumentError("plot: q is NaN or infinite; a figure shows finite configurations")
         listed = [frames] if isinstance(frames, str) else list(frames)
-        return plot_robot(self, configurations.reshape(-1, self.nq), listed, bool(center_of_mass), self.name)
+        return plot_robot(
+            cast("System", self), configurations.reshape(-1, self.nq), listed, bool(center_of_mass), self.name
+        )
 
     def plot_mass_matrix(self, q: Any = None) -> Any:
         """Draw which entries the mass matrix has, and how large they are.
@@ -127,7 +129,7 @@ class Plotting:
         from ..plots.matrices import plot_mass_matrix
 
         given = stored("plot_mass_matrix", "q", self.nq, self.model.neutral() if q is None else q)
-        return plot_mass_matrix(self, given.reshape(-1, self.nq)[-1])
+        return plot_mass_matrix(cast("System", self), given.reshape(-1, self.nq)[-1])
 
     def plot_tree(self, what: str | Sequence[str] = ("bodies", "clusters")) -> Any:
         """Draw the connectivity graph and the tree of clusters.
@@ -166,7 +168,7 @@ class Plotting:
         panels = [what] if isinstance(what, str) else list(what)
         if not panels or any(x not in PANELS for x in panels):
             raise ArgumentError(f"plot_tree: what={what!r}: expected {' or '.join(map(repr, PANELS))}, or both")
-        return plot_tree(self, panels)
+        return plot_tree(cast("System", self), panels)
 
 
 class Parametrised:

@@ -26,8 +26,7 @@ from ..functions.attributes import OptionedMethod
 from ..functions.function import sharing_from
 from ..functions.recording import Recording
 from ..once import Turn
-from .operations import Operation
-from .wrapped import Functions, UnfitLibrary, WrappedMethod, recording_of, signature
+from .operations import Functions, Operation, UnfitLibrary, WrappedMethod, recording_of, signature
 from .xla_handler import MAJOR, Handler
 
 jax = require_library("jax", "jax")

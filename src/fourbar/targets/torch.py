@@ -16,9 +16,8 @@ from ..arrays import Argument, bind, named_rows, refuse_lazy, shape_text
 from ..errors import ArgumentError
 from ..functions.attributes import OptionedMethod
 from ..functions.method_table import SUBJECTS
-from .operations import Operation
+from .operations import Functions, Operation, WrappedMethod, is_taken, recording_of, signature
 from .torch_operations import Operator, by_place, duals, nothing, operator, torch
-from .wrapped import Functions, WrappedMethod, is_taken, recording_of, signature
 
 _DTYPES = (torch.float64, torch.float32)
 _WAYS = "torch.autograd.grad, torch.func.jvp, torch.func.jacrev or torch.func.jacfwd"

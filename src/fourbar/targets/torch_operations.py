@@ -23,8 +23,7 @@ from ..compile.vectorcall_tensors import TensorReader, interface
 from ..errors import ArgumentError, require_library
 from ..functions.function import make
 from ..once import Turn, cached_property, once
-from .operations import Operation
-from .wrapped import UnfitLibrary
+from .operations import Operation, UnfitLibrary
 
 torch = require_library("torch", "torch")
 

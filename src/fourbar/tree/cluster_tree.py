@@ -11,23 +11,21 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..expr import Expr
 from ..joints.base import Joint
 from ..mechanism.mechanism import WORLD, Mechanism, NamedLoop, PlacedJoint, Placement
 from ..once import cached_property, once_per_object
-from ..spatial.fluid_inertia import AnyInertia, dry, with_dry
-from ..spatial.hydrodynamics import Hydrodynamics
+from ..spatial.fluid_inertia import AnyInertia, Hydrodynamics, dry, with_dry
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Mat, Vec
 from ..spatial.symmetric import Sym
 from ..spatial.transform import IDENTITY, Transform
-from .armatures import link_armatures
 from .clusters import Cluster, ClusterFinder, carriers_of
 from .embedding import LoopEmbedding
-from .immersion import hydrodynamics, inertia_of
-from .links import Link
-from .reframe import reframed
-from .regroup import regrouped, unturned
+from .equivalent_trees import reframed, regrouped, unturned
+from .links import Link, hydrodynamics, inertia_of, link_armatures
 from .spanning_tree import SpanningTree
 
 GROUND = -1
@@ -47,7 +45,7 @@ class ClusterTree:
     """The tree, and the location of each body and frame. `moving` are the joints that became links, in order.
 
     `spanning_tree` has the bodies' true inertias; `equivalent` has the same equations of motion at lower cost,
-    `unturned` also leaves symmetric rotors unturned (see `regroup`).
+    `unturned` also leaves symmetric rotors unturned (see `equivalent_trees`).
     """
 
     spanning_tree: SpanningTree
@@ -95,7 +93,7 @@ class ClusterTree:
 
     @cached_property
     def reframed(self) -> SpanningTree:
-        """The tree with the cheapest frames, for results that do not depend on the bodies' frames (see `reframe`)."""
+        """The tree with the cheapest frames, for results without the frames of bodies (see `equivalent_trees`)."""
         plain = self.unturned if self.unturned is self.spanning_tree else None
         return self.cheapest or plain or reframed(self.unturned)
 
@@ -284,3 +282,14 @@ def pose_matrix(T: Transform) -> Mat:
     """R and p as a 4 x 4 homogeneous matrix."""
     rows = [Vec((*row, x)) for row, x in zip(T.R, T.p, strict=True)]
     return Mat((*rows, Vec((0.0, 0.0, 0.0, 1.0))))
+
+
+def is_solid(cluster_tree: ClusterTree) -> bool:
+    """Whether every link resists every motion."""
+    return _are_solid(np.array([c.I.matrix() for c in cluster_tree.spanning_tree.links], float).reshape(-1, 6, 6))
+
+
+def _are_solid(inertias: np.ndarray) -> bool:
+    """Whether all spatial inertias (n, 6, 6) resist every motion, so that no joint in front of them can be singular."""
+    values = np.linalg.eigvalsh(inertias)
+    return bool(np.all(values[:, 0] > 1e-10 * values[:, -1]))

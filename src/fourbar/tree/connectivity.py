@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..mechanism.mechanism import WORLD, Mechanism
-from ..mechanism.palette import Shade, cluster_colour
+from ..mechanism.sticks import Shade, cluster_colour
 from .cluster_tree import GROUND, ClusterTree
 
 

@@ -15,7 +15,7 @@ from ..expr.autodiff import reachable
 from ..joints.independence import turning
 from ..mechanism.actuators import law_of
 from ..mechanism.mechanism import Mechanism
-from ..spatial.hydrodynamics import Hydrodynamics
+from ..spatial.fluid_inertia import Hydrodynamics
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
@@ -23,10 +23,9 @@ from ..tolerances import RANK
 from .bound_embedding import Bound, Following
 from .cluster_tree import ClusterTree, arrange, compensated_inertias, every_body, fluids
 from .clusters import Cluster, loop_residual
+from .equivalent_trees import reframed, regrouped, unturned
 from .links import Link
 from .parameters import Parameter, changed
-from .reframe import reframed
-from .regroup import regrouped, unturned
 from .spanning_tree import SpanningTree
 
 Which = tuple[Parameter, ...]

@@ -9,8 +9,7 @@ from typing import Any
 
 from ..once import cached_property
 from ..spatial.linear import Vec
-from .armatures import CoupledLinks, couplings
-from .links import Link
+from .links import CoupledLinks, Link, couplings
 
 
 def _cut(x: Sequence[Any], sizes: Sequence[int]) -> list[Vec]:

@@ -19,12 +19,10 @@ from ..spatial.fluid_inertia import AnyInertia
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
-from .armatures import LinkArmature, link_armatures
 from .bound_embedding import WithNumbers
 from .cluster_tree import GROUND, ClusterTree
 from .clusters import Cluster
-from .immersion import immersed
-from .links import Link
+from .links import Link, LinkArmature, immersed, link_armatures
 from .parameter_changes import affects_loops, retraced
 from .parameters import Parameter, parameters
 

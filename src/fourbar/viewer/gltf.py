@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from . import look
-from .camera import FIELD, FILLED, direction
 from .drawing import Drawing, Item
 from .legend import legend
+from .look import FIELD, FILLED, direction
 from .mesh_files import Colour, linear
 from .quaternions import continuous, quaternions
 from .recorded_motion import GHOST, RecordedMotion

@@ -20,10 +20,10 @@ from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import WORLD, Mechanism
 from ..mechanism.placement import Placement
 from . import overlays, triangles
-from .cluster_colours import coloured_clusters, paint_clusters
 from .drawing import GROUND, LOST, Drawing, Item, Rod, ShapeItems, bounding_box, is_shown, matrix, places
 from .look import tile
 from .mesh_files import Colour
+from .overlays import coloured_clusters, paint_clusters
 from .sticks import Sticks
 from .terrain_surfaces import FAR, FLAT, TERRAIN, floor_radius, ground_items, motion_box
 from .triangles import TriangleSurface

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import look
-from .camera import FIELD, looked_from, stand
 from .drawing import Drawing, Item
+from .look import FIELD, looked_from, stand
 from .mesh_files import Colour, linear
 from .raster import Eye, Shadows, Visibility, rasterize
 from .recorded_motion import GHOST, RecordedMotion

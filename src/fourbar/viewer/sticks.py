@@ -8,8 +8,7 @@ import numpy as np
 
 from ..constraints import Closure, Distance
 from ..mechanism.mechanism import WORLD, Mechanism, PlacedJoint
-from ..mechanism.palette import PALETTE
-from ..mechanism.sticks import guided, held_points, stick_ends
+from ..mechanism.sticks import PALETTE, guided, held_points, stick_ends
 from . import triangles
 from .drawing import Item, Rod, numbers
 from .mesh_files import Colour

@@ -4,6 +4,20 @@ The forces τ that all n velocities of a tree need without constraints are share
 constraints: τ = S_aᵀ τ_a + Aᵀ λ. In the passive velocities only λ acts, A_pᵀ λ = τ_p, and what that leaves open is
 chosen: least λᵀ W λ, or least τ_aᵀ W τ_a (and then least λ). All is done by orthogonal factors, so that no condition
 number is squared; which rows and velocities stand for all is known beforehand.
+
+Actuators anywhere in a mechanism take the least forces that give those on its independent velocities. Actuated joints
+move with B v (B: their rows of G), so τ_independent = Bᵀ τ_actuators. With W = L Lᵀ the least τᵀ W τ is τ = L⁻ᵀ Q R⁻ᵀ
+τ_independent for the factors Q R of L⁻¹ B; for as many actuators as velocities that is B⁻ᵀ.
+
+Derivatives come from the factors that gave the forces. The conditions that determine the forces are differentiated
+instead of the steps that solve them: the same factors solve for the changes. With ρ = τ_a - A_aᵀ λ the drives' forces,
+B the columns of the held velocities, Z a basis of the forces along rows that do not act on these (Bᵀ Z = 0), and E = Lᵀ
+A_aᵀ Z:
+
+    Bᵀ δλ = δτ_h - δBᵀ λ =: b            and, for least torque (A_a W ρ = B μ),  with ρ' = δρ at δλ = B⁺ᵀ b
+    EᵀE δw = Eᵀ Lᵀ ρ' + Zᵀ (δA_a W ρ - δB μ),   δλ = B⁺ᵀ b + Z δw;
+
+for least force (W λ = B μ), with B̃ = L⁻¹ B = Q R:  Lᵀ δλ = Q R⁻ᵀ b + (1 - Q Qᵀ) L⁻¹ δB μ.
 """
 
 from __future__ import annotations
@@ -12,9 +26,22 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...expr import maximum
-from ...spatial.linear import Mat, Scalar, Vec, dot
+from ...spatial.linear import Mat, Scalar, Vec, dot, is_zero
 from .multipliers import Health, IndependentRows, spread
 from .orthogonal import Orthogonal, lower_solve, orthogonal, upper_solve
+
+
+class LeastActuatorForces(NamedTuple):
+    """Forces of the actuators, and the largest ratio of the size of a column of B to what is left of it by others."""
+
+    tau: Vec
+    weakness: Scalar
+
+
+def actuator_forces(B: Mat, L: Mat, sizes: Vec, tau: Vec) -> LeastActuatorForces:
+    """The least forces with Bᵀ τ_actuators = τ. `sizes` are the squares of the columns where all is well."""
+    found = orthogonal([lower_solve(L, column) for column in B.T], sizes)
+    return LeastActuatorForces(upper_solve(L, found.least(tau, len(B))), found.weakness)
 
 
 class Plan(NamedTuple):
@@ -159,3 +186,86 @@ def _largest(values: Sequence[Scalar]) -> Scalar:
     for x in values:
         found = maximum(found, maximum(x, -x))
     return found
+
+
+class Point(NamedTuple):
+    """Forces of drives (ρ) and rows, their factors, W ρ, and μ."""
+
+    tau: Vec
+    shared: Split
+    weighted: Vec
+    mu: Vec
+
+
+class ForceChange(NamedTuple):
+    """Changes of the forces that all velocities need, and of the rows."""
+
+    tau: Vec
+    A: Mat
+
+
+def solve_point(tau: Vec, A: Mat, plan: Plan) -> Point:
+    """The forces, and what their changes need; `plan` is direct."""
+    shared = (share_torque if plan.least_torque else share_force)(tau, A, plan)
+    rho = driven_forces(tau, A, shared.force, plan)
+    if not plan.least_torque:
+        nu = weighed(plan, shared.force)
+        return Point(rho, shared, Vec(()), upper_solve(shared.held.R, [dot(q, nu) for q in shared.held.Q]))
+    weighted = _times_root(plan, weighed(plan, rho))
+    pulled = Vec([dot([row[j] for j in plan.active], weighted) for row in A])
+    mu = upper_solve(shared.held.R, [dot(q, pulled) for q in shared.held.Q]) if shared.silent else Vec(())
+    return Point(rho, shared, weighted, mu)
+
+
+def _times_root(plan: Plan, x: Sequence[Scalar]) -> Vec:
+    """L x."""
+    return Vec([dot(row[: i + 1], x[: i + 1]) for i, row in enumerate(plan.root)])
+
+
+def vary_forces(at: Point, A: Mat, plan: Plan, changes: tuple[ForceChange, ...]) -> tuple[tuple[Vec, Vec], ...]:
+    """The changes of the drives' forces and of those along the rows."""
+    return tuple((_vary_torque if plan.least_torque else _vary_force)(at, A, plan, change) for change in changes)
+
+
+def _still(A: Mat) -> bool:
+    return all(is_zero(x) for row in A for x in row)
+
+
+def _drives(A: Mat, plan: Plan, at: Point, change: ForceChange, moved: Vec) -> Vec:
+    """δρ = δτ_a - δA_aᵀ λ - A_aᵀ δλ."""
+    left = driven_forces(change.tau, change.A, at.shared.force, plan)
+    return Vec([x - dot(column(A, j), moved) for x, j in zip(left, plan.active, strict=True)])
+
+
+def _needed(at: Point, plan: Plan, change: ForceChange) -> list[Scalar]:
+    """b = δτ_h - δBᵀ λ."""
+    return [change.tau[p] - dot(column(change.A, p), at.shared.force) for p in plan.held_velocities]
+
+
+def _mixed(rows: Mat, velocities: Sequence[int], x: Sequence[Scalar]) -> Vec:
+    """Σ of columns of the velocities times x."""
+    return Vec([dot([row[j] for j in velocities], x) for row in rows])
+
+
+def _vary_torque(at: Point, A: Mat, plan: Plan, change: ForceChange) -> tuple[Vec, Vec]:
+    held, silent, effective = at.shared.held, at.shared.silent, at.shared.effective
+    moved = held.least(_needed(at, plan, change), len(A))
+    if silent is not None and effective is not None:
+        w = effective.nearest(weighed(plan, _drives(A, plan, at, change, moved)))
+        if not _still(change.A):
+            g = _mixed(change.A, plan.active, at.weighted) - _mixed(change.A, plan.held_velocities, at.mu)
+            w = w + upper_solve(effective.R, lower_solve(effective.R, [dot(z, g) for z in silent.Q]))
+        moved = moved + silent.along(w, len(A))
+    return _drives(A, plan, at, change, moved), moved
+
+
+def _vary_force(at: Point, A: Mat, plan: Plan, change: ForceChange) -> tuple[Vec, Vec]:
+    held = at.shared.held
+    moved = held.least(_needed(at, plan, change), len(A))
+    if not _still(change.A):
+        across = lower_solve(plan.root, _mixed(change.A, plan.held_velocities, at.mu))
+        for q in (*held.Q, *held.Q):  # twice: what is left may be small
+            across = across - q * dot(q, across)
+        moved = moved + across
+    moved = upper_solve(plan.root, moved)
+    return _drives(A, plan, at, change, moved), moved

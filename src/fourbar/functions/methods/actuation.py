@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...algorithms.actuators import gain_matrix
+from ...algorithms.actuators import driven, gain_matrix
 from ...algorithms.energy import add
-from ...algorithms.transmission import driven
 from ...spatial.linear import Mat, Vec, is_zero
 from .. import actuator_recording as actuation
 from ..actuator_recording import pulls

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...algorithms import bodies
+from ...algorithms import kinematics
 from ..arguments import F_EXT, Q, V
 from ..context import Context
 from ..registry import Outputs, flat, method, vector
@@ -31,7 +31,7 @@ def twists(c: Context) -> Outputs:
            [ 0.    ,  1.    ,  0.    , -0.49  ,  0.    , -0.0993]])
     """
     homes = [c.model.cluster_tree.bodies[b.name] for b in c.model.mechanism.bodies]
-    found = bodies.twists(c.sweeps(), c.velocities(), homes)
+    found = kinematics.twists(c.sweeps(), c.velocities(), homes)
     return [("V", (len(homes), 6), flat([V.six() for V in found]))]
 
 
@@ -56,7 +56,7 @@ def jacobians(c: Context) -> Outputs:
     (2, 6, 2)
     """
     homes = [c.model.cluster_tree.bodies[b.name] for b in c.model.mechanism.bodies]
-    rows = [row for J in bodies.jacobians(c.sweeps(), homes) for row in c.columns(J)]
+    rows = [row for J in kinematics.jacobians(c.sweeps(), homes) for row in c.columns(J)]
     return [("J", (len(homes), 6, c.nv), flat(rows))]
 
 
@@ -80,4 +80,4 @@ def generalized_force(c: Context) -> Outputs:
     >>> robot.generalized_force([0.1, 0.2], [[0, 0, 0, 0, 0, 0], [0, 0, 0, 1.0, 0, 0]]).round(4)
     array([-0.49,  0.  ])
     """
-    return vector(c, "tau", c.project(bodies.generalized_force(c.sweeps(), c.F_ext())))
+    return vector(c, "tau", c.project(kinematics.generalized_force(c.sweeps(), c.F_ext())))

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...algorithms import christoffel as symbols
 from ...algorithms import coriolis, crba, rnea
-from ...algorithms.tiled_product import transposed
+from ...algorithms.tiles import transposed
 from ...spatial.linear import Mat, Vec
 from ...tree.embedding import map_rate
 from ...tree.states import project_forces

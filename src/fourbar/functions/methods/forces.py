@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...algorithms import efpa, pv_osim, rnea
-from ...algorithms import reactions as reaction
+from ...algorithms import rnea as reaction
 from ...algorithms.kinematics import Reported, jacobian
 from ...algorithms.sweep import Sweeps
 from ...errors import ArgumentError

@@ -9,7 +9,7 @@ from ...algorithms import minverse, rnea
 from ...algorithms.branch_solver import Solver, among, velocity_parents
 from ...algorithms.derivatives import Variation, inverse_dynamics_variation
 from ...algorithms.loop_derivatives import ClusterVariation, vary_cluster
-from ...algorithms.tiled_product import Rows, plus_product, transposed
+from ...algorithms.tiles import Rows, plus_product, transposed
 from ...spatial.linear import Mat, Vec, is_zero
 from ...spatial.transform import Transform
 from ...spatial.vectors import Twist, Wrench

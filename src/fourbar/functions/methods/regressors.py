@@ -15,7 +15,7 @@ from ...joints.euclidean import is_flat
 from ...mechanism.inertial_parameters import RIGID, block_places, read_columns, upper_triangle
 from ...spatial.linear import Mat, Vec, is_zero
 from ...tree.cluster_tree import Location
-from ...tree.immersion import hydrodynamics
+from ...tree.links import hydrodynamics
 from ..arguments import A, Q, V
 from ..context import Context, Model, record
 from ..registry import METHODS, Option, Outputs, flat, method

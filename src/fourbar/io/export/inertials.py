@@ -9,6 +9,8 @@ can be expressed exactly where the dynamics does not depend on all of it:
 - A body that only ever turns about one axis n shows nᵀ J n alone, so that a ball with this moment does the same.
 - About a hinge along n, t (1 - n nᵀ) may move from the parent to the child: turning about n does not change it. This
   is how a rotor gets the moments across its axis that its parent was given.
+
+Armature has one number for each velocity of a joint in these formats.
 """
 
 from __future__ import annotations
@@ -22,11 +24,32 @@ import numpy as np
 from ...joints import Fixed, Revolute
 from ...joints.axis import unit_axis
 from ...joints.base import Joint
+from ...mechanism.armature_blocks import places
 from ...mechanism.fluid import Fluid
 from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
 from ...spatial.inertia import is_usable
-from ..rotations import quaternion
+from ..numbers import quaternion
 from .written_numbers import Unsaid, child, listed
+
+
+def without_blocks(mechanism: Mechanism, unsaid: Unsaid) -> Mechanism:
+    """The mechanism with armature by joint: blocks without entries off the diagonal are added to that of their joints,
+    others refused by name, or left out where that is waived.
+    """
+    if not mechanism.armatures:
+        return mechanism
+    joints = {c.name: c for c in mechanism.joints}
+    for block in mechanism.armatures:
+        rows = block.matrix
+        if any(x for i, row in enumerate(rows) for j, x in enumerate(row) if i != j):
+            coupled = ", ".join(map(repr, block.joints))
+            unsaid.refuse(f"armature {block.name!r}, which couples velocities of {coupled}", "armature")
+            continue
+        for name, own in places(block, {c.name: c.joint for c in mechanism.joints}).items():
+            total = tuple(x + rows[i][i] for x, i in zip(joints[name].armature, own, strict=True))
+            joints[name] = replace(joints[name], armature=total)
+    return replace(mechanism, joints=tuple(joints[c.name] for c in mechanism.joints), armatures=())
+
 
 LEAST = 1e-15  # MuJoCo's smallest mass and moment of a moving body
 _ROOM = 1e-12  # below this fraction of the largest moment MuJoCo's own principal axes may fail its checks

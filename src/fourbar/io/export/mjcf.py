@@ -27,10 +27,9 @@ from ...mechanism.mechanism import WORLD, Body, Mechanism, NamedLoop, PlacedJoin
 from ...spatial.linear import Vec, vec
 from ...spatial.transform import IDENTITY, Transform
 from ..mjcf.bodies import FLOATING
+from ..numbers import quaternion
 from ..report import Report
-from ..rotations import quaternion
-from .inertials import Inertials, refuse_fluids
-from .joint_armatures import without_blocks
+from .inertials import Inertials, refuse_fluids, without_blocks
 from .mjcf_contacts import GeomWriter, options
 from .series_joints import in_other_coordinates, leave_order
 from .written_numbers import Fresh, Unsaid, as_text, child

@@ -20,7 +20,7 @@ from ...mechanism.contact import ContactPair, Surface
 from ...mechanism.contact_rules import ContactRules
 from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD
-from ..rotations import quaternion
+from ..numbers import quaternion
 from .written_numbers import Fresh, Unsaid, child, words
 
 _ENDINGS = (".stl", ".obj", ".msh")

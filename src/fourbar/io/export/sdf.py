@@ -23,8 +23,7 @@ from ...joints.registry import tag_of
 from ...mechanism.mechanism import WORLD, Body, Mechanism, NamedLoop, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
-from .inertials import leave_compensation, leave_refused, refuse_fluids
-from .joint_armatures import without_blocks
+from .inertials import leave_compensation, leave_refused, refuse_fluids, without_blocks
 from .linear_conditions import conditions, leave_name
 from .sdf_model import SdfModel, said
 from .series_joints import in_other_coordinates, leave_order, placed

@@ -19,7 +19,7 @@ from ...joints import Fixed, Spherical
 from ...mechanism.builder import MechanismBuilder
 from ...mechanism.mechanism import Mechanism
 from ..report import Place, Reading
-from .actuators import ActuatorReader, with_reflected
+from .actuators import ActuatorReader, fixed_tendon, report_tendons, straight_tendon, with_reflected
 from .bodies import FREE, Bodies, rotation
 from .contacts import add_rules
 from .findings import Findings
@@ -29,7 +29,6 @@ from .passive import passive
 from .rotors import Rotors
 from .shapes import GeomSource, geometries
 from .switches import GRAVITY, is_off
-from .tendons import fixed_tendon, report_tendons, straight_tendon
 
 
 def add_keyframes(b: MechanismBuilder, actuators: ActuatorReader) -> None:

@@ -11,10 +11,9 @@ from ..source import Options, Source
 from ..xml import parse
 from .build import Assembly
 from .drake import MATTERS, note_others
-from .include import Includes
+from .include import Includes, modernized
 from .links import SdfShapes
 from .scope import collect
-from .versions import modernized
 
 # What would change the motion, or is a missing body, joint or placement.
 _MATTERS = (

@@ -20,8 +20,8 @@ from ...joints import Fixed, Free
 from ...joints.base import Joint
 from ...mechanism.builder import MechanismBuilder
 from ..element import Element
+from ..numbers import quaternion
 from ..report import Place, Reading
-from ..rotations import quaternion
 from .drake import Constraints, drake_mimic
 from .joints import SdfJoint, read_joint
 from .links import SdfShapes, check_link, flag, ignore, number, read_inertial

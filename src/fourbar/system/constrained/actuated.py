@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...algorithms import aba, rnea
-from ...algorithms.constrained.actuator_forces import actuator_forces
+from ...algorithms.constrained.drives import actuator_forces
 from ...errors import ArgumentError
 from ...expr import select
 from ...functions.arguments import F_EXT, FRICTION_VELOCITY, A, DeclaredArgument, Q, V
@@ -21,8 +21,7 @@ from ...linalg import ranks
 from ...once import cached_property
 from ...spatial.linear import Mat, Vec
 from ...tolerances import UNHELD
-from .constrained_model import NumericRecorder
-from .frozen import Frozen
+from .constrained_model import Frozen, NumericRecorder
 from .inverse_dynamics import Drives, check_weight, read_drives
 
 if TYPE_CHECKING:

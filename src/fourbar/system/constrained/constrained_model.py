@@ -15,10 +15,24 @@ from ...functions.arguments import DeclaredArgument
 from ...functions.constraint_rows import Given, bundle, title
 from ...functions.context import Context
 from ...functions.model import Changes, Model
+from ...hints import Hinted
 from ...mechanism.mechanism import Mechanism
 from ...once import cached_property
 from ...tree.cluster_tree import ClusterTree
 from ...tree.parameters import Parameter, parameters, parameters_of, values_of
+
+
+class Frozen(Hinted):
+    """Attributes are written to `__dict__` by the class itself; nobody else may."""
+
+    _scope = "robot"
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a {type(self).__name__} is frozen; {name!r} cannot be set. Make another one")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a {type(self).__name__} is frozen; {name!r} cannot be deleted")
+
 
 CONSTRAINTS, GAINS = "constraints", "gains"  # owners of numbers
 _GAINS = tuple(Parameter(f"stabilize.{x}", (), GAINS, k, x) for k, x in enumerate(("stiffness", "damping")))

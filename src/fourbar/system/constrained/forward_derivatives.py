@@ -16,7 +16,7 @@ from ...algorithms.branch_solver import Solver, velocity_parents
 from ...algorithms.constrained.dynamics import missing
 from ...algorithms.constrained.multipliers import IndependentRows
 from ...algorithms.constrained.rows import dense_rows, evaluate_rows
-from ...algorithms.tiled_product import Rows, plus_product, transposed
+from ...algorithms.tiles import Rows, plus_product, transposed
 from ...functions.arguments import A
 from ...functions.context import Context, Model
 from ...functions.methods.dynamics import mass_matrix

@@ -12,9 +12,8 @@ from ...errors import ArgumentError
 from ...functions.methods.dynamics import PRESCRIBED, read_prescribed
 from ...functions.registry import Option
 from .dense_solvers import drive
-from .drive_plan import make_plan
 from .drive_recordings import METHODS
-from .inverse_dynamics import LEAST
+from .inverse_dynamics import LEAST, make_plan
 from .method_recordings import Prescribed
 from .redundant_samples import Resolved
 

@@ -1,4 +1,7 @@
-"""Inverse dynamics with an actuated set (Kim eq. 56-66): whose forces, and which of many solutions."""
+"""Inverse dynamics with an actuated set (Kim eq. 56-66): whose forces, and which of many solutions.
+
+The structure of such a problem is found at some configurations.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,56 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...algorithms.constrained.drives import Plan
+from ...algorithms.constrained.multipliers import IndependentRows
 from ...errors import ArgumentError, unknown
-from ...tolerances import BALANCED
+from ...linalg import inverse_in_units, ranks, transpose
+from ...tolerances import BALANCED, NOTHING
 from ...tree.cluster_tree import ClusterTree
-from .dense_solvers import drive
-from .dependent_rows import Dependent
-from .drive_plan import make_plan
+from .dense_solvers import Dependent, choose, drive
 from .redundant_samples import BySvd, Resolved
 
 if TYPE_CHECKING:
     from .robot import Constrained
+
+
+_NONE = IndependentRows((), ())
+
+
+def make_plan(
+    samples: np.ndarray, active: Sequence[int], weight: np.ndarray | None, least_torque: bool, quiet: float
+) -> Plan:
+    """Independent rows and velocities, from samples (s, k, n) of the rows; `quiet`: a small force."""
+    k, n = samples.shape[1:]
+    passive = [j for j in range(n) if j not in active]
+    size = len(active) if least_torque else k
+    L = np.eye(size) if weight is None else np.linalg.cholesky(weight)
+    root = tuple(map(tuple, L.tolist()))
+    if not least_torque:
+        own = np.linalg.solve(L, samples[:, :, passive])
+        held = choose(own, _typical(own))
+        return Plan(tuple(active), tuple(passive), held, _NONE, _NONE, root, False, quiet, k)
+    rows = choose(transpose(samples), _typical(transpose(samples)))
+    C = _best(samples[:, list(rows.rows)])
+    passive_C = _best(C[:, :, passive])
+    held = choose(passive_C, _typical(passive_C))
+    P = np.eye(len(rows.rows)) - passive_C @ inverse_in_units(passive_C)
+    spare = choose(P) if len(held.rows) < len(rows.rows) else _NONE
+    return Plan(tuple(active), tuple(passive), held, rows, spare, root, True, quiet, k)
+
+
+def _best(samples: np.ndarray) -> np.ndarray:
+    """The samples of largest rank."""
+    if 0 in samples.shape:
+        return samples
+    found = ranks(samples / _typical(samples)[:, None])
+    return samples[found == found.max()]
+
+
+def _typical(samples: np.ndarray) -> np.ndarray:
+    """The sizes (m) of the rows of samples (s, m, n), the largest of all samples: their units."""
+    found = np.abs(samples).max(axis=(0, 2), initial=0.0)
+    return np.where(found > NOTHING * found.max(initial=0.0), found, np.inf)
+
 
 LEAST = ("torque", "constraint")
 _SYMMETRIC = 1e-9  # tolerance of asymmetric entries of a weight, relative to √(W_ii W_jj)

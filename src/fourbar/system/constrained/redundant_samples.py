@@ -13,8 +13,7 @@ from ...errors import ArgumentError, SingularError, warn
 from ...functions.derivatives import describe, read_names
 from ...functions.nan_reasons import dependent_rates_mask
 from ...tolerances import LOOSE, WEAK
-from .dense_solvers import least_force
-from .dependent_rows import Broken, Dependent
+from .dense_solvers import Broken, Dependent, least_force
 
 BySvd = Callable[[dict[str, np.ndarray]], tuple[Sequence[np.ndarray], np.ndarray]]  # arguments -> results, gap
 _CONTRADICT = (

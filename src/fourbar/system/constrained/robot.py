@@ -23,10 +23,9 @@ from ..massless_bodies import check_solvable
 from ..names import Names
 from . import drive_recordings as _driven  # noqa: F401  (registers its recordings)
 from . import forward_derivatives as _balance  # noqa: F401  (registers how to differentiate)
-from .constrained_model import ConstrainedModel, Given, computed, named, read_gains, read_tolerance
+from .constrained_model import ConstrainedModel, Frozen, Given, computed, named, read_gains, read_tolerance
+from .dense_solvers import Dependent
 from .dense_solvers import choose as standing
-from .dependent_rows import Dependent
-from .frozen import Frozen
 from .hybrid import HybridDynamics
 from .inverse_dynamics import Drives, make_inverse, read_drives
 from .method_recordings import METHODS, without_health

@@ -170,15 +170,15 @@ def pick(A: np.ndarray, number: int, order: Sequence[int] = (), rather: Sequence
     scale = np.abs(A).max(initial=0.0)
     chosen: list[int] = []
     while len(chosen) < number:
-        norms = np.linalg.norm(left, axis=0)
+        norms = np.sqrt(np.add.reduce(left * left, axis=0))
         norms[chosen] = 0.0
-        valid = [j for j in order if norms[j] > PREFERRED * scale]
-        valid = valid or [j for j in rather if norms[j] > FAIR * norms.max()]
-        j = valid[0] if valid else int(np.argmax(norms))
+        largest = int(np.argmax(norms))
+        j = next((j for j in order if norms[j] > PREFERRED * scale), None)
+        j = next((j for j in rather if norms[j] > FAIR * norms[largest]), largest) if j is None else j
         if norms[j] <= RANK * scale:
             break
         direction = left[:, j] / norms[j]
-        left = left - np.outer(direction, direction @ left)
+        left -= direction[:, None] * (direction @ left)
         chosen.append(j)
     return chosen
 

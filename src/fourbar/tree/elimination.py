@@ -6,6 +6,8 @@ from collections.abc import Collection, Sequence
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
+import numpy as np
+
 from ..expr import select
 from ..spatial.linear import Scalar, is_zero
 from ..tolerances import NO_PIVOT
@@ -39,25 +41,7 @@ def solve(
     `least`: the square of a pivot in these units that counts as none. `whole`: where the rows of (A, B) count as
     dependent, with NaN too.
     """
-    return _eliminate(A, B, rows, columns, least, whole)[0]
-
-
-def smallest_pivot(A: list[list[float]], rows: Sequence[float], columns: Sequence[float]) -> float:
-    """The square of the smallest pivot that `solve` would divide by, in the units of rows and columns."""
-    pivots = _eliminate(A, [[] for _ in A], rows, columns, 0.0)[1]
-    return min(x * x / (column * row) for x, column, row in pivots)
-
-
-def _eliminate(
-    A: list[list[Scalar]],
-    B: list[list[Scalar]],
-    rows: Sequence[float],
-    columns: Sequence[float],
-    least: Scalar,
-    whole: WholeRows | None = None,
-) -> tuple[list[list[Scalar]], list[tuple[Scalar, float, Scalar]]]:
-    """A⁻¹ B, and the pivots with the squares of the units of their columns and rows."""
-    n, pivots, most = len(A), [], 0 if whole is None else len(whole.columns)
+    n, most = len(A), 0 if whole is None else len(whole.columns)
     unlike = max(rows, default=1.0) > _UNLIKE * min(rows, default=1.0)
     left: list[_Row] = [(list(a), list(b), size) for a, b, size in zip(A, B, rows, strict=True)]
     for j in range(n):
@@ -65,7 +49,6 @@ def _eliminate(
         for i in range(j + 1, n):
             left[j], left[i] = _larger_first(j, left[j], left[i], unlike)
         a, b, size = left[j]
-        pivots.append((a[j], columns[j], size))
         inverse = _reciprocal(a[j], (least * columns[j]) * size)
         if whole is not None and is_last and a[j].__class__ is not float:
             is_whole = _square([*a[j:], *b[:most]], [*columns[j:], *whole.columns]) > whole.least * size
@@ -77,7 +60,25 @@ def _eliminate(
             if i != j and not is_zero(factor):
                 rest = [x - factor * y if k > j else x for k, (x, y) in enumerate(zip(left[i][0], a, strict=True))]
                 left[i] = rest, [x - factor * y for x, y in zip(left[i][1], b, strict=True)], left[i][2]
-    return [b for _, b, _ in left], pivots
+    return [b for _, b, _ in left]
+
+
+def smallest_pivot(A: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> float:
+    """The square of the smallest pivot that `solve` would divide by, of numbers A (n, n), in the units of rows (n) and
+    columns (n).
+    """
+    left, sizes, least = A.copy(), rows.copy(), np.inf
+    unlike = rows.max() > _UNLIKE * rows.min()
+    for j in range(len(A)):
+        squares = left[j:, j] ** 2 / sizes[j:] if unlike else left[j:, j] ** 2
+        best = j + int(squares.argmax())
+        left[[j, best]], sizes[[j, best]] = left[[best, j]], sizes[[best, j]]
+        pivot = left[j, j]
+        least = min(least, pivot * pivot / (columns[j] * sizes[j]))
+        if not pivot:
+            return 0.0
+        left[j + 1 :] -= np.outer(left[j + 1 :, j], left[j] / pivot)
+    return float(least)
 
 
 def no_pivot(n: int) -> float:

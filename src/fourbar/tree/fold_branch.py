@@ -47,8 +47,8 @@ def watched_pivot(tie: LoopEmbedding) -> float:
     rows, columns = list(tie.rows), list(tie.dependent)
     assert tie.closed is not None
     K = tie.as_built.slopes(tie.closed)[rows][:, columns]
-    squares = (tie.units.rows[rows] ** 2).tolist(), (tie.units.columns[columns] ** -2.0).tolist()
-    size = smallest_pivot(K.tolist(), *squares) if isfinite(K.sum()) else 0.0
+    squares = tie.units.rows[rows] ** 2, tie.units.columns[columns] ** -2.0
+    size = smallest_pivot(K, *squares) if isfinite(K.sum()) else 0.0
     return _WATCHED**2 * min(1.0, max(_POOREST**2, size))
 
 

@@ -25,6 +25,7 @@ from ...system.system import System
 from ...tree.clusters import Cluster
 from ...tree.embedding import LoopEmbedding
 from ..read_arguments import read_answer
+from .folds import slopes_of
 from .varied_loops import Which, expand_velocity, loops_at
 
 POOR = 0.3  # the conditioning σ_min(K_d) / σ_min(K), at most 1, below which other joints are considered
@@ -35,25 +36,24 @@ _BETTER = 2.0  # and how much better these must be
 _SMALL = 0.01  # relative to the largest velocity of a joint: smaller ones may grow unnoticed
 
 
-def _implicit(robot: System) -> Iterator[tuple[Cluster, LoopEmbedding, slice]]:
-    """The clusters whose loops are solved during motion, and the positions of their coordinates."""
+def _implicit(robot: System) -> Iterator[tuple[int, Cluster, LoopEmbedding, slice]]:
+    """The clusters whose loops are solved during motion, with their numbers and the positions of their coordinates."""
     at = 0
-    for cluster in robot.model.cluster_tree.clusters:
+    for number, cluster in enumerate(robot.model.cluster_tree.clusters):
         tie, start = cluster.tie, at
         at += cluster.embedding.nq
         if tie is not None and tie.is_solved:
-            yield cluster, tie, slice(start, at)
+            yield number, cluster, tie, slice(start, at)
 
 
-def _loops(
-    robot: System, q: np.ndarray, which: Which = (), values: Sequence[np.ndarray] = ()
-) -> Iterator[tuple[Cluster, LoopEmbedding, np.ndarray]]:
-    """These clusters with K (n, rows, columns) at all samples, where parameters of loops have values (n, *shape)."""
-    samples = q.reshape(-1, q.shape[-1])
-    for cluster, tie, own in _implicit(robot):
-        varied = loops_at(robot, cluster, which, values)
-        K = tie.slopes(samples[:, own]) if varied is None else varied[0].slopes_at(samples[:, own], varied[1])
-        yield cluster, tie, tie.units.of(K)[:, list(tie.rows)]
+def _rows_of_loops(robot: System, k: int, q: np.ndarray, which: Which, values: Sequence[np.ndarray]) -> np.ndarray:
+    """K (n, rows, columns) of the k-th of these clusters at all samples, where parameters of loops have values
+    (n, *shape).
+    """
+    number, cluster, tie, own = list(_implicit(robot))[k]
+    varied, at = loops_at(robot, cluster, which, values), q.reshape(-1, q.shape[-1])[:, own]
+    K = slopes_of(robot, number)(at) if varied is None else varied[0].slopes_at(at, varied[1])
+    return tie.units.of(K)[:, list(tie.rows)]
 
 
 def _hold(K: np.ndarray, dependent: tuple[int, ...]) -> np.ndarray:
@@ -76,7 +76,7 @@ def _others(robot: System, cluster: Cluster, tie: LoopEmbedding, K: np.ndarray, 
     """
     hold = _hold(K, tie.dependent)
     worst = int(np.argmin(hold))
-    if hold[worst] >= poor:
+    if hold[worst] >= min(poor, 1.0 / _BETTER):  # none is above 1
         return []
     joints = [robot.model.cluster_tree.moving[i].joint for i in cluster.links]
     mixed = hold[worst] < (_MIXED if poor < ANY else poor)
@@ -209,10 +209,10 @@ class Charts:
         """The loops in the velocities in use, with K (n, rows, columns) in the units of the robot: those of a robot
         that was built on the way depend on where that was.
         """
-        own = [(cluster.links, K) for cluster, _, K in _loops(self.robot, samples, self.which, values)]
-        now = list(_loops(self.now, samples, self.which, values))
-        for (links, K), (cluster, tie, other) in zip(own, now, strict=True):
-            yield cluster, tie, K if links == cluster.links else other
+        both = zip(_implicit(self.robot), _implicit(self.now), strict=True)
+        for k, ((_, own, *_), (_, cluster, tie, _)) in enumerate(both):
+            robot = self.robot if own.links == cluster.links else self.now
+            yield cluster, tie, _rows_of_loops(robot, k, samples, self.which, values)
 
     def _changed(
         self, wanted: list[str], every: list[str], here: np.ndarray, q: np.ndarray, w: np.ndarray
@@ -229,7 +229,7 @@ class Charts:
 
     def _other(self, wanted: list[str], every: list[str], here: np.ndarray) -> System:
         """The robot in these velocities, which is built once, by whatever way they are reached."""
-        own = [x for cluster, tie, _ in _implicit(self.robot) for x in _independent(self.robot, cluster, tie)]
+        own = [x for _, cluster, tie, _ in _implicit(self.robot) for x in _independent(self.robot, cluster, tie)]
         if sorted(every) == sorted(own):
             return self.robot
         key = tuple(sorted(every))

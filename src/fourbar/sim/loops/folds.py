@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.polynomial import chebyshev
 
+from ...functions.loop_slopes import Slopes, loop_slopes
 from ...joints import Revolute
 from ...linalg import least_squares
+from ...once import cached_property, make_once
 from ...system.system import System
 from ...tolerances import CLOSED, FOLD_BRANCHES, FOLD_STEP
 from ...tree.elimination import TOGGLE, smallest_pivot
@@ -76,13 +78,20 @@ class FoldBranch(NamedTuple):
         return self.coefficients[:, 1:] @ (powers * s ** (powers - 1)) / self.radius
 
 
+def slopes_of(robot: System, number: int) -> Slopes:
+    """K of the loops of a cluster, by its number, which the robot keeps."""
+    kept = vars(robot).setdefault("_loop_slopes", {})
+    return make_once(kept, number, lambda: loop_slopes(robot.mechanism, number))
+
+
 class LoopFolds:
     """The folds of the loops of a cluster; its coordinates are those of all of its joints."""
 
-    def __init__(self, tie: LoopEmbedding) -> None:
+    def __init__(self, tie: LoopEmbedding, slopes: Slopes) -> None:
         self.tie, self.rows, self.d = tie, list(tie.rows), list(tie.dependent)
+        self.slopes = slopes
         squares = tie.units.rows[self.rows] ** 2, tie.units.columns[self.d] ** -2.0
-        self._squares = tuple(x.tolist() for x in squares)
+        self._squares = squares
         self.folds = may_fold(tie)
         self.known: list[FoldBranch] = []
         self.size = branch_size(tie)
@@ -109,13 +118,20 @@ class LoopFolds:
         found[[LEAST, STRIDE]] = (_NEAR if self.folds else _LOST) ** 2, stride**-2.0
         return found
 
+    @cached_property
+    def _watched(self) -> float:
+        """The square of the pivot below which steps are compared with it."""
+        return watched_pivot(self.tie)
+
     def _slopes(self, q: np.ndarray) -> np.ndarray:
-        return self.tie.slopes(q)[self.rows]
+        return self.slopes(q)[self.rows]
 
     def pivot(self, q: np.ndarray) -> float:
         """The square of the smallest pivot of K_d at q, in its units; zero where K is not finite."""
-        K = self._slopes(q)[:, self.d]
-        return smallest_pivot(K.tolist(), *self._squares) if np.isfinite(K).all() else 0.0
+        return self._pivot_of(self._slopes(q))
+
+    def _pivot_of(self, K: np.ndarray) -> float:
+        return smallest_pivot(K[:, self.d], *self._squares) if np.isfinite(K[:, self.d]).all() else 0.0
 
     def meet(self, numbers: np.ndarray, q: np.ndarray, w: float) -> np.ndarray | None:
         """Other numbers of `FoldedLoops` with which a step from q that gave no state may give one: they follow a branch
@@ -147,12 +163,13 @@ class LoopFolds:
         """
         if not numbers[STRIDE]:
             return 0
-        pivot, steps = self.pivot(q) ** 0.5, self.tie.units.steps
+        K, steps = self._slopes(q), self.tie.units.steps
+        pivot = self._pivot_of(K) ** 0.5
         if pivot < _LOST:
             return 1
-        independent, moved = [j for j, _ in self.tie.independent], self.expand_velocity(q, way)
+        independent, moved = [j for j, _ in self.tie.independent], self.expand_velocity(q, way, K)
         length, change = (float(np.linalg.norm((moved / steps)[own])) for own in (independent, slice(None)))
-        needed = min(length * numbers[STRIDE] ** 0.5, watched_pivot(self.tie) ** 0.5)
+        needed = min(length * numbers[STRIDE] ** 0.5, self._watched**0.5)
         least = numbers[LEAST] ** 0.5
         if not pivot - _FASTEST * change < max(needed, least):
             return 0
@@ -201,9 +218,9 @@ class LoopFolds:
                     found.append((away, branch))
         return min(found, key=lambda x: x[0])[1] if found else None
 
-    def expand_velocity(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def expand_velocity(self, q: np.ndarray, v: np.ndarray, K: np.ndarray | None = None) -> np.ndarray:
         """The velocities of all joints at q with independent velocities v (nv): near a fold along the branch, if it is
-        known; NaN where nothing determines them.
+        known; NaN where nothing determines them. K: that at q, if it is known.
         """
         found = np.zeros(len(self.tie.units.steps))
         found[[j for j, _ in self.tie.independent]] = v * [scale for _, scale in self.tie.independent]
@@ -212,8 +229,8 @@ class LoopFolds:
         if branch is not None and abs(x - branch.centre) < branch.radius:
             found[self.d] = branch.slope(x) * found[self.i]
             return found
-        K = self._slopes(q)
-        found[self.d] = least_squares(K[:, self.d], -K @ found) if self.pivot(q) > TOGGLE else np.nan
+        K = self._slopes(q) if K is None else K
+        found[self.d] = least_squares(K[:, self.d], -K @ found) if self._pivot_of(K) > TOGGLE else np.nan
         return found
 
     # Following closed configurations.
@@ -353,10 +370,11 @@ class Folds:
         self._columns: list[list[int]] = []  # of each among the velocities of all joints
         tree = now.model.cluster_tree
         nq = nv = at = 0
-        for cluster in tree.clusters:
+        for number, cluster in enumerate(tree.clusters):
             tie: Any = cluster.embedding
             if tie.is_solved:
-                loop = LoopFolds(tie if ties is None else ties.get(cluster.loops, tie))
+                varied = None if ties is None else ties.get(cluster.loops)
+                loop = LoopFolds(tie, slopes_of(now, number)) if varied is None else LoopFolds(varied, varied.slopes)
                 self.loops.append((loop, slice(nq, nq + tie.nq), nv, slice(at, at + loop.size)))
                 at += loop.size
                 first = tree.spanning_tree.first_v
@@ -395,8 +413,9 @@ class Folds:
         return None
 
     def _by_pivot(self, q: np.ndarray) -> list[tuple[LoopFolds, slice, int, slice]]:
-        """The loops, the most singular one first."""
-        return sorted(self.loops, key=lambda x: x[0].pivot(q[x[1]]))
+        """The loops that may have folds, the most singular one first."""
+        loops = [x for x in self.loops if x[0].folds]
+        return sorted(loops, key=lambda x: x[0].pivot(q[x[1]])) if len(loops) > 1 else loops
 
     def parts(self, numbers: np.ndarray, q: np.ndarray, way: np.ndarray) -> tuple[int, np.ndarray]:
         """In how many parts a step from q (nq) that gave no state should be made, with displacements `way` (nv), and

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import fourbar as fb
 from fourbar.expr import interpret
+from fourbar.functions import merging
 from fourbar.joints import Free, Revolute
 from fourbar.loops import Gear
 from fourbar.tree.grouping import GROUND, LinkClusters
@@ -273,14 +274,28 @@ def figure_5(floating: bool) -> fb.System:
     return b.loop(Gear("wheel", "driven", -2.0), name="gear").build()
 
 
+def two_places() -> fb.System:
+    """Two places with clusters on several links: merging pays in one and not in the other."""
+    one = mechanism("coupled")
+    return one.merge(geared_four_bar(3).with_gravity(one.gravity), prefix="other_")
+
+
 ON_SEVERAL = {
     "figure_5": lambda: figure_5(floating=False),
     "floating_figure_5": lambda: figure_5(floating=True),
     "coupled": lambda: mechanism("coupled"),
     "one_gear": lambda: geared_four_bar(1),
     "three_gears": lambda: geared_four_bar(3),
+    "two_places": lambda: two_places(),
 }
-INVERTING = ("forward_dynamics", "passive_dynamics", "solve_mass_matrix", "inverse_mass_matrix", "osim_inverse")
+INVERTING = (
+    "forward_dynamics", "passive_dynamics", "solve_mass_matrix", "inverse_mass_matrix", "osim_inverse",
+    "hybrid_dynamics",
+)  # fmt: skip
+OPTIONS: dict[str, dict[str, Any]] = {
+    "osim_inverse": {"frames": ["coupler"]},
+    "hybrid_dynamics": {"prescribed": ["crank"]},
+}
 
 
 @pytest.mark.parametrize("name", list(ON_SEVERAL))
@@ -288,11 +303,11 @@ def test_clusters_are_merged_where_that_takes_fewer_operations(name: str) -> Non
     """No program has more operations than with the paper's clusters, or with all of them merged; both are the same."""
     robot = ON_SEVERAL[name]()
     rng = np.random.default_rng(0)
-    states = {"q": robot.random(1, 3)} | {x: rng.normal(size=(3, robot.nv)) for x in ("v", "tau", "b")}
+    states = {"q": robot.random(1, 3)} | {x: rng.normal(size=(3, robot.nv)) for x in ("v", "a", "tau", "b")}
     for method in INVERTING:
         function = getattr(robot, method)
-        if method == "osim_inverse":
-            function = function.specialise(frames=["coupler", robot.names.bodies[-1]])
+        if method in OPTIONS:
+            function = function.specialise(**OPTIONS[method])
         recording = function.state[0].recording
         merging = [x.record for x in recording.method.rivals if "merging" in x.record.__name__]
         assert len(merging) == 1
@@ -302,8 +317,63 @@ def test_clusters_are_merged_where_that_takes_fewer_operations(name: str) -> Non
         )
         assert function.program().operations <= min(own.operations, merged.operations)
         arrays = {x: states[x] for x in recording.required_names}
-        (separate,), (together,) = (interpret(x, arrays).values() for x in (own, merged))
-        near(together, separate, 1e-9)
+        separate, together = (interpret(x, arrays) for x in (own, merged))
+        for result in separate:
+            near(together[result], separate[result], 1e-9)
+
+
+def test_each_place_is_merged_where_that_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two mechanisms side by side one is merged, which takes fewer operations than all or none; also where numbers
+    vary.
+    """
+    both = ON_SEVERAL["two_places"]()
+    assert [len(own) for own in merging._cheapest_groups(both.model)] == [3]
+    recording = both.forward_dynamics.state[0].recording
+    arguments = recording.select_arguments(recording.required_names)
+    kept = recording.write(recording.required_names).operations
+    separate = recording.record_algorithm(recording.method.record, arguments).operations
+    monkeypatch.setattr(merging, "_cheapest_groups", lambda model: merging._groups(model.cluster_tree.clusters))
+    whole = recording.record_algorithm(recording.method.rivals[-1].record, arguments).operations
+    monkeypatch.undo()
+    assert kept < 0.97 * min(separate, whole)
+    q, v, tau = both.random(0), *np.random.default_rng(1).normal(size=(2, both.nv))
+    twist = np.array([0.01, 0.02, 0.0, 0.03, 0.0, 0.01])
+    varied = both.varying("arm.placement")
+    a = varied.forward_dynamics(q, v, tau, twist)
+    near(varied.inverse_dynamics(q, v, a, twist), tau, 1e-9)
+
+
+SINGLE = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_mass_matrix", "hybrid_dynamics",
+          "coriolis_matrix", "osim_inverse", "solve_mass_matrix")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["figure_5", "floating_figure_5", "coupled", "one_gear", "three_gears"])
+def test_operations_fall_against_clusters_on_one_link(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every program has fewer operations than with clusters that each hang on one link."""
+
+    def counts() -> dict[str, int]:
+        robot, found = ON_SEVERAL[name](), {}
+        for method in SINGLE:
+            function = getattr(robot, method)
+            function = function.specialise(**OPTIONS[method]) if method in OPTIONS else function
+            recording = function.state[0].recording
+            found[method] = recording.write(recording.required_names).operations  # not from the disk cache
+        for method in ("forward_dynamics", "inverse_dynamics"):
+            jacobian = getattr(robot, method).jacobian.recording
+            found[f"{method}.jacobian"] = jacobian.write(jacobian.required_names).operations
+        return found
+
+    def hang_on_one(self: LinkClusters, link: int) -> None:
+        while len(self._carriers[link]) > 1:
+            link = self._merge([link, self.first(max(self._carriers[link]))])
+
+    several = counts()
+    monkeypatch.setattr(LinkClusters, "_hang", hang_on_one)
+    mechanism.cache_clear()
+    single = counts()
+    mechanism.cache_clear()
+    assert all(several[method] <= single[method] for method in several), (several, single)
+    assert several["forward_dynamics"] < 0.97 * single["forward_dynamics"]
 
 
 def test_which_clusters_are_merged() -> None:

@@ -38,6 +38,7 @@ class Context:
         self, model: Model, recorder: Any, present: Sequence[Argument], given: dict[str, tuple[Any, ...]] | None = None
     ) -> None:
         self.model = model
+        self.origin = model  # with all numbers as built, if those of `model` are arguments
         self.recorder = recorder
         self.tree = model.cluster_tree.spanning_tree
         self.clusters = model.cluster_tree.clusters

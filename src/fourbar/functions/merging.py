@@ -1,8 +1,9 @@
 """Merged clusters as rivals of the paper's: clusters on several output bodies, each as a part of what carries it.
 
 A cluster that hangs on several links of another (Chignoli §IV-B) sends their coupling inward as products of low rank.
-Where it has few velocities that takes more operations than freeing both clusters at once. Which program is kept,
-`Recording.write` decides; `robot.clusters` and the order of velocities are not affected.
+Where it has few velocities that may take more operations than freeing both clusters at once. Of several such places
+those are merged that take fewer operations so; which program is kept, `Recording.write` decides. `robot.clusters` and
+the order of velocities are not affected.
 """
 
 from __future__ import annotations
@@ -11,11 +12,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ..algorithms import aba
+from ..once import once_per_object
 from ..spatial.linear import Mat, Vec
 from ..tree.clusters import Cluster, carriers_of
 from ..tree.states import ClusterState, EmbeddedState
-from .context import Context
+from .arguments import TAU, Q, V
+from .context import Context, record
 from .model import Model
+from .registry import Outputs, vector
 
 _MOST_VELOCITIES = 12  # of a merged cluster: D of more is costlier than what couples several of them
 
@@ -27,22 +32,44 @@ class _Merged:
         self.nv = nv
 
 
-def _groups(clusters: Sequence[Cluster]) -> list[list[int]]:
-    """The clusters, by number, that are merged: each on several links with the one that these belong to."""
+Groups = list[list[int]]  # the clusters, by number, that are one
+
+
+def _groups(clusters: Sequence[Cluster]) -> Groups:
+    """Each cluster on several links with the one that these belong to."""
     home = {link: n for n, cluster in enumerate(clusters) for link in cluster.links}
     into = list(range(len(clusters)))
     for n, cluster in enumerate(clusters):
         if len(cluster.carriers) > 1:
             into[n] = into[home[cluster.carriers[0]]]  # what carries comes first
-    return [[n for n in range(len(clusters)) if into[n] == first] for first in dict.fromkeys(into)]
+    groups = [[n for n in range(len(clusters)) if into[n] == first] for first in dict.fromkeys(into)]
+    return [own for own in groups if len(own) > 1 and sum(clusters[n].embedding.nv for n in own) <= _MOST_VELOCITIES]
 
 
 def may_win(model: Model) -> bool:
-    """Whether some cluster hangs on several links, and all would have few velocities if they were merged."""
-    clusters = model.cluster_tree.clusters
-    several = [group for group in _groups(clusters) if len(group) > 1]
-    sizes = [sum(clusters[n].embedding.nv for n in group) for group in several]
-    return bool(sizes) and max(sizes) <= _MOST_VELOCITIES
+    """Whether some cluster hangs on several links and would have few velocities if it were merged."""
+    return bool(_groups(model.cluster_tree.clusters))
+
+
+@once_per_object
+def _cheapest_groups(model: Model) -> Groups:
+    """The groups that are worth merging, found by the forward dynamics; the only one, if there is one."""
+    groups = _groups(model.cluster_tree.clusters)
+    if len(groups) == 1:
+        return groups
+    arguments = [x.on(model) for x in (Q, V, TAU)]
+
+    def count(own: Groups) -> int:
+        def algorithm(c: Context) -> Outputs:
+            m = _merge_groups(c, own)
+            tau = m.join(c.by_cluster("tau"))
+            a = aba.forward_dynamics(c.equations(), m.clusters, m.states, c.velocities(), tau, c.F_ext(), c.gravity)
+            return vector(c, "a", m.split(a))
+
+        return record("forward_dynamics", model, algorithm, arguments, {}).operations
+
+    separate = count([])
+    return [own for own in groups if count([own]) < separate] or groups[:1]
 
 
 class MergedClusters(NamedTuple):
@@ -75,9 +102,15 @@ class MergedClusters(NamedTuple):
 
 
 def merge(c: Context) -> MergedClusters:
-    """The clusters of a recording, with those on several links merged with what carries them."""
+    """The clusters of a recording, with those on several links merged with what carries them where that pays."""
+    return _merge_groups(c, _cheapest_groups(c.origin))
+
+
+def _merge_groups(c: Context, together: Groups) -> MergedClusters:
     clusters, states = c.clusters, c.cluster_states
-    groups = _groups(clusters)
+    into = {n: own[0] for own in together for n in own}
+    first_of = [into.get(n, n) for n in range(len(clusters))]
+    groups = [[n for n in range(len(clusters)) if first_of[n] == first] for first in dict.fromkeys(first_of)]
     merged = [_merge(c.tree.parents, [(clusters[n], states[n]) for n in own]) for own in groups]
     sizes = tuple(cluster.embedding.nv for cluster in clusters)
     return MergedClusters(

@@ -69,6 +69,7 @@ class VariedContext(Context):
             recorder.begin_block()  # values of parameters alone are a block of their own (`expr/partial_evaluation`)
             cluster_tree = with_varied(self._origin, cluster_tree, self._which, self._values, varied)
         super().__init__(model.with_changes(cluster_tree, other_changes), recorder, present, values)
+        self.origin = model
         if varied is not None:
             self.gravity = varied.gravity
             self.actuators = self._actuators_with_laws(varied)

@@ -183,6 +183,16 @@ def hybrid_parts(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> tuple[
     )  # fmt: skip
 
 
+def _hybrid_by_merging(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> Outputs:
+    m = merging.merge(c)
+    held = tuple(tuple(x for n in own for x in prescribed[n]) for own in m.members)
+    a, tau = m.join(c.by_cluster("a")), m.join(c.by_cluster("tau"))
+    moved, forces = hybrid.hybrid_dynamics(
+        c.equations(), m.clusters, m.states, c.velocities(), a, tau, c.F_ext(), held, c.gravity
+    )
+    return vector(c, "a_all", m.split(moved)) + vector(c, "tau_all", m.split(forces))
+
+
 def _is_list(prescribed: Any) -> bool:
     return isinstance(prescribed, Iterable) and not isinstance(prescribed, str)
 
@@ -216,7 +226,17 @@ PRESCRIBED = Option(
 )
 
 
-@method(Q, V, A, TAU, results="a tau", optional=[F_EXT], options=[PRESCRIBED], read=read_prescribed)
+@method(
+    Q,
+    V,
+    A,
+    TAU,
+    results="a tau",
+    optional=[F_EXT],
+    options=[PRESCRIBED],
+    read=read_prescribed,
+    rivals=[Rival(_hybrid_by_merging, merging.may_win)],
+)
 def hybrid_dynamics(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> Outputs:
     """All accelerations and joint forces, where some accelerations and the other forces are given.
 

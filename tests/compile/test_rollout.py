@@ -204,13 +204,17 @@ def test_a_motion_step_by_step_with_controls_from_python(mass: Rollout) -> None:
     """What a controller in Python needs: rows for a while, held, and records that go on."""
     given = samples(10)
     whole = run(mass, given)
-    motion = mass.start({"x": given["x"], "v": 0.0}, {"k": given["k"], "dt": DT})
-    into = motion.room(("x", "energy"), STEPS // EVERY, time_first=True)
-    for i in range(STEPS // HOLD):
-        motion.advance(HOLD, motion.rows({"u": given["u"][:, i : i + 1]}, 1), into, hold=ALWAYS, every=EVERY)
-    rolled = motion.outcome(into, EVERY)
-    assert motion.now.steps == STEPS and np.array_equal(motion.state["x"], whole.state["x"])
-    assert all(np.array_equal(rolled.records[name], whole.records[name]) for name in into)
+    for stay in (False, True):  # rows that are new in each call, or the same arrays, which stay where they are
+        motion = mass.start({"x": given["x"], "v": 0.0}, {"k": given["k"], "dt": DT})
+        into = {name: np.empty((STEPS // EVERY, motion.n)).swapaxes(0, 1) for name in ("x", "energy")}
+        rows = [np.empty((motion.n, 1))]
+        for i in range(STEPS // HOLD):
+            fresh = motion.rows({"u": given["u"][:, i : i + 1]}, 1)
+            rows[0][...] = fresh[0]
+            motion.advance(HOLD, rows if stay else fresh, into, hold=ALWAYS, every=EVERY)
+        rolled = motion.outcome(into, EVERY)
+        assert motion.now.steps == STEPS and np.array_equal(motion.state["x"], whole.state["x"])
+        assert all(np.array_equal(rolled.records[name], whole.records[name]) for name in into)
 
 
 def test_stopped_samples_can_go_on() -> None:

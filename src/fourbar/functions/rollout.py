@@ -186,13 +186,15 @@ class Rollout:
         batch: Shape = (),
         made: np.ndarray | None = None,
         caller: str = "",
+        separated: bool = True,
     ) -> RolloutRun:
         """A motion that is at its beginning; it has at least the leading axes `batch`. Errors name `caller`.
 
         `made` (n), if it is given, are the numbers of steps that its samples have behind them: it begins with the least
-        of these, and a sample that is ahead waits for the others.
+        of these, and a sample that is ahead waits for the others. What follows from numbers alone is computed once,
+        if they are `separated`; live worlds, whose numbers may change, have other bits.
         """
-        return RolloutRun(self, state, numbers or {}, batch, made, caller)
+        return RolloutRun(self, state, numbers or {}, batch, made, caller, separated)
 
     def runner(self, single: bool, records: tuple[str, ...], separated: bool = False) -> Any:
         """The kernel that makes steps, for one sample or for batches, and records these results.
@@ -265,12 +267,15 @@ class RolloutRun:
         batch: Shape,
         made: np.ndarray | None = None,
         caller: str = "",
+        separated: bool = True,
     ) -> None:
         step = rollout.step
-        self._rollout, self._name = rollout, caller or step.name
+        self._rollout, self._name, self._separated = rollout, caller or step.name, separated
         self.batch, flat = as_samples(self._name, {**step.state, **step.numbers}, {**state, **numbers}, batch)
         self.n = math.prod(self.batch)
-        self._numbers = rollout.precompute([flat[name] for name in step.numbers]) if step.numbers else []
+        self._numbers = [flat[name] for name in step.numbers]
+        if separated and self._numbers:
+            self._numbers = rollout.precompute(self._numbers)
         self._places = {name: (k, (*self.batch, *shape)) for k, (name, shape) in enumerate(step.state.items())}
         behind = np.zeros(self.n) if made is None else np.broadcast_to(np.asarray(made, float), self.n)
         first = int(behind.min(initial=np.inf)) if self.n else 0
@@ -366,7 +371,7 @@ class RolloutRun:
         self.now = Now(after[:-2], after[-2], after[-1], now.steps + steps)
 
     def _runner(self, records: Mapping[str, np.ndarray]) -> Any:
-        return self._rollout.runner(self.n == 1, tuple(records), separated=True)
+        return self._rollout.runner(self.n == 1, tuple(records), self._separated)
 
     def threads_for(self, steps: int, asked: int | None) -> int:
         """The number of threads for some steps: `asked`, or what pays off if that is None."""

@@ -19,7 +19,8 @@ from ..hints import Hinted
 from ..system.system import System
 from .given_numbers import nominal, read_values
 from .in_place_worlds import STATE, InPlaceWorlds
-from .looped_worlds import GivenToParts, LoopedWorlds
+from .loops.chart_table import Chart
+from .loops.charted_worlds import ChartedWorlds
 from .loops.varied_loops import close
 from .observe import check_driven, read_observations
 from .read_arguments import check_actuators, is_positive, read_constant, unit_quaternions
@@ -83,7 +84,7 @@ class Batch(Hinted):
         if f_ext is not None:
             wrenches = self._wrenches("batch", f_ext, n)
             self.f_ext = np.broadcast_to(wrenches, (n, wrenches.shape[-1])).reshape(n, -1, 6).copy()
-        self._looped: LoopedWorlds | None = None
+        self._charted: ChartedWorlds | None = None
         given = scene.read_numbers(numbers)
         if given.friction is not None:
             self.friction = self._spread("friction", given.friction, (contacts,))
@@ -94,8 +95,8 @@ class Batch(Hinted):
         self._observed = read_observations(observe, scene.model)
         self._watch = scene.observer(self._parameters, self._observed)
         self.q = self._closed("batch", slice(None), self.q)
-        looped = LoopedWorlds(scene, self._taken(()), self.q, self.v, lambda: self.numbers)
-        self._looped = looped if looped.loops else None
+        if self._chart(robot, ()).loops:
+            self._charted = ChartedWorlds(robot, self._chart, given.which, self.q, self.v, lambda: self.numbers)
         self.observations = self._watch.observe(self.q, self.v, self._numbers(slice(None)))
 
     def _spread(self, name: str, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -165,7 +166,7 @@ class Batch(Hinted):
     def _several(self, acting: tuple[str, ...]) -> int:
         """Steps that take some milliseconds."""
         if acting not in self._parts:
-            self._parts[acting] = self.scene.chart(self._taken(acting), self.scene.robot).rollout.several(self.n)
+            self._parts[acting] = self._chart(self.scene.robot, acting).rollout.several(self.n)
         return self._parts[acting]
 
     def _step_in_parts(self, given: dict[str, Any], ids: Any, steps: tuple[int, int], threads: int | None) -> None:
@@ -183,8 +184,8 @@ class Batch(Hinted):
 
     def _step_at_once(self, given: dict[str, Any], ids: Any, steps: int, threads: int | None) -> None:
         """Steps of some worlds in one call of machine code, under controls as the user gives them."""
-        looped = self._looped
-        if ids is not None or 1 in self.diverged.tobytes() or (looped is not None and looped.any_away):
+        charted = self._charted
+        if ids is not None or 1 in self.diverged.tobytes() or (charted is not None and charted.any_away):
             self._step_some(np.arange(self.n)[self._which("step", ids)], given, steps, threads)
             return
         arrays, acting = self._arrays(), tuple(given)
@@ -193,10 +194,16 @@ class Batch(Hinted):
             self._check_controls(acting)
             standing = self._standing[acting] = self._placed(acting, self._settled())
         self._drive(standing.controls, self.n, given)
-        moves_on = standing.advance(steps, threads)
+        if not standing.advance(steps, threads):
+            worlds, status = np.arange(self.n), standing.status
+            lost = status == DIVERGED
+            if charted is not None:  # worlds that stopped may go on in other velocities, or in parts of a step
+                ended = np.flatnonzero(status)
+                fate = status[ended].copy(), standing.made[ended].copy()
+                held = {name: x[ended] for name, x in standing.controls.items()}
+                lost[ended] = self._advance_charted(ended, held, steps, threads, fate)
+            self._mark_diverged(worlds[lost])
         self._report_gaps()
-        if not moves_on:
-            self._go_on(np.arange(self.n), standing, steps, threads)
 
     def _report_gaps(self) -> None:
         """Report an infinite gap where there is no contact point."""
@@ -207,7 +214,7 @@ class Batch(Hinted):
         """All that a step reads and writes: state, reports, numbers."""
         state = (self.q, self.v, self.impulse, self.residual, self._count)
         reported = (self.gap, self.force, *self.observations.values())
-        usual = () if self._looped is None else (self._looped.samples.usual,)
+        usual = () if self._charted is None else (self._charted.samples.usual,)
         return (*state, *reported, self.friction, *self.numbers.values(), *usual)
 
     def _settled(self) -> tuple[np.ndarray, ...]:
@@ -231,11 +238,13 @@ class Batch(Hinted):
         else:
             check_driven(self._observed, self.scene.robot.mechanism)
 
-    def _placed(
-        self, acting: tuple[str, ...], arrays: Sequence[np.ndarray], now: System | None = None
-    ) -> InPlaceWorlds:
-        """Worlds in given arrays, with some controls, in the velocities of `now` or the robot's own."""
-        rollout = self.scene.chart(self._taken(acting), self.scene.robot if now is None else now).rollout
+    def _chart(self, now: System, acting: tuple[str, ...]) -> Chart:
+        """The steps in the velocities of `now`, with the controls that act."""
+        return self.scene.chart(self._taken(acting), now)
+
+    def _placed(self, acting: tuple[str, ...], arrays: Sequence[np.ndarray]) -> InPlaceWorlds:
+        """Worlds in given arrays, with some controls, in the robot's own velocities."""
+        rollout = self._chart(self.scene.robot, acting).rollout
         names = ["gap", "force", *(OBSERVED + name for name in self.observations)]
         end = _STATE + len(names)
         reported = dict(zip(names, arrays[_STATE:end], strict=True))
@@ -266,97 +275,60 @@ class Batch(Hinted):
         """Steps of some worlds, of which those that have diverged stay where they are."""
         stays = self.diverged[worlds]
         going = worlds[~stays]
-        if self._looped is not None:
-            self._looped.come_back(going, self.q, self.v)
+        if self._charted is not None:
+            self._charted.come_back(going, self.q, self.v)
         self.residual[worlds[stays]] = np.inf
         self._check_controls(given)
-        shapes = self.scene.chart(self._taken(tuple(given)), self.scene.robot).rollout.step.controls
+        shapes = self._chart(self.scene.robot, tuple(given)).rollout.step.controls
         held = {name: np.empty((len(worlds), *shape)) for name, shape in shapes.items()}
         self._drive(held, len(worlds), given)
-        self._advance_some(going, {name: x[~stays] for name, x in held.items()}, steps, threads)
-
-    def _advance_some(
-        self, worlds: np.ndarray, controls: dict[str, np.ndarray], steps: int, threads: int | None
-    ) -> None:
-        """Steps of some worlds under controls (m, size), each in its velocities."""
-        looped = self._looped
-        if looped is None or not looped.any_away:
-            self._advance_group(worlds, 0, controls, steps, threads)
+        if not len(going):
             return
-        chart = looped.samples.chart[worlds]
-        for k in np.unique(chart):
-            some = {name: x[chart == k] for name, x in controls.items()}
-            self._advance_group(worlds[chart == k], int(k), some, steps, threads)
-
-    def _advance_group(
-        self, worlds: np.ndarray, k: int, controls: dict[str, np.ndarray], steps: int, threads: int | None
-    ) -> None:
-        """Steps of some worlds in the velocities of chart number k."""
-        if not len(worlds):
-            return
-        arrays, looped = self._settled(), self._looped
-        some = [x[worlds] for x in arrays]
-        if looped is not None and k:
-            some[1] = looped.followed_velocities(worlds)
-        standing = self._placed(tuple(controls), some, None if looped is None else looped.table.charts[k].now)
-        for name, target in standing.controls.items():
-            target[...] = controls[name]
-        moves_on = standing.advance(steps, threads)
-        for mine, x in zip(arrays, standing.written, strict=False):
-            mine[worlds] = x
-        if looped is not None and k:
-            self.v[worlds] = looped.show(worlds, self.q, some[1])
+        held = {name: x[~stays] for name, x in held.items()}
+        advance = self._advance_apart if self._charted is None else self._advance_charted
+        self._mark_diverged(going[advance(going, held, steps, threads)])
         self._report_gaps()
-        if not moves_on:
-            self._go_on(worlds, standing, steps, threads)
 
-    def _go_on(self, worlds: np.ndarray, standing: InPlaceWorlds, steps: int, threads: int | None) -> None:
-        """What becomes of worlds after steps in which some stopped: those whose loops need other velocities, or a
-        closer look, make the steps that are left; the others have diverged.
-        """
-        diverged, made = standing.status == DIVERGED, standing.made.copy()
-        late = np.zeros(len(worlds), bool)
-        if self._looped is not None:
-            late = self._looped.can_go_on(worlds, standing.status, self.q, self.v)
-            failed = np.flatnonzero(diverged & ~late)
-            if len(failed):
-                some = {name: x[failed] for name, x in standing.controls.items()}
-                whole, late[failed] = self._make_in_parts(worlds[failed], some, threads)
-                made[failed[whole]] += 1.0
-                failed = failed[~late[failed]]
-                late[failed] = self._looped.try_other_velocities(worlds[failed])
-            self.v[worlds[late]] = self._looped.show(worlds[late], self.q)
-        self._mark_diverged(worlds[diverged & ~late])
-        for count in np.unique(made[late & (made < steps)]):
-            own = late & (made == count)
-            before = self.residual[worlds[own]].copy()
-            controls = {name: x[own] for name, x in standing.controls.items()}
-            self._advance_some(worlds[own], controls, steps - int(count), threads)
-            self.residual[worlds[own]] = np.maximum(self.residual[worlds[own]], before)
+    def _advance_apart(
+        self, worlds: np.ndarray, controls: dict[str, np.ndarray], steps: int, threads: int | None
+    ) -> np.ndarray:
+        """Steps of some worlds under controls (m, size), in arrays of their own; which of them have diverged."""
+        arrays = self._settled()
+        apart = self._placed(tuple(controls), [x[worlds] for x in arrays])
+        for name, target in apart.controls.items():
+            target[...] = controls[name]
+        apart.advance(steps, threads)
+        for mine, x in zip(arrays, apart.written, strict=False):
+            mine[worlds] = x
+        return apart.status == DIVERGED
 
-    def _make_in_parts(
-        self, worlds: np.ndarray, controls: dict[str, np.ndarray], threads: int | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Make a step of some worlds (m), which gave no state, in parts: which have made it, and which go on."""
-        assert self._looped is not None
-        m, taken = len(worlds), self._taken(tuple(controls))
+    def _advance_charted(
+        self, worlds: np.ndarray, controls: dict[str, np.ndarray], steps: int, threads: int | None,
+        fate: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        """The same where loops are solved, each in its velocities; `fate` as in `ChartedWorlds.advance`."""
+        assert self._charted is not None
+        self._settled()
+        acting, m = tuple(controls), len(worlds)
         own = {"q": self.q, "v": self.v, "impulse": self.impulse, "worst": self.residual, "count": self._count}
-        state = {name: x[worlds] for name, x in own.items()} | {"late": np.full(m, -1.0)}
-        state = {name: state[name] for name in STATE}
-        step = self.scene.chart(taken, self.scene.robot).rollout.step
+        before = {name: x[worlds] for name, x in own.items()} | {"late": np.full(m, -1.0)}
+        state = {name: before[name] for name in STATE}
+        if fate is None:
+            state["worst"] = np.zeros(m)
+        step = self._chart(self.scene.robot, acting).rollout.step
         numbers = {"dt": np.full(m, self.dt), "friction": self.friction[worlds]}
         names = [name for name in step.numbers if name not in (*numbers, "usual")]
         numbers |= {name: x[worlds] for name, x in zip(names, self.numbers.values(), strict=True)}
         reported = {"gap": self.gap, "force": self.force}
         reported |= {OBSERVED + name: x for name, x in self.observations.items()}
-        shapes = {name: x.shape[1:] for name, x in reported.items()}
-        given = GivenToParts([controls[name][:, None] for name in step.controls], numbers, shapes, threads)
-        valid, again, reports = self._looped.step_in_parts(taken, worlds, state, given)
+        records = {name: x[worlds][:, None] for name, x in reported.items()}
+        rows = [controls[name][:, None] for name in step.controls]
+        lost = self._charted.advance(acting, worlds, state, numbers, rows, records, steps, threads, fate)
         for name, x in own.items():
-            x[worlds[valid]] = state[name][valid]
+            x[worlds] = state[name]
         for name, x in reported.items():
-            x[worlds[valid]] = reports[name][valid]
-        return valid, valid | again
+            x[worlds] = records[name][:, 0]
+        return lost
 
     def _mark_diverged(self, lost: np.ndarray) -> None:
         """Mark worlds that have diverged."""
@@ -383,8 +355,8 @@ class Batch(Hinted):
         new_q = self._closed("reset", which, new_q)
         self.scene.kept.check(new_q, new_v, self._parameters)
         self.q[which], self.v[which] = new_q, new_v
-        if self._looped is not None:
-            self._looped.begin(np.arange(self.n)[which], self.q, self.v)
+        if self._charted is not None:
+            self._charted.begin(np.arange(self.n)[which], self.q, self.v)
         for array in (self.impulse, self.residual, self.force, self.diverged, self._count):
             array[which] = 0
         self.gap[which] = np.nan
@@ -455,4 +427,4 @@ class Batch(Hinted):
         position of a loop that it could not pass.
         """
         found = self.residual <= self.scene.spec.tolerance
-        return found if self._looped is None else found & ~np.isfinite(self._looped.samples.stuck)
+        return found if self._charted is None else found & ~np.isfinite(self._charted.samples.stuck)

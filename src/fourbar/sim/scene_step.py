@@ -136,7 +136,7 @@ class SceneStep:
         run = ChartedRun(scene.robot, partial(scene.chart, self._taken), first, given, np.broadcast_shapes(*leading),
                          "step", self._taken.which)  # fmt: skip
         rows = run.rows({name: np.expand_dims(y, y.ndim - len(shapes[name])) for name, y in controls.items()}, 1)
-        records = run.room(("residual", "gap", "force"), 1)
+        records = {name: np.empty((run.n, 1, *run.record_shapes[name])) for name in ("residual", "gap", "force")}
         run.advance(1, rows, records, hold=ALWAYS, threads=x.threads)
         state, valid = run.state, np.asarray(run.now.made > 0).reshape(run.batch)
         residual, gap, force = (records[name][:, 0].reshape((*run.batch, *more))

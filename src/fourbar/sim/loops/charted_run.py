@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compile.rollout_loop import DIVERGED, RUNNING, STOPPED
-from ...functions.rollout import ALWAYS, Rolled, RolloutRun, as_samples, outcome
+from ...functions.rollout import ALWAYS, RolloutRun, as_samples
 from ...functions.varied_context import argument_names
 from ...system.system import System
 from . import step_parts
@@ -75,9 +75,13 @@ class ChartedRun:
         self._motion = None if self.now.chart.any() else self._layout
 
     def _begin(
-        self, table: ChartTable, s: ChartedSamples, numbers: dict[str, np.ndarray], batch: tuple[int, ...]
-    ) -> None:
-        """Begin with samples in any chart, and with numbers (n, *shape) by name."""
+        self, table: ChartTable, s: ChartedSamples, numbers: dict[str, np.ndarray], batch: tuple[int, ...],
+        separated: bool = True,
+    ) -> None:  # fmt: skip
+        """Begin with samples in any chart, and with numbers (n, *shape) by name, of which all that follows from them
+        alone is computed once if they are `separated`.
+        """
+        self._separated = separated
         self.table, self.now, self._numbers, self.batch, self.n = table, s, numbers, batch, len(s.status)
         self.lost_at_start = s.status == DIVERGED
         self.retried = np.full(self.n, -1.0)  # the step of each sample that was tried in other velocities
@@ -85,11 +89,18 @@ class ChartedRun:
         self._motion: RolloutRun | None = None  # of all samples together
 
     @classmethod
-    def of(cls, table: ChartTable, s: ChartedSamples, numbers: dict[str, np.ndarray]) -> ChartedRun:
+    def of(
+        cls, table: ChartTable, s: ChartedSamples, numbers: dict[str, np.ndarray], separated: bool = True
+    ) -> ChartedRun:
         """Samples in any chart, with numbers (n, *shape) by name, which record what they are given rows for."""
         run = cls.__new__(cls)
-        run._begin(table, s, numbers, (len(s.status),))
+        run._begin(table, s, numbers, (len(s.status),), separated)
         return run
+
+    def go_on(self, asked: AskedSteps) -> None:
+        """Let samples that have stopped, or diverged, in steps that were made elsewhere, make those that are left."""
+        self.lost_at_start = np.zeros(self.n, bool)
+        self.now = self._switched(self.now, asked)
 
     @property
     def folds_are_met(self) -> bool:
@@ -125,10 +136,6 @@ class ChartedRun:
         """The core shapes of the controls that are given, by name."""
         return self._layout.control_shapes
 
-    def room(self, names: Sequence[str], rows: int) -> dict[str, np.ndarray]:
-        """Arrays for records, (n, rows, *shape) each."""
-        return self._layout.room(names, rows)
-
     def rows(self, controls: Mapping[str, np.ndarray], least: int) -> list[np.ndarray]:
         """Controls (..., rows, *shape) as (n, rows, *shape), in the order of the step; at least so many rows."""
         shapes = self.control_shapes
@@ -147,10 +154,6 @@ class ChartedRun:
     def state(self) -> dict[str, np.ndarray]:
         """The state of every sample, by name; velocities are the robot's own."""
         return {name: self.part(name) for name in self.now.state}
-
-    def outcome(self, records: Mapping[str, np.ndarray], every: int) -> Rolled:
-        """The outcome of the motion so far."""
-        return outcome(self.now, self.state, self.batch, records, every)
 
     # Advancing.
 
@@ -186,7 +189,8 @@ class ChartedRun:
         """All samples in one chart: they stay in place, and records go where they belong."""
         motion = self._motion
         if motion is None or motion.now.steps != s.steps:  # which an interrupt has left behind
-            motion = self.table.charts[k].rollout.start(*self._given(s, slice(None), self.table.charts[k]), (self.n,))
+            chart = self.table.charts[k]
+            motion = chart.rollout.start(*self._given(s, slice(None), chart), (self.n,), separated=self._separated)
             motion.now = motion.now._replace(status=s.status, made=s.made, steps=s.steps)
             self._motion = motion
         motion.advance(asked.end - s.steps, asked.controls, asked.records, hold=asked.hold, every=asked.every,
@@ -212,7 +216,7 @@ class ChartedRun:
         if not len(ids):
             return
         chart, behind = self.table.charts[k], s.made[ids].copy()
-        motion = chart.rollout.start(*self._given(s, ids, chart), (len(ids),), made=behind)
+        motion = chart.rollout.start(*self._given(s, ids, chart), (len(ids),), behind, separated=self._separated)
         first = motion.now.steps // asked.every
         rows = asked.end // asked.every - first
         into = {name: np.empty((len(ids), rows, *x.shape[2:])) for name, x in asked.records.items()}
@@ -320,7 +324,7 @@ class ChartedRun:
         """Some samples (m) after a step in so many parts, and what was recorded (m, count, *shape) of the parts."""
         before = {name: x[ids] for name, x in s.state.items()}
         numbers = {name: x[ids] / count if name == "dt" else x[ids] for name, x in self._numbers.items()}
-        run = ChartedRun.of(self.table, s.begin_parts(ids, step_parts.begin(before, count)), numbers)
+        run = ChartedRun.of(self.table, s.begin_parts(ids, step_parts.begin(before, count)), numbers, self._separated)
         into = {name: np.empty((len(ids), count, *shape)) for name, shape in shapes.items()}
         first, steps = before, 1 if step_parts.asks_in_periods(before) else count
         for k in range(0, count, steps):

@@ -70,16 +70,17 @@ def is_symmetric(A: np.ndarray, sizes: np.ndarray, rounding: float) -> bool:
     return bool((np.abs(A - A.T) <= rounding * np.maximum(np.abs(A), np.outer(unit, unit))).all())
 
 
-def is_semidefinite(A: np.ndarray, rounding: float) -> bool:
-    """Whether no eigenvalue of a symmetric A (n, n) is negative but for rounding, in units that make its diagonal one:
-    those of rows and columns do not matter. Where the diagonal is zero, the row has to be.
+def is_semidefinite(A: np.ndarray, rounding: float) -> np.ndarray:
+    """Whether (...) no eigenvalue of a symmetric A (..., n, n) is negative but for rounding, in units that make its
+    diagonal one: those of rows and columns do not matter. Where the diagonal is zero, the row has to be.
     """
-    diagonal = np.diagonal(A)
-    if (diagonal < 0.0).any() or A[diagonal == 0.0].any():
-        return False
-    kept = A[np.ix_(diagonal > 0.0, diagonal > 0.0)]
-    unit = 1.0 / np.sqrt(np.diagonal(kept))
-    return bool(np.linalg.eigvalsh(kept * unit[:, None] * unit).min(initial=0.0) > -rounding * len(A))
+    diagonal = np.diagonal(A, axis1=-2, axis2=-1)
+    positive = diagonal > 0.0
+    unit = 1.0 / np.sqrt(np.where(positive, diagonal, np.inf))
+    scaled = A * unit[..., :, None] * unit[..., None, :]
+    least = np.linalg.eigvalsh(scaled).min(axis=-1, initial=0.0)
+    massless = (A != 0.0).any(axis=-1) & ~positive
+    return (least > -rounding * A.shape[-1]) & ~massless.any(axis=-1)
 
 
 def condition(A: np.ndarray) -> np.ndarray:

@@ -98,7 +98,10 @@ def moved(name: str, rng: np.random.Generator) -> np.ndarray:
     own = nominal()[name]
     change = rng.normal(size=own.shape)
     if name.endswith(("inertia", "added_mass", "matrix")):
-        return 1e-2 * (change + change.T)
+        change = 1e-2 * (change + change.T)
+        if not own.any(axis=0).all():  # of a thin rod
+            change[0] = change[:, 0] = 0.0
+        return change
     if name.startswith(("four_bar.", "crank.", "coupler.", "rocker.")) and own.shape == (6,):
         change[[0, 1, 5]] = 0.0  # of a planar loop only changes within the plane
     return change

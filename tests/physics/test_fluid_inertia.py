@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 import fourbar as fb
 from fourbar.joints import Free
 from fourbar.reference.lagrange import Lagrangian
+from fourbar.spatial import Twist, exp
 from loops import looped
 
 from . import immersed
@@ -317,17 +318,28 @@ def test_wrong_matrices_among_numbers_are_refused() -> None:
     b.body("hull", joint=Free(), mass=1.0, inertia=(0.1, 0.1, 0.1), fluid=fb.Fluid(added_mass=np.ones(6)))
     robot, lopsided, turned = b.build(), np.eye(6), np.eye(6)
     lopsided[0, 1], turned[2, 2] = 0.1, -1.0
+    coupled, skew = np.eye(6), np.eye(6)
+    coupled[[0, 1], [1, 0]] = 1.1  # of eigenvalue -0.1, with a positive diagonal
+    skew[[3, 4], [4, 3]] = 3.0, -3.0  # which takes energy from every motion
     for name, wrong, words in (
         ("hull.added_mass", lopsided, "not symmetric"),
         ("hull.inertia", lopsided[:3, :3], "not symmetric"),
         ("hull.added_mass", turned, "negative diagonal"),
         ("hull.linear_drag", turned, "negative diagonal"),
         ("hull.quadratic_drag", turned, "negative diagonal"),
+        ("hull.inertia", turned[:3, :3], "negative eigenvalue"),
+        ("hull.inertia", 1e-12 * coupled[:3, :3], "negative eigenvalue"),
+        ("hull.added_mass", coupled, "negative eigenvalue"),
+        ("hull.linear_drag", coupled, "negative eigenvalue"),
     ):
         values = np.stack([np.eye(len(wrong)), wrong])
         with pytest.raises(fb.ArgumentError, match=rf"numbers: '{name}' .*{words} in some samples"):
             fb.rollout(robot, robot.neutral(), dt=0.01, steps=2, numbers={name: values})
         assert fb.rollout(robot, robot.neutral(), dt=0.01, steps=2, numbers={name: values[0]}).q.shape == (3, 7)
+    tilted = exp(Twist.of((0.3, 0.2, 0.1, 0.0, 0.0, 0.0))).R
+    rod = np.array(tilted) @ np.diag([0.0, 1e-7, 1e-7]) @ np.array(tilted).T  # by rounding not quite semidefinite
+    for name, right in (("hull.linear_drag", skew), ("hull.inertia", rod), ("hull.inertia", np.zeros((3, 3)))):
+        assert fb.rollout(robot, robot.neutral(), dt=0.01, steps=2, numbers={name: right}).q.shape == (3, 7)
 
 
 def test_a_wrong_keyword_is_answered_with_the_right_one() -> None:

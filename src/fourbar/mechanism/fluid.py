@@ -135,7 +135,7 @@ def _sizes(M: np.ndarray) -> np.ndarray:
 
 def _takes_energy(M: np.ndarray) -> bool:
     """Whether Vᵀ M V of a symmetric M is negative for no V, but for rounding; whatever the units are."""
-    return is_semidefinite(M + _ROUNDING * np.diag(_sizes(M)), _ROUNDING)
+    return bool(is_semidefinite(M + _ROUNDING * np.diag(_sizes(M)), _ROUNDING))
 
 
 def _read_added_mass(value: Any) -> SixBySix:

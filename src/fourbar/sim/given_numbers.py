@@ -19,6 +19,7 @@ from ..contact.terrain_numbers import FRICTION, TERRAINS, numbers_of
 from ..errors import ArgumentError, unknown
 from ..functions.varied_context import argument_names
 from ..functions.varying import parameters
+from ..linalg import is_semidefinite
 from ..mechanism.mechanism import Mechanism
 from ..once import make_recent
 from ..tree.cluster_tree import GROUND, lower
@@ -230,17 +231,28 @@ def read_values(x: Parameter, given: Any) -> np.ndarray:
 
 
 def _check_matrices(x: Parameter, matrices: np.ndarray) -> None:
-    """Refuse inertias (..., n, n) that are not symmetric, and negative diagonals of those of fluids and armature."""
+    """Refuse matrices (..., n, n) by which some motion would have negative kinetic energy, or gain energy by drag."""
+    turned = np.swapaxes(matrices, -1, -2)
     diagonal = np.diagonal(matrices, axis1=-2, axis2=-1)
     if x.is_symmetric:
         unit = np.sqrt(np.abs(diagonal))
         size = np.maximum(np.abs(matrices), unit[..., :, None] * unit[..., None, :])
-        if (np.abs(matrices - np.swapaxes(matrices, -1, -2)) > _ROUNDING * size).any():
+        if (np.abs(matrices - turned) > _ROUNDING * size).any():
             raise ArgumentError(f"numbers: {x.name!r} is not symmetric in some samples")
     if (x.field in _OF_FLUIDS or x.owners == "armatures") and (diagonal < 0.0).any():
         raise ArgumentError(
             f"numbers: {x.name!r} has a negative diagonal in some samples, the least entry is {diagonal.min():g}"
         )
+    if x.is_symmetric or x.field == "linear_drag":
+        even = 0.5 * (matrices + turned)
+        if x.owners == "bodies":  # of three axes, whose entries have the same unit
+            sizes = np.abs(diagonal).reshape(*diagonal.shape[:-1], -1, 3).max(axis=-1).repeat(3, axis=-1)
+            even = even + _ROUNDING * sizes[..., None] * np.eye(x.shape[0])
+        if not is_semidefinite(even, _ROUNDING).all():
+            why = "gain energy" if x.field == "linear_drag" else "have negative kinetic energy"
+            raise ArgumentError(
+                f"numbers: {x.name!r} has a negative eigenvalue in some samples: some motion would {why}"
+            )
 
 
 def nominal(mechanism: Mechanism, x: Parameter, grounds: Grounds = NOWHERE) -> np.ndarray:

@@ -16,7 +16,7 @@ NUMBERED = {  # by paper and kind, how many there are
     "Kim": {"eq.": 92, "Table": 7, "Fig.": 1},
     "Liu-Jain": {"eq.": 85, "Table": 0, "Fig.": 2},
     "Zhang": {"eq.": 2, "Table": 0, "Fig.": 0},
-    "Chignoli": {"eq.": 67, "Table": 4, "Fig.": 14},
+    "Chignoli": {"eq.": 67, "Table": 4, "Fig.": 14, "Alg.": 1},
     "From": {"eq.": 112, "Table": 2, "Fig.": 0},
 }
 ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4}
@@ -35,7 +35,7 @@ def numbers(place: str) -> Iterator[tuple[str, int]]:
     """Kind and number of everything that a first cell names: "eq. 43, 48", "Table II-IV", "Fig. 7, eq. 38"."""
     kind = ""
     for part in place.split(", "):
-        found = re.fullmatch(r"(?:(eq\.|Table|Fig\.) )?([\dIV]+)(?:-([\dIV]+))?", part)
+        found = re.fullmatch(r"(?:(eq\.|Table|Fig\.|Alg\.) )?([\dIV]+)(?:-([\dIV]+))?", part)
         if found is None:
             return  # by a title, or a section
         kind = found[1] or kind

@@ -422,7 +422,7 @@ class Configured:
         found within the limits of the joints that are driven, samples pass these, with a warning. In loops whose
         coordinates are all stored none is uniform: samples are ends of random paths from `neutral`, which turn at
         limits and before singular positions, and lie more densely near it. A seed gives the same samples again; from
-        256 on they are computed in machine code.
+        100 on they are computed in machine code.
 
         Examples
         --------

@@ -286,3 +286,14 @@ def test_samples_that_are_switched_together_go_on() -> None:
     q = robot.random(rng, 8)
     run = fb.rollout(robot, q, np.random.default_rng(1).normal(size=(8, 2)) * 2.0, dt=1e-3, steps=1000, every=1000)
     assert not run.diverged.any()
+
+
+def test_energy_stays_where_a_platform_moves_in_velocities_that_no_steps_are_compiled_for() -> None:
+    """A delta comes near a position in which its rods are in one plane, where its platform is independent in part."""
+    robot = fb.robots.delta()
+    q = [1.852382, 2.16713, 2.14967, -0.104617, 0.379094, -0.20224, 1.0, 0.0, 0.0, 0.0]
+    q, v = robot.assemble(q, keep=["arm1", "arm2", "arm3"]), [7.4733, -0.5573, 4.4846]
+    run = fb.rollout(robot, q, v, dt=1e-3, steps=22, passive=False)
+    kinetic = robot.kinetic_energy(run.q, run.v)
+    energy = kinetic + robot.potential_energy(run.q)
+    assert np.abs(energy - energy[0]).max() < 1e-7 * kinetic.max()

@@ -123,21 +123,37 @@ class Follower:
                 return self._made_in_parts(t, now, dt, abs(count))
             if not count:
                 break
+        if stage is None:  # which would have refused a step that moves too far
+            count = self._parts(t, now, ~diverged(now), dt)
+            leapt = self._leap(stage, t, now, dt) if count < 0 else None
+            if leapt is not None:
+                return leapt
+            if abs(count) > 1:
+                return self._made_in_parts(t, now, dt, abs(count))
         return step(self.charts.now, t, now, dt, self._force, self.acting)
 
-    def _leap(self, stage: StageFunction, t: float, now: SimulatedState, dt: float) -> SimulatedState | None:
+    def _leap(self, stage: StageFunction | None, t: float, now: SimulatedState, dt: float) -> SimulatedState | None:
         """The state after a step of all samples that leaps over a fold in two halves; None unless a whole step leads to
         the same.
         """
         numbers = Folds.of(self.charts.now).leap(self._branches(now))
-        whole = stage.step(t, now.q, now.v, dt, self._asked, self.charts.usual, numbers)
-        half = stage.step(t, now.q, now.v, 0.5 * dt, self._asked, self.charts.usual, numbers)
-        if not (whole.finite and half.finite):
+
+        def leap_from(t: float, now: SimulatedState, dt: float) -> SimulatedState | None:
+            if stage is not None:
+                made = stage.step(t, now.q, now.v, dt, self._asked, self.charts.usual, numbers)
+                return SimulatedState(made.q, made.v, now.lost + made.lost) if made.finite else None
+            try:
+                after = step(self.charts.now, t, now, dt, self._force, self.acting)
+            except SingularError:
+                return None
+            return None if diverged(after).any() else after
+
+        whole, half = leap_from(t, now, dt), leap_from(t, now, 0.5 * dt)
+        end = None if half is None else leap_from(t + 0.5 * dt, half, 0.5 * dt)
+        if whole is None or end is None:
             return None
-        end = stage.step(t + 0.5 * dt, half.q, half.v, 0.5 * dt, self._asked, self.charts.usual, numbers)
-        if not end.finite or not leapt_well(self.charts.now, now.q, (whole.q, whole.v), (end.q, end.v)).all():
-            return None
-        return SimulatedState(end.q, end.v, now.lost + half.lost + end.lost)
+        good = leapt_well(self.charts.now, now.q, (whole.q, whole.v), (end.q, end.v))
+        return end if good.all() else None
 
     def _made_in_parts(self, t: float, now: SimulatedState, dt: float, count: int) -> SimulatedState:
         """The state after a step of all samples in so many parts."""
@@ -168,7 +184,9 @@ class Follower:
         return met
 
     def _parts(self, t: float, now: SimulatedState, lost: np.ndarray, dt: float) -> int:
-        """In how many parts a step should be made that gave some samples (...) no state; see `Folds.parts`."""
+        """In how many parts a step should be made that gave, or may give, some samples (...) no state; see
+        `Folds.parts`.
+        """
         if not self.charts.moving:
             return 0
         folds, numbers, most = Folds.of(self.charts.now), self._branches(now), 0

@@ -24,7 +24,7 @@ from fourbar.bridges import drake, mujoco, pinocchio
 from fourbar.functions.registry import METHODS, Method
 from fourbar.identification import BaseParameters, Excitation, Fourier
 from fourbar.joints import JOINT_TYPES, GroupJoint, Joint
-from fourbar.sim.keyframe import Keyframe
+from fourbar.sim.scenes.scene_start import Keyframe
 from fourbar.system.constrained.actuated import Actuated
 from fourbar.system.constrained.robot import Constrained
 from fourbar.system.equations import Equations

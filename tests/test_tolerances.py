@@ -51,8 +51,8 @@ interop/rotations.py _SKEW
 interop/rotations.py _ORTHOGONAL
 mechanism/armature_blocks.py _ROUNDING
 mechanism/fluid.py _ROUNDING
-sim/given_numbers.py _ROUNDING
-sim/read_arguments.py _NOT_UNIT
+sim/motions/given_numbers.py _ROUNDING
+sim/motions/read_arguments.py _NOT_UNIT
 system/constrained/inverse_dynamics.py _SYMMETRIC
 """
 ROUNDING_OF_RESULTS = """

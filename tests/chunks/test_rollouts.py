@@ -16,7 +16,7 @@ import fourbar as fb
 import fourbar.dask
 from fourbar import ArgumentError
 from fourbar.chunks.apply import Result
-from fourbar.sim.in_chunks import rolled_lazily
+from fourbar.sim.motions.in_chunks import rolled_lazily
 
 from .support import Integrating, Interrupted, ball_on_floor, chunked, linkage, pendulum, same_bits, states
 

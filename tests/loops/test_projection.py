@@ -13,7 +13,7 @@ from fourbar.functions import merging, projection
 from fourbar.functions.methods import dynamics
 from fourbar.joints import Revolute, SphericalEuler
 from fourbar.sim import runge_kutta_step
-from fourbar.sim.stage_function import StageRecording
+from fourbar.sim.robot.runge_kutta_step import StageRecording
 
 from .looped import EACH, mechanism, near, state
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.sim.constrained import VaryingFollower
+from fourbar.sim.robot.constrained import VaryingFollower
 from fourbar.tree.parameters import changed, find, parameters
 
 

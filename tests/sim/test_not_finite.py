@@ -9,7 +9,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.joints import Free
-from fourbar.sim.outcome import SimulationWarning
+from fourbar.sim.motions.outcome import SimulationWarning
 
 LATE = 0.05
 

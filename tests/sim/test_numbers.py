@@ -12,7 +12,7 @@ import pytest
 import fourbar as fb
 from contact.walkers import hopper, standing, starts
 from fourbar.compile import rollout_kernel as machine
-from fourbar.sim import given_numbers
+from fourbar.sim.motions import given_numbers
 from fourbar.system.system import restored
 from fourbar.tree.parameters import changed, find, parameters
 

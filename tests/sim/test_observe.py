@@ -14,7 +14,7 @@ from contact.bodies import G, ball, placed
 from contact.test_actuators import differential
 from contact.walkers import hopper, starts
 from fourbar import observe
-from fourbar.sim import state_observer
+from fourbar.sim.motions import state_observer
 
 STANCE = np.array([0.6, -1.2])
 

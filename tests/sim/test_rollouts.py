@@ -13,8 +13,8 @@ import pytest
 import fourbar as fb
 from fourbar.functions.function import backend
 from fourbar.joints import Revolute
-from fourbar.sim.outcome import acting_on
-from fourbar.sim.runge_kutta import SimulatedState, step
+from fourbar.sim.motions.outcome import acting_on
+from fourbar.sim.robot.runge_kutta import SimulatedState, step
 from physics.mechanisms import near, random_mechanism, small_mechanism, state
 from physics.sprung import sprung, states
 

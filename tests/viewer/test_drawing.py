@@ -14,7 +14,7 @@ import pytest
 import fourbar as fb
 from fourbar.mechanism.geometry import Geometry
 from fourbar.mechanism.placement import Placement
-from fourbar.sim.results import load_recording
+from fourbar.sim.motions.results import load_recording
 from fourbar.spatial.linear import Vec
 from fourbar.viewer import recorded_motion, triangles
 from fourbar.viewer.gltf import glb

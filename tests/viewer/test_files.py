@@ -19,7 +19,7 @@ import fourbar as fb
 from fourbar.cli.main import main
 from fourbar.errors import extra
 from fourbar.mechanism.geometry import Geometry
-from fourbar.sim.results import load_recording
+from fourbar.sim.motions.results import load_recording
 from fourbar.viewer import drawing, pictures
 from fourbar.viewer.gltf import glb
 from fourbar.viewer.recorded_motion import draw, following, still, warn_of_missing

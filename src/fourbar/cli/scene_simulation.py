@@ -11,9 +11,9 @@ import numpy as np
 from ..contact import Plane
 from ..errors import ArgumentError, FourbarError
 from ..mechanism.contact_pairs import touches_world
-from ..sim.run import Run
-from ..sim.scene import Scene
-from ..sim.scene_start import free_roots, home, poses_at
+from ..sim.motions.run import Run
+from ..sim.scenes.scene import Scene
+from ..sim.scenes.scene_start import free_roots, home, poses_at
 from ..spatial.transform import IDENTITY
 from ..system.system import System
 from ..tree.cluster_tree import GROUND

@@ -35,7 +35,7 @@ from ..errors import ArgumentError, AssemblyError, FourbarError, SingularError, 
 from ..robots.chains import closed_form as of_double_pendulum
 from ..robots.linkages import closed_form as of_crank_rocker
 from ..sim import Run, SimulationWarning, simulate
-from ..sim.outcome import beyond_limits
+from ..sim.motions.outcome import beyond_limits
 from ..system.system import System
 from . import scene_simulation, table
 from .shared_arguments import (

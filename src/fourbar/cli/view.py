@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..errors import ArgumentError
 from ..robots import ROBOTS
-from ..sim.results import load_recording
+from ..sim.motions.results import load_recording
 from ..viewer.export import ENDINGS, write
 from ..viewer.recorded_motion import RecordedMotion, still
 from ..viewer.served_page import LOCAL

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..sim.read_arguments import check_actuators
+from ..sim.motions.read_arguments import check_actuators
 from ..system.system import System
 from .layout import DrivenJoints, driven_joints
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError
-from ..sim.given_numbers import nominal_numbers
+from ..sim.motions.given_numbers import nominal_numbers
 from .task import Task
 from .worlds import Worlds
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..arrays import to_count
 from ..errors import ArgumentError
-from ..sim.read_arguments import check_times
-from ..sim.results import Recorded
-from ..sim.scene import Scene
+from ..sim.motions.read_arguments import check_times
+from ..sim.motions.results import Recorded
+from ..sim.scenes.scene import Scene
 from ..viewer.recorded_motion import RecordedMotion
 from .actions import read_actions
 from .episodes import Episodes

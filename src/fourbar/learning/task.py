@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..sim.read_arguments import check_times, read_period
-from ..sim.scene import Scene
+from ..sim.motions.read_arguments import check_times, read_period
+from ..sim.scenes.scene import Scene
 from .actions import Action
 from .layout import StateLayout
 from .worlds import Worlds

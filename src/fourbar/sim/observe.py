@@ -24,7 +24,7 @@ from ..functions.registry import METHODS
 from ..functions.step_end import Observation, StepEnd
 from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Vec
-from .runge_kutta_step import Traced, symbols
+from .robot.runge_kutta_step import Traced, symbols
 
 __all__ = [
     "acceleration", "actuator_force", "contact_force", "contact_found", "energy", "imu", "joint_force", "method",

@@ -11,10 +11,10 @@ from ..hints import with_keyword_hints
 from ..system.constrained.actuated import Actuated
 from ..system.constrained.robot import Constrained
 from ..system.system import System
-from .in_chunks import any_lazy, rollout_lazily
-from .read_arguments import MotionRequest, check_progress, check_times, read_counts, read_hold, read_steps
-from .robot_motion import run_robot
-from .run import Run
+from .motions.in_chunks import any_lazy, rollout_lazily
+from .motions.read_arguments import MotionRequest, check_progress, check_times, read_counts, read_hold, read_steps
+from .motions.run import Run
+from .robot.robot_motion import run_robot
 
 Progress = Callable[[Iterable[int]], Iterable[int]]
 USE_ROLLOUT = "use rollout, which works on dask arrays lazily, chunk by chunk, or "

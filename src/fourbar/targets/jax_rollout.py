@@ -1,6 +1,6 @@
 """Rollouts as JAX functions: the passes of a Runge-Kutta step as operations, in `lax.scan`.
 
-JAX differentiates through the steps, by the derivatives of a pass (`sim/stage_function.py`).
+JAX differentiates through the steps, by the derivatives of a pass (`sim/robot/runge_kutta_step.py`).
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from ..errors import ArgumentError
 from ..functions.arguments import F_EXT
 from ..functions.charted_tree import GROWN
 from ..functions.varied_context import argument_names
-from ..sim.given_numbers import are_passive, read_numbers, refuse_dry_friction, which_numbers
-from ..sim.in_chunks import control_core
 from ..sim.loops.folds import Folds
 from ..sim.loops.varied_loops import close, loop_parameters, varied_clusters, varied_functions
-from ..sim.outcome import acting_on, warn_of_contacts, with_passive
-from ..sim.read_arguments import check_actuators, check_closed, read_counts, read_period, read_steps
-from ..sim.runge_kutta_step import GIVEN, Followed, ForceLaw, Traced
-from ..sim.stage_function import StageRecording
+from ..sim.motions.given_numbers import are_passive, read_numbers, refuse_dry_friction, which_numbers
+from ..sim.motions.in_chunks import control_core
+from ..sim.motions.outcome import acting_on, warn_of_contacts, with_passive
+from ..sim.motions.read_arguments import check_actuators, check_closed, read_counts, read_period, read_steps
+from ..sim.robot.runge_kutta_step import GIVEN, Followed, ForceLaw, StageRecording, Traced
 from ..system.system import System
 from ..tree.parameters import Parameter
 from .jax import array, call, check_precision, function, jax, whole

@@ -17,7 +17,6 @@ from ...compile.rollout_loop import DIVERGED, RUNNING, STOPPED
 from ...functions.rollout import ALWAYS, RolloutRun, as_samples
 from ...functions.varied_context import argument_names
 from ...system.system import System
-from . import step_parts
 from .chart_table import Chart, ChartedSamples, ChartTable
 from .charts import ANY, FAIR
 from .folds import leapt_well
@@ -291,7 +290,7 @@ class ChartedRun:
             valid[own[made]] = True
             s.take(ids[own[made]], part, made)
             for name, x in found.items():
-                reports[name][own] = step_parts.report(name, x)
+                reports[name][own] = report_parts(name, x)
         self.table.end_parts(s, ids[valid])
         return valid, reports
 
@@ -324,16 +323,16 @@ class ChartedRun:
         """Some samples (m) after a step in so many parts, and what was recorded (m, count, *shape) of the parts."""
         before = {name: x[ids] for name, x in s.state.items()}
         numbers = {name: x[ids] / count if name == "dt" else x[ids] for name, x in self._numbers.items()}
-        run = ChartedRun.of(self.table, s.begin_parts(ids, step_parts.begin(before, count)), numbers, self._separated)
+        run = ChartedRun.of(self.table, s.begin_parts(ids, begin_parts(before, count)), numbers, self._separated)
         into = {name: np.empty((len(ids), count, *shape)) for name, shape in shapes.items()}
-        first, steps = before, 1 if step_parts.asks_in_periods(before) else count
+        first, steps = before, 1 if asks_in_periods(before) else count
         for k in range(0, count, steps):
             if k:
-                run.now = run.now._replace(state=step_parts.hold(run.now.state))
+                run.now = run.now._replace(state=hold_parts(run.now.state))
                 run.start_anew()
             run.advance(steps, controls, into, hold=ALWAYS, threads=threads)
             first = first if k else run.now.state
-        return run.now._replace(state=step_parts.end(before, first, run.now.state, count)), into
+        return run.now._replace(state=end_parts(before, first, run.now.state, count)), into
 
 
 def fresh_records(before: np.ndarray, after: np.ndarray, every: int) -> tuple[np.ndarray, np.ndarray]:
@@ -343,3 +342,60 @@ def fresh_records(before: np.ndarray, after: np.ndarray, every: int) -> tuple[np
     at = (row[None] + 1) * every
     which, column = np.nonzero((at > before[:, None]) & (at <= after[:, None]))
     return which, row[column]
+
+
+# Steps that are made in parts, where loops are so near to a singular position that a whole step moves too far: controls
+# are held for all parts, and what is reported is that of the whole step: the gaps at its start, the largest residuals,
+# mean forces, and the state at its end. A traced control that is asked for in every step is asked for in every part.
+
+State = dict[str, np.ndarray]
+_COUNTS = ("count",)  # of the steps since the start
+_PHASES = ("since",)  # of the steps since controls were asked for
+_FIRST, _LARGEST, _MEAN = ("gap",), ("residual", "residuals"), ("force", "kept")
+
+
+def begin_parts(state: Mapping[str, np.ndarray], count: int) -> State:
+    """The state (n, ...) by name at the start of the parts of a step."""
+    found = dict(state)
+    for name in _COUNTS:
+        if name in found:
+            found[name] = found[name] * count
+    if "impulse" in found:
+        found["impulse"] = found["impulse"] / count
+    return found
+
+
+def asks_in_periods(state: Mapping[str, np.ndarray]) -> bool:
+    """Whether traced controls are asked for every so many steps."""
+    return any(name in state for name in _PHASES)
+
+
+def hold_parts(state: Mapping[str, np.ndarray]) -> State:
+    """The state before a later part, in which traced controls are held."""
+    return {name: np.ones_like(x) if name in _PHASES else x for name, x in state.items()}
+
+
+def end_parts(before: Mapping[str, np.ndarray], first: Mapping[str, np.ndarray], last: State, count: int) -> State:
+    """The state after a step, of those `before` it, after the `first` of its parts and after the `last`."""
+    found = dict(last)
+    for name in _COUNTS:
+        if name in found:
+            found[name] = before[name] + 1.0
+    for name in _PHASES:
+        if name in found:
+            found[name] = first[name]
+    if "late" in found:
+        is_new = (before["late"] < 0.0) & (found["late"] >= 0.0)
+        found["late"] = np.where(is_new, before["count"], found["late"])
+    if "impulse" in found:
+        found["impulse"] = found["impulse"] * count
+    return found
+
+
+def report_parts(name: str, parts: np.ndarray) -> np.ndarray:
+    """The record (n, ...) of a step, from those of its parts (n, count, ...)."""
+    if name in _FIRST:
+        return parts[:, 0]
+    if name in _LARGEST:
+        return parts.max(axis=1)
+    return parts.mean(axis=1) if name in _MEAN else parts[:, -1]

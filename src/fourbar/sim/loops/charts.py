@@ -24,7 +24,7 @@ from ...mechanism.mechanism import Configuration, velocity_names
 from ...system.system import System
 from ...tree.clusters import Cluster
 from ...tree.embedding import LoopEmbedding
-from ..read_arguments import read_answer
+from ..motions.read_arguments import read_answer
 from .folds import slopes_of
 from .varied_loops import Which, expand_velocity, loops_at
 

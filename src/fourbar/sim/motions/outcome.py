@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import warn
-from ..functions.methods.passive import has_fluid_forces
-from ..mechanism.contact_pairs import touches_world
-from ..once import once_per_object
-from ..system.system import System
-from ..tree.cluster_tree import is_compensated
+from ...errors import warn
+from ...functions.methods.passive import has_fluid_forces
+from ...mechanism.contact_pairs import touches_world
+from ...once import once_per_object
+from ...system.system import System
+from ...tree.cluster_tree import is_compensated
 
 if TYPE_CHECKING:
     from .controlled_motion import NotFinite

@@ -11,20 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Argument, batch_shape, named_rows, to_array, to_count, tracing_advice, wrong_core
-from ..errors import ArgumentError, warn
-from ..functions.angles import stored_joints
-from ..functions.arguments import F_EXT
-from ..functions.nan_reasons import without_wrong_coordinates
-from ..once import once_per_object
-from ..representation import quantity
-from ..system.system import System
-from ..tolerances import OPEN
-from ..tree.closed_positions import are_closed
-from ..tree.cluster_tree import ClusterTree
-from .loops.varied_loops import Which, loop_parameters, varied_clusters, varied_functions
+from ...arrays import Argument, batch_shape, named_rows, to_array, to_count, tracing_advice, wrong_core
+from ...errors import ArgumentError, warn
+from ...functions.angles import stored_joints
+from ...functions.arguments import F_EXT
+from ...functions.nan_reasons import without_wrong_coordinates
+from ...once import once_per_object
+from ...representation import quantity
+from ...system.system import System
+from ...tolerances import OPEN
+from ...tree.closed_positions import are_closed
+from ...tree.cluster_tree import ClusterTree
+from ..loops.varied_loops import Which, loop_parameters, varied_clusters, varied_functions
+from ..robot.runge_kutta_step import Traced
 from .outcome import SimulationWarning
-from .runge_kutta_step import Traced
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 _ANSWER = f"{F_EXT.name}(t, q, v)"  # of a function of the user's

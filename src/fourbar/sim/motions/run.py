@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import is_lazy
-from ..errors import ArgumentError
-from ..plots.motion_pictures import PlottedMotion, plot_motion
-from ..representation import quantity
-from ..system.system import System
-from ..viewer.recorded_motion import RecordedMotion
+from ...arrays import is_lazy
+from ...errors import ArgumentError
+from ...plots.motion_pictures import PlottedMotion, plot_motion
+from ...representation import quantity
+from ...system.system import System
+from ...viewer.recorded_motion import RecordedMotion
 from .results import Recorded, check_shapes, load_arrays, loaded_observations
 
 if TYPE_CHECKING:
-    from .scene import Scene
+    from ..scenes.scene import Scene
 
 _KIND = "Run"
 

@@ -12,16 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compile.rollout_loop import DIVERGED, RUNNING
-from ..errors import CoordinateError, SingularError
-from ..functions.nan_reasons import implicit_loops
-from ..system.system import System
-from .controlled_motion import MotionControls, NotFinite, force_of_controls
-from .loops.charts import ANY, FAIR, Charts, chart_rate
-from .loops.folds import RUNGE_KUTTA, Folds, leapt_well
-from .outcome import Acting, with_passive
-from .runge_kutta_step import Followed, ForceLaw, control_sizes
-from .stage_function import StageFunction
+from ...compile.rollout_loop import DIVERGED, RUNNING
+from ...errors import CoordinateError, SingularError
+from ...functions.nan_reasons import implicit_loops
+from ...system.system import System
+from ..loops.charts import ANY, FAIR, Charts, chart_rate
+from ..loops.folds import RUNGE_KUTTA, Folds, leapt_well
+from ..motions.controlled_motion import MotionControls, NotFinite, force_of_controls
+from ..motions.outcome import Acting, with_passive
+from .runge_kutta_step import Followed, ForceLaw, StageFunction, control_sizes
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]

@@ -12,19 +12,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import is_lazy, tracing_advice
-from ..contact.candidates import Spec
-from ..contact.terrain import Terrain
-from ..contact.terrain_numbers import FRICTION, TERRAINS, numbers_of
-from ..errors import ArgumentError, unknown
-from ..functions.varied_context import argument_names
-from ..functions.varying import parameters
-from ..linalg import is_semidefinite
-from ..mechanism.mechanism import Mechanism
-from ..once import make_recent
-from ..tree.cluster_tree import GROUND, lower
-from ..tree.parameters import Parameter
-from ..tree.parameters import parameters as every_parameter
+from ...arrays import is_lazy, tracing_advice
+from ...contact.candidates import Spec
+from ...contact.terrain import Terrain
+from ...contact.terrain_numbers import FRICTION, TERRAINS, numbers_of
+from ...errors import ArgumentError, unknown
+from ...functions.varied_context import argument_names
+from ...functions.varying import parameters
+from ...linalg import is_semidefinite
+from ...mechanism.mechanism import Mechanism
+from ...once import make_recent
+from ...tree.cluster_tree import GROUND, lower
+from ...tree.parameters import Parameter
+from ...tree.parameters import parameters as every_parameter
 
 CONTACTS = "contacts"  # the owners of the friction of all contacts
 _OF_FLUIDS = ("added_mass", "linear_drag", "quadratic_drag")

@@ -8,24 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ..compile.rollout_loop import DIVERGED, RUNNING
-from ..errors import ArgumentError, CoordinateError
-from ..functions.rollout import GIVEN, NONE
-from ..once import make_recent
-from ..system.constrained.actuated import Actuated
-from ..system.constrained.robot import Constrained
-from ..system.system import System
-from .constrained import ConstrainedFollower, check_met, follower_of, in_drives
-from .constrained_run import ConstrainedRun
-from .constrained_step import constrained_rollout
-from .controlled_motion import ControlledMotion, MotionControls, force_of_controls
-from .given_numbers import GivenNumbers, are_passive, read_numbers, refuse_dry_friction, refuse_moved_rows
-from .loops.chart_table import Chart
-from .loops.charted_run import ChartedRun
-from .loops.charts import Charts
-from .loops.varied_loops import close
-from .observe import check_driven, read_observations
-from .outcome import (
+from ...compile.rollout_loop import DIVERGED, RUNNING
+from ...errors import ArgumentError, CoordinateError
+from ...functions.rollout import GIVEN, NONE
+from ...once import make_recent
+from ...system.constrained.actuated import Actuated
+from ...system.constrained.robot import Constrained
+from ...system.system import System
+from ..loops.chart_table import Chart
+from ..loops.charted_run import ChartedRun
+from ..loops.charts import Charts
+from ..loops.varied_loops import close
+from ..motions.controlled_motion import ControlledMotion, MotionControls, force_of_controls
+from ..motions.given_numbers import GivenNumbers, are_passive, read_numbers, refuse_dry_friction, refuse_moved_rows
+from ..motions.outcome import (
     Acting,
     acting_on,
     warn_of_contacts,
@@ -34,11 +30,13 @@ from .outcome import (
     warn_of_limits,
     with_passive,
 )
-from .read_arguments import MotionRequest, check_closed, on_copies, read_state, started
-from .run import Run
+from ..motions.read_arguments import MotionRequest, check_closed, on_copies, read_state, started
+from ..motions.run import Run
+from ..motions.state_observer import InstantObserver, Observer, kept_observer
+from ..observe import check_driven, read_observations
+from .constrained import ConstrainedFollower, ConstrainedRun, check_met, constrained_rollout, follower_of, in_drives
 from .runge_kutta import Follower, PythonSamples, SimulatedState, step
 from .runge_kutta_step import Followed, ForceLaw, Traced, control_sizes, rollout_of
-from .state_observer import InstantObserver, Observer, kept_observer
 
 
 class PartlyIndependent(Exception):

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import memory
-from ..compile.rollout_loop import DIVERGED, RUNNING
-from ..contact.step_rollout import DRIVEN
-from ..errors import ArgumentError
-from ..functions.rollout import ALWAYS
-from ..system.system import System
+from ...arrays import memory
+from ...compile.rollout_loop import DIVERGED, RUNNING
+from ...contact.step_rollout import DRIVEN
+from ...errors import ArgumentError
+from ...functions.rollout import ALWAYS
+from ...system.system import System
+from ..robot.runge_kutta_step import Traced, control_sizes
 from .read_arguments import MotionRequest, read_answer, read_control
-from .runge_kutta_step import Traced, control_sizes
 
 if TYPE_CHECKING:
     from .run import Run

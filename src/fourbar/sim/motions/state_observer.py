@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.energy import add
-from ..functions import actuator_recording as actuation
-from ..functions.context import Context
-from ..functions.methods.dynamics import accelerations
-from ..functions.methods.passive import passive_parts
-from ..functions.registry import flat
-from ..functions.rollout import Rollout, Step
-from ..functions.step_end import OBSERVED, Observation, StepEnd
-from ..functions.varied_context import VariedContext, argument_names
-from ..once import cached_property, make_recent
-from ..spatial.linear import Vec
-from ..tree.parameters import Parameter
-from .runge_kutta_step import Commands, ForceLaw
+from ...algorithms.energy import add
+from ...functions import actuator_recording as actuation
+from ...functions.context import Context
+from ...functions.methods.dynamics import accelerations
+from ...functions.methods.passive import passive_parts
+from ...functions.registry import flat
+from ...functions.rollout import Rollout, Step
+from ...functions.step_end import OBSERVED, Observation, StepEnd
+from ...functions.varied_context import VariedContext, argument_names
+from ...once import cached_property, make_recent
+from ...spatial.linear import Vec
+from ...tree.parameters import Parameter
+from ..robot.runge_kutta_step import Commands, ForceLaw
 
 
 class Start:

@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Argument, is_lazy
-from ..chunks.apply import Result, apply
-from ..chunks.payloads import Sent
-from ..errors import ArgumentError
-from ..functions.step_end import OBSERVED
-from ..system.system import System
+from ...arrays import Argument, is_lazy
+from ...chunks.apply import Result, apply
+from ...chunks.payloads import Sent
+from ...errors import ArgumentError
+from ...functions.step_end import OBSERVED
+from ...system.system import System
+from ..observe import check_driven, read_observations
+from ..robot.runge_kutta_step import Traced
 from .given_numbers import NOWHERE, which_numbers
-from .observe import check_driven, read_observations
 from .read_arguments import MotionRequest, check_actuators, check_control, wrench_cores
 from .run import Contacts, Residuals, Run
-from .runge_kutta_step import Traced
 
 Read = Callable[[Any], tuple[Any, ...]]
 CONTROLS = ("tau", "u", "f_ext")

@@ -1,28 +1,34 @@
-"""The start of a scene: where its robot stands, and warnings about the selection of its shapes."""
+"""The start of a scene: where its robot stands, keyframes of its file, warnings about the selection of its shapes, and
+how far velocities may move what touches.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..arrays import to_count
-from ..contact.candidates import Candidate
-from ..contact.laws import Law
-from ..contact.nearest_candidates import Skipped
-from ..contact.selection import ENOUGH, MOST, ContactSelection
-from ..contact.shapes import Shape
-from ..contact.terrain import Terrain
-from ..errors import ArgumentError, AssemblyError, warn
-from ..joints import Free
-from ..spatial.linear import Vec
-from ..spatial.transform import IDENTITY, Transform
-from ..system.system import System
-from ..tolerances import WRITTEN
-from ..tree.cluster_tree import GROUND
-from .outcome import SimulationWarning
+from ...arrays import to_count
+from ...contact.candidates import Candidate
+from ...contact.laws import Law
+from ...contact.nearest_candidates import Skipped
+from ...contact.selection import ENOUGH, MOST, ContactSelection
+from ...contact.shapes import Shape
+from ...contact.terrain import Terrain
+from ...edit.coordinates import gathered_velocity
+from ...errors import ArgumentError, AssemblyError, warn
+from ...joints import Free
+from ...spatial.linear import Vec
+from ...spatial.transform import IDENTITY, Transform
+from ...system.names import ByName
+from ...system.system import System
+from ...tolerances import WRITTEN
+from ...tree.closed_positions import turning_velocities
+from ...tree.cluster_tree import GROUND
+from ..motions.outcome import SimulationWarning
 
 _HOMES = ("home", "standing", "stand", "default")  # names of configurations in which robots start
 _SHOWN = 6  # names in a message
@@ -163,3 +169,81 @@ def check_parts(robot: Any, terrains: Iterable[Any], law: Any) -> None:
             )
     if not isinstance(law, Law):
         raise ArgumentError(f"law={law!r}: expected fb.contact.Rigid(), Compliant(...) or MuJoCo(...)")
+
+
+_LONGEST = 20.0  # times what shapes reach from the origins of their bodies
+_WIDEST = 1.0  # rad
+
+
+def largest_moves(robot: System, candidates: Sequence[Candidate], reach: float) -> np.ndarray:
+    """By how much velocities (nv) of what carries contacts may move in a step (m, rad); infinite for all others."""
+    tree = robot.model.cluster_tree
+    carriers = {link for x in candidates for link in x.links if link != GROUND}
+    for link in tuple(carriers):
+        above = tree.spanning_tree.parents[link]
+        while above != GROUND:
+            carriers.add(above)
+            above = tree.spanning_tree.parents[above]
+    carry = [not carriers.isdisjoint(cluster.links) for cluster in tree.clusters for _ in range(cluster.embedding.nv)]
+    far = _LONGEST * reach if reach > 0.0 else np.inf
+    return np.where(carry, np.where(turning_velocities(tree), _WIDEST, far), np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Keyframe:
+    """A state that a file names. Where an array is expected it is its configuration q.
+
+    Parameters
+    ----------
+    q : ndarray, shape (nq,)
+        Configuration, with its loops closed.
+    v : ndarray, shape (nv,)
+        Velocity (rad/s, m/s); zero where the file has none.
+    u : ndarray, shape (nu,)
+        Controls of the actuators; zero where the file has none.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> b = fb.Builder("ball")
+    >>> _ = b.body("ball", joint=fb.joints.Prismatic("z"), mass=1.0, inertia=(0.004, 0.004, 0.004))
+    >>> _ = b.configuration("thrown", {"ball": 0.5}, velocities={"ball": 2.0})
+    >>> scene = fb.Scene(b.build(), fb.Plane(), contacts=[fb.contact.Shape("ball", "sphere", 0.1)])
+    >>> thrown = scene.keyframes["thrown"]
+    >>> thrown.q.tolist(), thrown.v.tolist(), thrown.u.tolist()
+    ([0.5], [2.0], [])
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    u: np.ndarray
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """The configuration."""
+        return np.array(self.q, dtype, copy=copy)
+
+    def __len__(self) -> int:
+        """Number of coordinates."""
+        return len(self.q)
+
+    def __iter__(self) -> Iterator[float]:
+        """The coordinates."""
+        return iter(self.q)
+
+    def __getitem__(self, which: Any) -> Any:
+        """Entries of the configuration."""
+        return self.q[which]
+
+
+def keyframes_of(robot: System) -> Mapping[str, Keyframe]:
+    """The named configurations of a robot with their velocities and controls; the independent ones of velocities."""
+    keyframes, tree = {}, robot.model.cluster_tree
+    for named in robot.mechanism.configurations:
+        v, u = dict(named.velocities), dict(named.controls)
+        v_all = np.concatenate([np.zeros(0), *(v.get(c.name, np.zeros(c.joint.nv)) for c in tree.moving)])
+        controls = np.array([u.get(name, 0.0) for name in robot.names.actuators])
+        state = robot.configurations[named.name], gathered_velocity(tree, v_all), controls
+        for array in state:
+            array.setflags(write=False)
+        keyframes[named.name] = Keyframe(*state)
+    return ByName("configuration", keyframes)

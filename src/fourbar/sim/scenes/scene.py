@@ -2,48 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Argument, batch_shape, to_array, to_count
-from ..contact import selection
-from ..contact.candidates import OneOf, Spec
-from ..contact.contact_model import ContactModel, rows
-from ..contact.contact_points import compiled_points
-from ..contact.laws import Law, Rigid
-from ..contact.step_rollout import Taken, can_rest, contact_rollout
-from ..contact.terrain import Terrain
-from ..errors import ArgumentError, CoordinateError, OneWarning, unknown, warn
-from ..functions.charted_tree import ChartedTree
-from ..functions.nan_reasons import wrong_coordinates
-from ..functions.rollout import GIVEN, NONE
-from ..io.mesh_hulls import hull_of
-from ..once import cached_property, make_recent
-from ..system.system import System
+from ...arrays import Argument, batch_shape, to_array, to_count
+from ...contact import selection
+from ...contact.candidates import OneOf, Spec
+from ...contact.contact_model import ContactModel, rows
+from ...contact.contact_points import compiled_points
+from ...contact.laws import Law, Rigid
+from ...contact.step_rollout import Taken, can_rest, contact_rollout
+from ...contact.terrain import Terrain
+from ...errors import ArgumentError, CoordinateError, OneWarning, unknown, warn
+from ...functions.charted_tree import ChartedTree
+from ...functions.nan_reasons import wrong_coordinates
+from ...functions.rollout import GIVEN, NONE
+from ...hints import Hinted, with_keyword_hints
+from ...io.formats import FORMATS
+from ...io.mesh_hulls import hull_of
+from ...joints.base import Joint
+from ...once import cached_property, make_recent
+from ...representation import html_table, quantity
+from ...system.load import FileWarning, load
+from ...system.system import System
+from ...viewer.recorded_motion import still
+from ...viewer.standalone_page import notebook
+from ..loops.chart_table import Chart, ChartTable
+from ..loops.folds import FIRST_ORDER
+from ..loops.varied_loops import close
+from ..motions.given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, read_numbers, refuse_moved
+from ..motions.outcome import SimulationWarning
+from ..motions.read_arguments import MotionRequest, check_actuators, check_step, unit_quaternions
+from ..motions.run import Run
+from ..motions.state_observer import Observer, kept_observer
+from ..robot.constrained import Kept
+from ..simulations import Staged, rollout, simulate
 from .batch import Batch
-from .constrained import Kept
-from .given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, read_numbers, refuse_moved
-from .keyframe import Keyframe, keyframes_of
-from .loops.chart_table import Chart, ChartTable
-from .loops.folds import FIRST_ORDER
-from .loops.varied_loops import close
-from .outcome import SimulationWarning
-from .read_arguments import MotionRequest, check_actuators, check_step, unit_quaternions
-from .run import Run
-from .scene_motion import SceneMotion
-from .scene_representation import SceneRepresentation
-from .scene_start import added, check_parts, home, home_poses, lifted, read_points, warn_of_selection
-from .scene_step import SceneStep, StepArguments, Stepped
-from .simulations import Staged, rollout, simulate
-from .state_observer import Observer, kept_observer
-from .too_fast import largest_moves
+from .scene_motion import SceneMotion, SceneStep, StepArguments, Stepped
+from .scene_start import (
+    Keyframe,
+    added,
+    check_parts,
+    home,
+    home_poses,
+    keyframes_of,
+    largest_moves,
+    lifted,
+    read_points,
+    warn_of_selection,
+)
 
 
-class Scene(Staged, SceneRepresentation):
+class Scene(Staged, Hinted):
     """A robot, what does not move around it, and which of its shapes may touch.
 
     Parameters
@@ -109,6 +124,8 @@ class Scene(Staged, SceneRepresentation):
     >>> scene.contacts
     ('box#0', 'box#1', 'box#2', 'box#3')
     """
+
+    _scope = "Scene"
 
     def __init__(
         self,
@@ -367,3 +384,98 @@ class Scene(Staged, SceneRepresentation):
     ) -> Batch:
         """n worlds with a state each, to be stepped and reset in part; other arguments as in `simulate`."""
         return Batch(self, n, dt, numbers, observe, f_ext)
+
+    def __repr__(self) -> str:
+        joints = {(row.link, row.entry) for row in self.spec.joints}
+        return (
+            f"<fourbar Scene {self.robot.name!r}: {quantity(len(self.spec.candidates), 'contact')}, "
+            f"{quantity(len(joints), 'joint velocity', 'joint velocities')} with limits or friction>"
+        )
+
+    def _repr_html_(self) -> str:
+        table = html_table(repr(self), ("contact or joint", "friction", "restitution", "limits"), self._rows())
+        return notebook(lambda: still(self.robot, self.start(), self.terrains, self.added), table)
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        """What may touch, then the joints with limits or friction."""
+        for x in self.spec.candidates:
+            yield x.name, f"{x.friction:.6g}", f"{x.restitution:.6g}", ""
+        for x in self.spec.joints:
+            yield x.name, f"{x.friction:.6g}", "", f"{x.lower:.6g} to {x.upper:.6g}"
+
+
+class SceneWarning(SimulationWarning, FileWarning):
+    """Parts of a file were not understood, and shapes or limits of its model do not act."""
+
+
+@with_keyword_hints
+def load_scene(
+    path: str | Path,
+    *terrains: Terrain,
+    format: str | None = None,
+    strict: bool = False,
+    waive: Iterable[str] = (),
+    floating: bool | Joint = False,
+    folders: Iterable[str | Path] = (),
+    **options: Any,
+) -> Scene:
+    """Load a scene from a model file: robots and objects, what does not move, and how they touch.
+
+    Parameters
+    ----------
+    path : str or Path
+        MJCF with its floor, or any other file that `load` reads: a world in SDF, or a URDF with terrain of its own.
+    *terrains : Plane, HeightField, SignedDistance or Solid
+        What does not move, instead of what the file has fixed to the world.
+    format : str, optional
+        As in `load`; likewise the next four.
+    strict : bool, default False
+        Make errors of warnings.
+    waive : iterable of str, optional
+        Findings to accept.
+    floating : bool or Joint, default False
+        True puts the root on a free joint.
+    folders : iterable of str or Path, optional
+        Where packages and meshes are looked for.
+    **options : object
+        What `Scene` takes by name, such as contacts, pairs, law and tolerance; and options of one format, such as
+        srdf="robot.srdf" beside a URDF.
+
+    Returns
+    -------
+    Scene
+        The scene; its `robot` is all that moves, and its `keyframes` are the configurations of the file.
+
+    Raises
+    ------
+    ParseError
+        If the file cannot be read.
+
+    Warns
+    -----
+    FileWarning
+        If parts of the file were not understood.
+    SimulationWarning
+        If shapes or limits of the model do not act. Several warnings are one that lists them, and is of both classes
+        where they differ.
+
+    See Also
+    --------
+    load : The robot alone.
+
+    Examples
+    --------
+    >>> import tempfile, fourbar as fb
+    >>> b = fb.Builder("ball")
+    >>> _ = b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004, 0.004, 0.004))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = b.build().save(f"{folder}/ball.json")
+    ...     scene = fb.load_scene(f"{folder}/ball.json", fb.Plane(), contacts=["ball"])
+    >>> scene.contacts
+    ('ball',)
+    """
+    known = {name for x in FORMATS.values() for name in x.options}
+    reading = {name: options.pop(name) for name in known & set(options)}
+    with OneWarning(str(path), SceneWarning):
+        robot = load(path, format=format, strict=strict, waive=waive, floating=floating, folders=folders, **reading)
+        return Scene(robot, *terrains, **options)

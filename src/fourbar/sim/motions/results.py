@@ -13,21 +13,21 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import numpy as np
 
-from ..arrays import memory
-from ..contact.shapes import Shape
-from ..errors import ArgumentError, FourbarError, warn
-from ..io.formats import FORMATS
-from ..io.source import check_path
-from ..mechanism.geometry import Geometry
-from ..mechanism.mechanism import Mechanism
-from ..representation import html_table
-from ..system.closed_states import FLAT
-from ..system.load import FileWarning, loads
-from ..system.system import System
-from ..viewer.export import write
-from ..viewer.recorded_motion import RecordedMotion
-from ..viewer.standalone_page import notebook
-from ..viewer.triangles import merged, shaded
+from ...arrays import memory
+from ...contact.shapes import Shape
+from ...errors import ArgumentError, FourbarError, warn
+from ...io.formats import FORMATS
+from ...io.source import check_path
+from ...mechanism.geometry import Geometry
+from ...mechanism.mechanism import Mechanism
+from ...representation import html_table
+from ...system.closed_states import FLAT
+from ...system.load import FileWarning, loads
+from ...system.system import System
+from ...viewer.export import write
+from ...viewer.recorded_motion import RecordedMotion
+from ...viewer.standalone_page import notebook
+from ...viewer.triangles import merged, shaded
 from .outcome import SimulationWarning
 
 _FORMAT = 1

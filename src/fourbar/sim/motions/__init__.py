@@ -1,0 +1,1 @@
+"""Motions: what they are asked for, how samples advance, and the runs that result."""

@@ -1,0 +1,1 @@
+"""Motions of a robot alone: Runge-Kutta steps."""

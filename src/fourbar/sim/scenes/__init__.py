@@ -1,0 +1,1 @@
+"""Scenes: robots, what they may touch, their motions and live worlds."""

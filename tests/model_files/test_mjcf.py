@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -115,6 +117,50 @@ def test_geoms_are_carried():
         ("ellipsoid", (0.1, 0.2, 0.3), "collision", None),
     ]
     assert body.geometry[0].placement.position == (1.0, 2.0, 3.0)
+
+
+def png(rows: list[list[tuple[int, int, int]]], said: tuple[int, int] | None = None) -> bytes:
+    """A picture of three channels; `said`: the width and height in its header, if they are others."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    width, height = said or (len(rows[0]), len(rows))
+    pixels = b"".join(b"\0" + bytes(x for pixel in row for x in pixel) for row in rows)
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(pixels)) + chunk(b"IEND", b"")
+
+
+SIZED = 'type="2d" width="40" height="40"'
+LOOKS = {  # a texture, rgba of its material and of the geom, and the colour
+    "flat": (f'{SIZED} builtin="flat" rgb1=".2 .4 .6"', "1 1 1 1", "", (0.2, 0.4, 0.6, 1.0)),
+    "checker": (f'{SIZED} builtin="checker" rgb1=".2 .3 .4" rgb2=".6 .5 .4"', ".5 1 1 .7", "", (0.2, 0.4, 0.4, 0.7)),
+    "own": (f'{SIZED} builtin="flat" rgb1=".2 .4 .6"', "1 1 1 1", 'rgba="1 0 .5 1"', (0.2, 0.0, 0.3, 1.0)),
+    "cube": (
+        'type="cube" width="8" height="48" builtin="flat" rgb1=".2 .4 .6" rgb2=".8 .4 0"',
+        "1 1 1 1",
+        "",
+        (0.3, 0.4, 0.5, 1.0),
+    ),
+    "file": ('type="2d" file="a.png"', "1 1 1 1", "", (0.4, 0.2, 0.0, 1.0)),
+    "lost": ('type="2d" file="b.png"', "0 0 1 1", "", (0.0, 0.0, 1.0, 1.0)),
+    "bad": ('type="2d" file="bad.png"', "0 0 1 1", "", (0.0, 0.0, 1.0, 1.0)),
+    "huge": ('type="2d" file="huge.png"', "0 0 1 1", "", (0.0, 0.0, 1.0, 1.0)),
+    "wide": ('type="2d" width="100000" height="100000" builtin="flat"', "0 0 1 1", "", (0.0, 0.0, 1.0, 1.0)),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_shapes_have_the_mean_colours_of_their_textures(name: str, tmp_path: Path) -> None:
+    texture, rgba, own, expected = LOOKS[name]
+    (tmp_path / "a.png").write_bytes(png([[(204, 102, 0), (0, 0, 0)], [(204, 102, 0), (0, 0, 0)]] * 2))
+    (tmp_path / "bad.png").write_bytes(b"no picture")
+    (tmp_path / "huge.png").write_bytes(png([[(1, 2, 3)]], (60_000, 60_000)))
+    head = f'<asset><texture name="t" {texture}/><material name="m" texture="t" rgba="{rgba}"/></asset>'
+    text = model(f'<body><joint/><geom size=".1" material="m" {own}/></body>', head=head)
+    (tmp_path / "robot.xml").write_text(text)
+    ((shape,),) = (x.geometry for x in fb.load(tmp_path / "robot.xml").mechanism.bodies)
+    assert shape.colour == pytest.approx(expected, abs=2.5 / 255.0)
 
 
 MESH = '<asset><mesh name="m" file="m.obj" scale="2 2 2"/><hfield name="h" file="h.png" size="1 1 1 1"/></asset>'

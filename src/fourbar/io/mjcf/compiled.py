@@ -19,7 +19,7 @@ from ...errors import FourbarError, extra
 from ..report import Place, Reading
 from .findings import report_counts
 from .lines import ElementLines, without_lines
-from .shapes import GeomSource, stem
+from .shapes import GeomSource, TextureColours, stem
 from .strict_text import MOST_HEIGHTS, Texts
 
 _LARGEST = 64 * 2**20  # bytes of a file
@@ -148,7 +148,8 @@ def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Ge
     report_counts(reading, Place(texts.lines.file), {key: len(things) for key, things in counts.items()})
     meshes = {mesh.name or stem(mesh.file): mesh for mesh in spec.meshes}
     files = {name: _found(spec, mesh, texts) for name, mesh in meshes.items() if mesh.file}
-    shapes = [GeomSource.of(spec, geom, files.get(geom.meshname)) for geom in spec.geoms]
+    textures = TextureColours(mujoco, lambda texture: _picture(spec, texture, texts))
+    shapes = [GeomSource.of(spec, geom, textures, files.get(geom.meshname)) for geom in spec.geoms]
     _remove_looks(spec)
     there = {name for name in meshes if name not in files or _is_readable(files[name])}
     needed = _needed(mujoco, spec, meshes, there, texts.lines, reading)
@@ -220,6 +221,13 @@ def _found(spec: Any, mesh: Any, texts: Texts) -> Path | None:
     """The file of a mesh."""
     file = PurePosixPath(mesh.file.replace("\\", "/")).name if spec.strippath else mesh.file
     return texts.finder(texts.lines.element_at(mesh.info)).mesh(mesh.compiler.meshdir, file)
+
+
+def _picture(spec: Any, texture: Any, texts: Texts) -> Path | None:
+    """The file of a texture, if it is there and not too large."""
+    file = PurePosixPath(texture.file.replace("\\", "/")).name if spec.strippath else texture.file
+    path = texts.finder(texts.lines.element_at(texture.info)).mesh(texture.compiler.texturedir, file)
+    return path if _is_readable(path) else None
 
 
 def _is_readable(path: Path | None) -> bool:

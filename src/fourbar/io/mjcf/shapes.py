@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,60 @@ from .contacts import colliding, geom_contact
 
 _PLANE, _HFIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = range(8)
 _GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's default
+_TEXTURE = (  # what decides on the pixels of a texture
+    "type", "builtin", "rgb1", "rgb2", "mark", "markrgb", "random", "width", "height", "nchannel", "gridsize",
+    "gridlayout", "content_type", "colorspace",
+)  # fmt: skip
+_PNG = b"\x89PNG\r\n"
+_MOST_PIXELS = 1 << 24
+Rgb = tuple[float, float, float]
+
+
+class TextureColours:
+    """The mean colours of textures, in place of which shapes are drawn. `find` gives the file of a texture, if any."""
+
+    def __init__(self, mujoco: Any, find: Callable[[Any], Path | None]) -> None:
+        self._mujoco, self._find = mujoco, find
+        self._known: dict[str, Rgb | None] = {}
+
+    def of(self, spec: Any, material: Any) -> Rgb | None:
+        """That of the texture of a material; None without one, or if its picture is not there."""
+        roles = self._mujoco.mjtTextureRole
+        names = [material.textures[int(role)] for role in (roles.mjTEXROLE_RGB, roles.mjTEXROLE_RGBA)]
+        name = next((x for x in names if x), "")
+        texture = spec.texture(name) if name else None
+        if texture is not None and name not in self._known:
+            self._known[name] = self._mean(texture)
+        return self._known.get(name)
+
+    def _mean(self, texture: Any) -> Rgb | None:
+        """The mean of the pixels that MuJoCo makes of a texture, which is compiled by itself."""
+        alone = self._mujoco.MjSpec()
+        copy = alone.add_texture(name="texture")
+        for key in _TEXTURE:
+            setattr(copy, key, getattr(texture, key))
+        if texture.file:
+            path = self._find(texture)
+            if path is None:
+                return None
+            copy.file = f"texture{path.suffix}"
+            alone.assets[copy.file] = path.read_bytes()
+        if _pixels(copy, alone.assets.get(copy.file, b"")) > _MOST_PIXELS:
+            return None
+        try:
+            model = alone.compile()
+        except ValueError:  # a damaged picture, or neither a picture nor a pattern
+            return None
+        pixels = np.asarray(model.tex_data).reshape(-1, int(model.tex_nchannel[0]))
+        red, green, blue = np.broadcast_to(pixels[:, :3].mean(axis=0) / 255.0, 3).tolist()
+        return red, green, blue
+
+
+def _pixels(texture: Any, content: bytes) -> int:
+    """How many pixels a texture has: its own, or those that the header of a PNG states."""
+    if content.startswith(_PNG):
+        return int.from_bytes(content[16:20]) * int.from_bytes(content[20:24])
+    return int(texture.width) * int(texture.height)
 
 
 @dataclass(frozen=True)
@@ -30,12 +84,15 @@ class GeomSource:
     found: str = ""  # where the file of the mesh is
 
     @staticmethod
-    def of(spec: Any, geom: Any, found: Path | None = None) -> GeomSource:
+    def of(spec: Any, geom: Any, textures: TextureColours, found: Path | None = None) -> GeomSource:
         """The shape of a geom, before meshes and materials are removed; `found`: the file of its mesh."""
         colour = tuple(float(x) for x in geom.rgba)
         material = spec.material(geom.material) if geom.material else None
         if material is not None and np.allclose(colour, _GREY):
             colour = tuple(float(x) for x in material.rgba)
+        mean = textures.of(spec, material) if material is not None else None
+        if mean is not None:
+            colour = (*(x * y for x, y in zip(colour, mean, strict=False)), colour[3])
         shown = None if np.allclose(colour, _GREY) else tuple(min(max(x, 0.0), 1.0) for x in colour)
         mesh = spec.mesh(geom.meshname) if geom.meshname else None
         kind = "mesh" if int(geom.type) == _MESH and mesh is not None else ""

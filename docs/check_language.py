@@ -26,17 +26,22 @@ PAGES = ("README.md", "docs/*.md", "docs/site/*.md")
 
 CHECKED: tuple[str, ...] = (
     "fourbar",
+    "algorithms",
     "bridges",
     "chunks",
     "cli",
     "compile",
+    "constraints",
     "expr",
     "functions",
     "identification",
     "interop",
+    "joints",
     "learning",
+    "mechanism",
     "reference",
     "robots",
+    "spatial",
     "targets",
 )
 UNREAD = ("contact", "sim")

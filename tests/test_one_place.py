@@ -47,7 +47,7 @@ class Slider(Prismatic):
     def mirrored(self, mirror: Mirror) -> Mirrored:
         return Mirrored(Slider(mirror.axis(self.axis, axial=False)), ONE, ONE)
 
-    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+    def closing_rows(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
         return [p[0], p[1], *rows.none(R)]
 
 

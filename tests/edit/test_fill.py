@@ -88,7 +88,7 @@ def test_moved_matter_keeps_its_inertia() -> None:
     points = np.random.default_rng(0).normal(size=(5, 3))
     R, p = rotation(1), np.array([1.0, 2.0, 3.0])
     other = points @ R.T + p
-    found = MassMoments(5.0, points.sum(axis=0), points.T @ points).moved(R, p)
+    found = MassMoments(5.0, points.sum(axis=0), points.T @ points).move_to(R, p)
     close(found.h, other.sum(axis=0), 1e-14)
     close(found.Sigma, other.T @ other, 1e-14)
 

@@ -91,7 +91,7 @@ def test_edited_loops_are_written(tmp_path: Path) -> None:
     locked = (
         slider(Constraint(lambda a, b: b - fb.sin(a), ["crank", "slide"]))
         .mechanism.loops[0]
-        .loop.held({"crank": (0.3,)})
+        .loop.hold({"crank": (0.3,)})
     )
     data = as_data(locked[0], {"slide": 1})
     assert isinstance(data, Constraint) and data.function(0.0)[0] == pytest.approx(-np.sin(0.3), rel=1e-15)

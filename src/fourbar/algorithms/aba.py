@@ -72,11 +72,11 @@ def spin(
 ) -> Biased:
     """The first sweep, outward over all links."""
     spun = s.outward(spin_outward, RESTING, v, net_wrenches(s, v, F_ext, gravity))
-    own = [[spun[i] for i in cluster.links] for cluster in clusters]
-    bias = [Bias(tuple(x.c for x in links), e.g) for links, e in zip(own, states, strict=True)]
+    by_cluster = [[spun[i] for i in cluster.links] for cluster in clusters]
+    bias = [Bias(tuple(x.c for x in links), e.g) for links, e in zip(by_cluster, states, strict=True)]
     gyroscopic = armature.forces_by_cluster(s, clusters, states, v)
     left = [s.recorder.call(_less, x, gyroscopic[n]) if n in gyroscopic else x for n, x in enumerate(tau)]
-    return Biased([tuple(x.p for x in links) for links in own], bias, left, gyroscopic)
+    return Biased([tuple(x.p for x in links) for links in by_cluster], bias, left, gyroscopic)
 
 
 def _less(a: Vec, b: Vec) -> Vec:
@@ -96,4 +96,4 @@ def forward_dynamics(
     sweeps = ClusterSweeps(s, clusters, wide_nodes(s, clusters, states))
     p, bias, left, _ = spin(s, clusters, states, v, tau, F_ext, gravity)
     freed = sweeps.inward(free_inward, p, bias, left)
-    return list(sweeps.outward(accelerate_outward, s.known(ground, Vec(gravity)), freed, bias).values())
+    return list(sweeps.outward(accelerate_outward, s.fold(ground, Vec(gravity)), freed, bias).values())

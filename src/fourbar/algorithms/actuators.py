@@ -25,7 +25,7 @@ def in_child_axes(joint: Joint, q: Vec, gear: Vec) -> Vec:
     return Vec([x for i in range(0, len(gear), 3) for x in R.transpose_times(gear[i : i + 3])])
 
 
-def driven(gear: Vec, u: Scalar, force: Vec) -> Vec:
+def add_drive(gear: Vec, u: Scalar, force: Vec) -> Vec:
     """A force on a joint's velocities, with that of an actuator added: gear u."""
     return force + gear * u
 
@@ -35,7 +35,7 @@ def driven_length(joint: Joint, q: Vec, gear: Vec, total: Scalar) -> Scalar:
     return total if floats(joint) else total + dot(gear, joint.stretch(joint.neutral(), q))
 
 
-def advanced(gear: Vec, v: Vec, total: Scalar) -> Scalar:
+def add_velocity(gear: Vec, v: Vec, total: Scalar) -> Scalar:
     """A velocity, with that of a drive added: gear · v."""
     return total + dot(gear, v)
 
@@ -95,20 +95,20 @@ def all_free(x: Vec, ends: tuple[Ends, ...], values: Vec) -> Vec:
     return Vec([free(a, b, value) for a, b, value in zip(x, ends, values, strict=True)])
 
 
-def _unbounded(law: ActuatorLaw, u: Scalar, length: Scalar, velocity: Scalar) -> Scalar:
+def _affine_force(law: ActuatorLaw, u: Scalar, length: Scalar, velocity: Scalar) -> Scalar:
     at = (1.0, length, velocity)
     return dot(law.gain, at) * u + dot(law.bias, at)
 
 
 def force(law: ActuatorLaw, u: Scalar, length: Scalar, velocity: Scalar) -> Scalar:
     """The force of an actuator."""
-    return within(_unbounded(law, within(u, law.control), length, velocity), law.force)
+    return within(_affine_force(law, within(u, law.control), length, velocity), law.force)
 
 
 def slopes(law: ActuatorLaw, u: Scalar, length: Scalar, velocity: Scalar) -> ActuatorSlopes:
     """The slopes of that force."""
     held = within(u, law.control)
-    pull = _unbounded(law, held, length, velocity)
+    pull = _affine_force(law, held, length, velocity)
     return ActuatorSlopes(*(free(pull, law.force, -(law.gain[i] * held + law.bias[i])) for i in (1, 2)))
 
 

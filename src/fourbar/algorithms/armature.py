@@ -120,7 +120,7 @@ def gyroscopic_couplings(s: Sweeps) -> list[Gyroscopic]:
     return [x for x in found if is_gyroscopic(x.metric)]
 
 
-def stacked(links: Sequence[int], parts: Sequence[Vec]) -> Vec:
+def stack(links: Sequence[int], parts: Sequence[Vec]) -> Vec:
     """The entries of some links, one after the other."""
     return parts[links[0]] if len(links) == 1 else Vec([x for i in links for x in parts[i]])
 
@@ -140,7 +140,7 @@ def forces_of(s: Sweeps, armatures: Sequence[Gyroscopic], v: Sequence[Vec]) -> d
     """-ad_vᵀ A v of some armatures, by link."""
     found: dict[int, Vec] = {}
     for links, metric in armatures:
-        _add_by_link(s, links, s.recorder.call(force, metric, stacked(links, v)), found)
+        _add_by_link(s, links, s.recorder.call(force, metric, stack(links, v)), found)
     return found
 
 
@@ -152,7 +152,7 @@ def coupled_momenta(s: Sweeps, v: Sequence[Vec]) -> dict[int, Vec]:
     """A v of the entries of A off the diagonal, by link, of those that have any; the force A a for accelerations."""
     found: dict[int, Vec] = {}
     for links, A in s.tree.couplings:
-        _add_by_link(s, links, s.recorder.call(_coupled_momentum, A, stacked(links, v)), found)
+        _add_by_link(s, links, s.recorder.call(_coupled_momentum, A, stack(links, v)), found)
     return found
 
 
@@ -162,7 +162,7 @@ def _coupled_energy(A: Mat, v: Vec) -> Scalar:
 
 def coupled_energies(s: Sweeps, v: Sequence[Vec]) -> list[Scalar]:
     """½ vᵀ A v of the entries of A off the diagonal, by coupling."""
-    return [s.recorder.call(_coupled_energy, x.A, stacked(x.links, v)) for x in s.tree.couplings]
+    return [s.recorder.call(_coupled_energy, x.A, stack(x.links, v)) for x in s.tree.couplings]
 
 
 def places_of(s: Sweeps, links: Sequence[int]) -> list[int]:
@@ -194,13 +194,13 @@ def forces_by_cluster(
     s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState], v: Sequence[Vec]
 ) -> dict[int, Vec]:
     """-Gᵀ ad_vᵀ A v by cluster, of those that have any."""
-    of_links, found = forces(s, v), {}
+    of_links, gyroscopic = forces(s, v), {}
     for n, (cluster, e) in enumerate(zip(clusters, states, strict=True)):
         if any(i in of_links for i in cluster.links):
             still = [Vec([0.0] * s.tree.links[i].joint.nv) for i in cluster.links]
             parts = [of_links.get(i, none) for i, none in zip(cluster.links, still, strict=True)]
-            found[n] = e.project(s.recorder.call, tuple(parts))
-    return found
+            gyroscopic[n] = e.project(s.recorder.call, tuple(parts))
+    return gyroscopic
 
 
 def regressor_columns(joint: Joint, v: Vec) -> Mat:

@@ -107,15 +107,15 @@ class Resistance(NamedTuple):
 
     def push(self, pA: Sequence[Wrench], A: Sequence[Twist]) -> list[Wrench]:
         """pA + IA A, by link."""
-        found = [p + Articulated.of(I) @ t for p, I, t in zip(pA, self.IA, A, strict=True)]
+        wrenches = [p + Articulated.of(I) @ t for p, I, t in zip(pA, self.IA, A, strict=True)]
         for places, term in self.yielding:
             y = term.D.solve(tuple(_powers(term.W, [A[b] for b in places])))
             for b, W in zip(places, term.W, strict=True):
-                found[b] = found[b] - _weighted(W, y)
-        return found
+                wrenches[b] = wrenches[b] - _weighted_sum(W, y)
+        return wrenches
 
 
-def _gathered(ks: Sequence[Kinematics], p: Sequence[Wrench], children: Hung) -> tuple[Resistance, list[Wrench]]:
+def _gather_links(ks: Sequence[Kinematics], p: Sequence[Wrench], children: Hung) -> tuple[Resistance, list[Wrench]]:
     """IA, and pA = p + Σ Xᵀ pa, of every link."""
     inertias = Hung(tuple(tuple(handle.Ia for handle in sent) for sent in children.on), children.across)
     IA = Resistance.of(ks, inertias)
@@ -133,7 +133,7 @@ class ArticulatedLink(NamedTuple):
 
     def gather(self, children: Hung, p: Sequence[Wrench]) -> tuple[Resistance, list[Wrench]]:
         """IA and pA of every link, with what hangs on it."""
-        return _gathered((self.k,), p, children)
+        return _gather_links((self.k,), p, children)
 
     def release(self, children: Hung) -> Outcome:
         """Let the joint move freely: its hinge, and the inertia Ia that is left to its carrier."""
@@ -169,7 +169,7 @@ class ArticulatedLink(NamedTuple):
         a, moved = self.k.S.accelerate(hinge, w, self.k.X.motion_to_child(A))
         return Outcome(a, (moved,))
 
-    def whitened(self, hinge: Hinge, u: Vec) -> Vec:
+    def whiten(self, hinge: Hinge, u: Vec) -> Vec:
         """D^-½ u."""
         return hinge.D.whiten(u)
 
@@ -204,7 +204,7 @@ class ArticulatedCluster(NamedTuple):
 
     def gather(self, children: Hung, p: Sequence[Wrench]) -> tuple[Resistance, list[Wrench]]:
         """As for `ArticulatedLink`."""
-        return _gathered(self.ks, p, children)
+        return _gather_links(self.ks, p, children)
 
     def release(self, children: Hung) -> Outcome:
         """As for `ArticulatedLink`."""
@@ -236,7 +236,7 @@ class ArticulatedCluster(NamedTuple):
         own = [k.S.twist(block @ a) for k, block in zip(self.ks, self.G, strict=True)]
         return Outcome(a, tuple(self._spread(own, above)))
 
-    def whitened(self, hinge: ClusterHinge, u: Vec) -> Vec:
+    def whiten(self, hinge: ClusterHinge, u: Vec) -> Vec:
         """D^-½ u."""
         return hinge.D.whiten(u)
 
@@ -247,7 +247,7 @@ class ArticulatedCluster(NamedTuple):
 
     def reactions(self, held: tuple[Mat, ...], F: Sequence[Wrench], rates: Sequence[Vec]) -> Vec:
         """G_hᵀ (Sᵀ F + armature): the forces in velocities that are held, from those on links and rates of joints."""
-        return self._projected(held, self._gather(F)[0], self._spun_up(rates))
+        return self._project(held, self._gather(F)[0], self._spun_up(rates))
 
     def _release(self, IA: Resistance) -> tuple[ClusterHinge, CarrierMessages]:
         """W, D, and the inertia that is left to the carriers when the cluster moves freely: on each and between."""
@@ -259,7 +259,7 @@ class ArticulatedCluster(NamedTuple):
             motions.append(S_j)
             F, on_carriers = self._gather([Articulated.of(I) @ t for I, t in zip(IA.IA, S_j, strict=True)])
             W.append(on_carriers)
-            D.append(self._projected(self.G, F, self._spun_up(rates)))
+            D.append(self._project(self.G, F, self._spun_up(rates)))
         carried = []
         for places, term in IA.yielding:
             carried.append(self._at_carriers(places, term))
@@ -267,7 +267,7 @@ class ArticulatedCluster(NamedTuple):
             for j, own in enumerate(B):
                 y = term.D.solve(own)
                 D[j] = D[j] - Vec([dot(other, y) for other in B])
-                W[j] = tuple(w - _weighted(x, y) for w, x in zip(W[j], carried[-1].W, strict=True))
+                W[j] = tuple(w - _weighted_sum(x, y) for w, x in zip(W[j], carried[-1].W, strict=True))
         sizes = [self._largest_resistance(IA, *self._motion(j)) for j in range(len(D))] if self.varies else ()
         factored = factor(Mat(D)).where(self.regular()).above_rounding(sizes)
         hinge = ClusterHinge(tuple(zip(*W, strict=True)) or ((),) * -min(self.inner), factored)
@@ -301,9 +301,9 @@ class ArticulatedCluster(NamedTuple):
     def _push(self, hinge: ClusterHinge, on: Sequence[Wrench], tau: Vec, rates: Sequence[Vec]) -> Pushed:
         """`push`, with armatures that accelerate already."""
         F, P = self._gather(on)
-        u = Vec(tau) - self._projected(self.G, F, self._spun_up(rates))
+        u = Vec(tau) - self._project(self.G, F, self._spun_up(rates))
         w = hinge.D.solve(u)
-        return Pushed(u, w, tuple(p + _weighted(W, w) for p, W in zip(P, hinge.W, strict=True)))
+        return Pushed(u, w, tuple(p + _weighted_sum(W, w) for p, W in zip(P, hinge.W, strict=True)))
 
     def _motion(self, j: int) -> tuple[list[Vec], list[Twist]]:
         """Rates of all joints, and twists of all links beside the carriers', for a unit of independent velocity j."""
@@ -328,19 +328,19 @@ class ArticulatedCluster(NamedTuple):
         own = IA if min(self.inner) < -1 else tuple(map(Articulated.of, IA))
         return summed_inward(self.inner, own, lambda b, I: I.to_parent(self.ks[b].X))[1]
 
-    def _projected(self, G: Sequence[Mat], F: Sequence[Wrench], taken: Sequence[Vec]) -> Vec:
+    def _project(self, G: Sequence[Mat], F: Sequence[Wrench], taken: Sequence[Vec]) -> Vec:
         """Gᵀ (Sᵀ F + taken)."""
         parts = [block.transpose_times(k.S.project(f) + x) for k, block, f, x in zip(self.ks, G, F, taken, strict=True)]
         return sum(parts[1:], parts[0])
 
     def _spun_up(self, rates: Sequence[Sequence[Scalar]]) -> list[Vec]:
         """The forces that accelerate the armatures."""
-        found = [spun_up(k, rate) for k, rate in zip(self.ks, rates, strict=True)]
+        torques = [spun_up(k, rate) for k, rate in zip(self.ks, rates, strict=True)]
         for places, A in self.coupled:
             parts = cut(A @ [x for b in places for x in rates[b]], [len(rates[b]) for b in places])
             for b, part in zip(places, parts, strict=True):
-                found[b] = found[b] + part
-        return found
+                torques[b] = torques[b] + part
+        return torques
 
 
 def _powers(W: Sequence[Sequence[Wrench]], A: Sequence[Twist]) -> Iterator[Scalar]:
@@ -366,7 +366,7 @@ def _less(I: Articulated, losses: Sequence[tuple[Sequence[Vec], Mat]]) -> Articu
     return Articulated.of_rows(left)
 
 
-def _weighted(W: Sequence[Wrench], w: Sequence[Scalar]) -> Wrench:
+def _weighted_sum(W: Sequence[Wrench], w: Sequence[Scalar]) -> Wrench:
     """Σ W_j w_j; nothing for a cluster that cannot move."""
     return Wrench.of(Mat(x.six() for x in W).transpose_times(w)) if W else Wrench.zero()
 
@@ -401,7 +401,7 @@ class HeldCluster(NamedTuple):
 
     def free(self, children: Hung, p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
         """As for `ArticulatedLink`, with the accelerations of what is held in the bias (see `held_bias`)."""
-        freed, sent = self.moving.free(children, p, bias, self.chosen(tau))
+        freed, sent = self.moving.free(children, p, bias, self.loose_entries(tau))
         IA, pA = self.moving.gather(children, p)
         return Outcome(HeldFreed(freed, IA, tuple(pA)), sent)
 
@@ -418,23 +418,23 @@ class HeldCluster(NamedTuple):
 
     def push(self, hinge: ClusterHinge, on: Sequence[Wrench], tau: Vec) -> Pushed:
         """As for `ArticulatedLink`: nothing is left where velocities are held."""
-        u, w, pa = self.moving.push(hinge, on, self.chosen(tau))
-        return Pushed(self.scattered(u), self.scattered(w), pa)
+        u, w, pa = self.moving.push(hinge, on, self.loose_entries(tau))
+        return Pushed(self.scatter(u), self.scatter(w), pa)
 
     def answer(self, hinge: ClusterHinge, w: Vec, above: Sequence[Twist]) -> Outcome:
         """As for `ArticulatedLink`: what is held does not accelerate."""
-        a, moved = self.moving.answer(hinge, self.chosen(w), above)
-        return Outcome(self.scattered(a), moved)
+        a, moved = self.moving.answer(hinge, self.loose_entries(w), above)
+        return Outcome(self.scatter(a), moved)
 
-    def whitened(self, hinge: ClusterHinge, u: Vec) -> Vec:
+    def whiten(self, hinge: ClusterHinge, u: Vec) -> Vec:
         """D^-½ u."""
-        return self.scattered(self.moving.whitened(hinge, self.chosen(u)))
+        return self.scatter(self.moving.whiten(hinge, self.loose_entries(u)))
 
-    def chosen(self, x: Vec) -> Vec:
+    def loose_entries(self, x: Vec) -> Vec:
         """The entries of the loose velocities."""
         return Vec([x[j] for j in self.loose])
 
-    def scattered(self, x: Vec) -> Vec:
+    def scatter(self, x: Vec) -> Vec:
         """Entries of the loose velocities among zeros."""
         found: list[Scalar] = [0.0] * self.nv
         for j, y in zip(self.loose, x, strict=True):
@@ -535,7 +535,7 @@ def node(s: Sweeps, cluster: Cluster, e: ClusterState, held: Container[int] = ()
     return LinkNode(s, cluster, held) if alone else ClusterNode(s, cluster, e.G, cluster.locking)
 
 
-def free_or_held(
+def make_nodes(
     s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState], prescribed: Sequence[Sequence[bool]]
 ) -> tuple[list[Node], dict[int, HeldNode]]:
     """Where steps run on clusters of which some velocities, a flag for each, are held; and those nodes by number."""

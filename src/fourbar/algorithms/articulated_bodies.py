@@ -49,7 +49,7 @@ def _of_rates(IA: Articulated, pA: Wrench, V: Twist) -> ArticulatedBody:
     return ArticulatedBody(IA, pA + IA @ Twist(zeros(3), V.angular.cross(V.linear)))
 
 
-def _carried(IA: Articulated, pA: Wrench, pose: Transform) -> ArticulatedBody:
+def _move_to_place(IA: Articulated, pA: Wrench, pose: Transform) -> ArticulatedBody:
     """At a place on the body, in the axes of that place."""
     back = pose.inverse()
     return ArticulatedBody(IA.to_parent(back), back.force_to_parent(pA))
@@ -79,4 +79,4 @@ def articulated_bodies(
     Ia = s.recorder.call(add, ground.Ia, *(x.Ia for x in roots))
     pa = s.recorder.call(add, ground.pa, *(x.pa for x in roots))
     of_link[GROUND] = ArticulatedBody(Ia, pa)
-    return [s.recorder.call(_carried, *of_link[home.link], home.pose) for home in homes]
+    return [s.recorder.call(_move_to_place, *of_link[home.link], home.pose) for home in homes]

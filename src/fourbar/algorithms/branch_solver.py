@@ -16,7 +16,7 @@ from ..expr import Recorder
 from ..spatial.linear import Mat, Vec
 from ..spatial.solve import factor
 from ..tree.clusters import Cluster
-from .tiles import Rows, plus_product, transposed
+from .tiles import Rows, plus_product, transpose
 
 _LONGEST = 8  # velocities of a branch; longer ones are cut
 _ROWS = 4  # carriers whose part of M changes in one product
@@ -33,26 +33,26 @@ class Branch(NamedTuple):
 def velocity_parents(clusters: Sequence[Cluster]) -> list[int]:
     """For each independent velocity the one before it on the way from the root, or -1."""
     last: dict[int, int] = {}  # the last velocity up to a link, by link
-    found: list[int] = []
+    velocity_parent: list[int] = []
     for cluster in clusters:
         before = last.get(cluster.carriers[0], -1)
         for _ in range(cluster.embedding.nv):
-            found.append(before)
-            before = len(found) - 1
+            velocity_parent.append(before)
+            before = len(velocity_parent) - 1
         last.update(dict.fromkeys(cluster.links, before))
-    return found
+    return velocity_parent
 
 
 def among(parents: Sequence[int], kept: Sequence[int]) -> list[int]:
     """The parents of some velocities among themselves, by their numbers there."""
     number = {i: k for k, i in enumerate(kept)}
-    found = []
+    parents_among = []
     for i in kept:
         above = parents[i]
         while above >= 0 and above not in number:
             above = parents[above]
-        found.append(number.get(above, -1))
-    return found
+        parents_among.append(number.get(above, -1))
+    return parents_among
 
 
 def branches(parents: Sequence[int]) -> list[Branch]:
@@ -61,17 +61,17 @@ def branches(parents: Sequence[int]) -> list[Branch]:
     for above in parents:
         if above >= 0:
             children[above] += 1
-    found: list[Branch] = []
+    all_branches: list[Branch] = []
     home: dict[int, Branch] = {}
     for i, above in enumerate(parents):
-        own = home.get(above)
-        if own is None or own.own[-1] != above or children[above] > 1 or len(own.own) == _LONGEST:
-            carriers = [] if own is None else sorted(own.carriers + own.own[: own.own.index(above) + 1])
-            own = Branch([], carriers)
-            found.append(own)
-        own.own.append(i)
-        home[i] = own
-    return found
+        branch = home.get(above)
+        if branch is None or branch.own[-1] != above or children[above] > 1 or len(branch.own) == _LONGEST:
+            carriers = [] if branch is None else sorted(branch.carriers + branch.own[: branch.own.index(above) + 1])
+            branch = Branch([], carriers)
+            all_branches.append(branch)
+        branch.own.append(i)
+        home[i] = branch
+    return all_branches
 
 
 def _negative_inverse(D: Mat) -> Mat:
@@ -82,7 +82,7 @@ def _negative_inverse(D: Mat) -> Mat:
     return Mat(Vec([columns[min(i, j)][max(i, j)] for j in range(n)]) for i in range(n))
 
 
-def _negated(x: Mat) -> Mat:
+def _negative(x: Mat) -> Mat:
     return Mat(Vec([-y for y in row]) for row in x)
 
 
@@ -113,7 +113,7 @@ class Solver:
         for first in range(0, len(carriers), _ROWS):
             some, upto = carriers[first : first + _ROWS], carriers[: first + _ROWS]
             columns = [row[: len(upto)] for row in self._R[b]]
-            left = transposed([row[first : first + _ROWS] for row in across])
+            left = transpose([row[first : first + _ROWS] for row in across])
             for i, row in zip(some, self._product(_part(M, some, upto), left, columns), strict=True):
                 for j, x in zip(upto, row, strict=True):
                     if j <= i:
@@ -125,34 +125,34 @@ class Solver:
     def negative_solution(self, X: Rows) -> Rows:
         """-M⁻¹ X; zeros of X cost nothing."""
         left = [list(row) for row in X]
-        for b, (own, carriers) in reversed(list(enumerate(self._branches))):
-            sent = [left[i] for i in own]
+        for b, (velocities, carriers) in reversed(list(enumerate(self._branches))):
+            sent = [left[i] for i in velocities]
             if carriers:
-                carried = self._product([left[i] for i in carriers], transposed(self._R[b]), sent)
+                carried = self._product([left[i] for i in carriers], transpose(self._R[b]), sent)
                 for i, row in zip(carriers, carried, strict=True):
                     left[i] = row
         a: Rows = [[] for _ in X]
-        for b, (own, carriers) in enumerate(self._branches):
+        for b, (velocities, carriers) in enumerate(self._branches):
             both = [N + R for N, R in zip(self._N[b], self._R[b], strict=True)]
-            moved = self._product(None, both, [left[i] for i in own] + [a[i] for i in carriers])
-            for i, row in zip(own, moved, strict=True):
+            moved = self._product(None, both, [left[i] for i in velocities] + [a[i] for i in carriers])
+            for i, row in zip(velocities, moved, strict=True):
                 a[i] = row
         return a
 
     def inverse(self) -> Rows:
         """M⁻¹: what is carried follows its carriers, whoever moves them; the rest is symmetry."""
         n = sum(len(own) for own, _ in self._branches)
-        found: Rows = [[0.0] * n for _ in range(n)]
+        Minv: Rows = [[0.0] * n for _ in range(n)]
         before: list[int] = []
-        for b, (own, carriers) in enumerate(self._branches):
-            block = [list(row) for row in self._recorder.call(_negated, Mat(map(Vec, self._N[b])))]
+        for b, (velocities, carriers) in enumerate(self._branches):
+            block = [list(row) for row in self._recorder.call(_negative, Mat(map(Vec, self._N[b])))]
             if carriers:
-                across = self._product(None, self._R[b], _part(found, carriers, before))
-                self._write(found, own, before, across)
-                block = self._product(block, self._R[b], _part(found, carriers, own))
-            self._write(found, own, own, block)
-            before += own
-        return found
+                across = self._product(None, self._R[b], _part(Minv, carriers, before))
+                self._write(Minv, velocities, before, across)
+                block = self._product(block, self._R[b], _part(Minv, carriers, velocities))
+            self._write(Minv, velocities, velocities, block)
+            before += velocities
+        return Minv
 
     @staticmethod
     def _write(found: Rows, rows: Sequence[int], columns: Sequence[int], block: Rows) -> None:

@@ -76,13 +76,13 @@ def with_rates(block: Block, h_i: tuple[Wrench, ...], rates: tuple[tuple[Twist, 
 
 def _rates(s: Sweeps, q: Sequence[Vec], carried: Sequence[LinkInRoot]) -> list[Any]:
     """S°(e_k) of every joint for each of its unit velocities."""
-    found = []
+    joint_rates = []
     for i, link in enumerate(s.tree.links):
         n = link.joint.nv
         units = [Vec([1.0 if a == b else 0.0 for b in range(n)]) for a in range(n)]
         rates = tuple(s.recorder.call(subspace_rate, link.joint, q[i], unit) for unit in units)
-        found.append(s.recorder.call(carried_rates, carried[i].pose, rates))
-    return found
+        joint_rates.append(s.recorder.call(carried_rates, carried[i].pose, rates))
+    return joint_rates
 
 
 def _triples(chain: list[int]) -> Iterator[tuple[int, int, int]]:
@@ -95,25 +95,27 @@ def _triples(chain: list[int]) -> Iterator[tuple[int, int, int]]:
 
 def _brackets(s: Sweeps, carried: Sequence[LinkInRoot]) -> dict[tuple[int, int], Brackets]:
     """s_a × s_b of all pairs of joints of which one carries the other."""
-    found: dict[tuple[int, int], Brackets] = {}
+    pairs: dict[tuple[int, int], Brackets] = {}
     for a, own in enumerate(carried):
         for b in (a, *s.tree.ancestors(a)):
-            found[a, b] = s.recorder.call(brackets, own.S, carried[b].S)
-            found[b, a] = s.recorder.call(brackets, carried[b].S, own.S)
-    return found
+            pairs[a, b] = s.recorder.call(brackets, own.S, carried[b].S)
+            pairs[b, a] = s.recorder.call(brackets, carried[b].S, own.S)
+    return pairs
 
 
 def christoffel(s: Sweeps, q: Sequence[Vec]) -> Cube:
     """Γ as nested lists [i][j][k] of scalars; q by link."""
     carried = crba.carry_all(s)
-    rates, x, n = _rates(s, q, carried), _brackets(s, carried), s.tree.nv
+    rates, pair_brackets, n = _rates(s, q, carried), _brackets(s, carried), s.tree.nv
     cube: Cube = [[[0.0] * n for _ in range(n)] for _ in range(n)]
     for outermost, I in enumerate(s.inward(composite_inward, carried)):
         chain = [outermost, *s.tree.ancestors(outermost)]
         found = s.recorder.call(momenta, tuple(carried[i].S for i in chain), I)
         h = dict(zip(chain, found, strict=True))
         for i, j, k in _triples(chain):
-            block = s.recorder.call(symbols, (h[i], h[j], h[k]), (x[i, k], x[i, j], x[k, j]))
+            block = s.recorder.call(
+                symbols, (h[i], h[j], h[k]), (pair_brackets[i, k], pair_brackets[i, j], pair_brackets[k, j])
+            )
             if j == k:
                 block = s.recorder.call(with_rates, block, h[i], rates[j])
             _write(s.tree.first_v, cube, (i, j, k), block)

@@ -43,7 +43,7 @@ def step_between_bodies(k: Kinematics, parent: Transform, body: Transform) -> Tr
 
 def subspace_of_body(k: Kinematics, body: Transform) -> Columns:
     """S of a link's joint in the axes of its body."""
-    return k.S.carried(body)
+    return k.S.to_child(body)
 
 
 def cluster_joint(s: Sweeps, cluster_tree: ClusterTree, cluster: Cluster) -> ClusterJoint:

@@ -73,7 +73,7 @@ def compose_inward(
     flow = sum((f for _, f in children), own_moving.flow)
     momenta = tuple(Ic.momentum(s) for s in own.S)
     forces = tuple(Ic.momentum(d) + flow.force(s) for s, d in zip(own.S, own_moving.dS, strict=True))
-    return Outcome(Composed(momenta, forces, tuple(flow.transposed(s) for s in own.S)), (Ic, flow))
+    return Outcome(Composed(momenta, forces, tuple(flow.transpose_times(s) for s in own.S)), (Ic, flow))
 
 
 def own_block(own: LinkInRoot, composed: Composed) -> Mat:
@@ -85,15 +85,15 @@ def couple(
     carriers: tuple[tuple[tuple[Twist, ...], tuple[Twist, ...]], ...], composed: Composed
 ) -> tuple[tuple[Mat, Mat], ...]:
     """The blocks C_ij and C_ji between a joint j and some of the joints i that carry it, from (S_i, Ṡ_i)."""
-    found = []
+    blocks = []
     for S, dS in carriers:
         above = Mat(Vec([F.power(s) for F in composed.forces]) for s in S)
         below = Mat(
             Vec([h.power(d) + b.power(s) for s, d in zip(S, dS, strict=True)])
             for h, b in zip(composed.momenta, composed.swept, strict=True)
         )
-        found.append((above, below))
-    return tuple(found)
+        blocks.append((above, below))
+    return tuple(blocks)
 
 
 class Parts(NamedTuple):
@@ -131,7 +131,7 @@ def coriolis_matrix(p: Parts) -> list[list[Any]]:
                 _write(s, C, i, j, above)
                 _write(s, C, j, i, below)
     for links, metric in armature.gyroscopic(s):
-        armature.add_block(s, C, links, _with_armature, metric, armature.stacked(links, p.v))
+        armature.add_block(s, C, links, _with_armature, metric, armature.stack(links, p.v))
     return C
 
 

@@ -123,15 +123,15 @@ def couple_all(
     composed: Sequence[tuple[Any, Mat]],
 ) -> None:
     """The blocks of M branch by branch: between its joints and all their carriers, in tiles."""
-    for own, carriers in branches(parents):
+    for branch, carriers in branches(parents):
         rows = _motions(first_v, carriers, S)
-        for at, j in enumerate(own):
+        for at, j in enumerate(branch):
             momenta, diagonal = composed[j]
             _write(first_v, M, j, j, diagonal)
-            blocks = recorder.call(couple, tuple(S[i] for i in own[:at]), momenta) if at else ()
-            for i, block in zip(own[:at], blocks, strict=True):
+            blocks = recorder.call(couple, tuple(S[i] for i in branch[:at]), momenta) if at else ()
+            for i, block in zip(branch[:at], blocks, strict=True):
                 _write(first_v, M, i, j, block)
-        columns = _motions(first_v, own, [momenta for momenta, _ in composed])
+        columns = _motions(first_v, branch, [momenta for momenta, _ in composed])
         for r in range(0, len(rows), _ROWS):
             for c in range(0, len(columns), _COLUMNS):
                 _write_tile(recorder, M, rows[r : r + _ROWS], columns[c : c + _COLUMNS])

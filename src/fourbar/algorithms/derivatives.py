@@ -25,7 +25,7 @@ from ..expr.standalone_steps import standalone
 from ..joints.base import Joint
 from ..joints.rates import rate_of, subspace_rate_of
 from ..spatial.flow import Flow, flow_of
-from ..spatial.fluid_inertia import AnyInertia, displaced, is_immersed
+from ..spatial.fluid_inertia import AnyInertia, cross_force, is_immersed
 from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
@@ -55,7 +55,7 @@ def has_constant_subspace(joint: Joint) -> bool:
 
 
 @cache
-def _traced(joint: Joint) -> Any:
+def _trace_bend(joint: Joint) -> Any:
     """q, v, a -> all entries of a `Bend`, one after the other."""
     graph, n = Graph(), joint.nv
     q, v, a = (graph.inputs(name, size) for name, size in (("q", joint.nq), ("v", n), ("a", n)))
@@ -74,7 +74,7 @@ def _traced(joint: Joint) -> Any:
 def bend(joint: Joint, q: Vec, v: Vec, a: Vec) -> Bend:
     """The derivatives of a joint's motion at a state."""
     n = joint.nv
-    flat = _traced(joint)((*q, *v, *a))
+    flat = _trace_bend(joint)((*q, *v, *a))
     twists = [Twist.of(flat[6 * i : 6 * i + 6]) for i in range(len(flat) // 6)]
     rows = [twists[k * (n + 2) : (k + 1) * (n + 2)] for k in range(n)]
     return Bend(
@@ -117,7 +117,7 @@ class VariedLink(NamedTuple):
     own: Load
 
 
-def _scaled(columns: Sequence[Twist], x: Sequence[Scalar]) -> Twist:
+def _weighted_twist(columns: Sequence[Twist], x: Sequence[Scalar]) -> Twist:
     total = Twist.zero()
     for column, k in zip(columns, x, strict=True):
         total = total + Twist(column.angular * k, column.linear * k)
@@ -144,18 +144,18 @@ def _vary(
     """One body, from the velocity and acceleration of its parent."""
     carry = pose.motion_to_parent
     S = tuple(carry(s) for s in k.S.twists())
-    V_J = _scaled(S, v)
+    V_J = _weighted_twist(S, v)
     V = V_up + V_J
     turned = tuple(V_up.ad(s) for s in S)
-    A = A_up + _scaled(S, a) + _scaled(turned, v) + carry(k.c_J)
+    A = A_up + _weighted_twist(S, a) + _weighted_twist(turned, v) + carry(k.c_J)
     zeta = tuple(_twice(t) if len(S) == 1 else _twice(t) + V_J.ad(s) for t, s in zip(turned, S, strict=True))
-    psi, more = turned, tuple(Twist.zero() for _ in S)
+    psi, alphas = turned, tuple(Twist.zero() for _ in S)
     if bent is not None:
         sigma = tuple(map(carry, bent.sigma))
         psi = tuple(t + x for t, x in zip(turned, sigma, strict=True))
-        more = tuple(carry(x) + V.ad(y) for x, y in zip(bent.alpha, sigma, strict=True))
+        alphas = tuple(carry(x) + V.ad(y) for x, y in zip(bent.alpha, sigma, strict=True))
         zeta = tuple(z + carry(x) for z, x in zip(zeta, bent.gamma, strict=True))
-    xi = tuple(A_up.ad(s) + V_up.ad(p) + m for s, p, m in zip(S, psi, more, strict=True))
+    xi = tuple(A_up.ad(s) + V_up.ad(p) + m for s, p, m in zip(S, psi, alphas, strict=True))
     load = _load(k.I.to_parent(pose), V, A, down)
     own = load._replace(F=load.F - pose.force_to_parent(F_ext))
     return VariedLink(pose, V, A, S, psi, xi, zeta, own)
@@ -217,12 +217,12 @@ def compose_inward(
     """All that a joint carries; the joint's own blocks and its force."""
     total = sum(children, own.own)
     h = tuple(total.I.momentum(s) for s in own.S)
-    beta = tuple(map(total.flow.transposed, own.S))
+    beta = tuple(map(total.flow.transpose_times, own.S))
     by_q = tuple(total.force(p, x) for p, x in zip(own.psi, own.xi, strict=True))
     if down is not None and is_immersed(total.I):
         by_q = tuple(f + total.I.weightless(down.cross(s.angular)) for f, s in zip(by_q, own.S, strict=True))
     by_v = tuple(total.force(s, z) for s, z in zip(own.S, own.zeta, strict=True))
-    above = tuple(f + displaced(s, total.F) for f, s in zip(by_q, own.S, strict=True))
+    above = tuple(f + cross_force(s, total.F) for f, s in zip(by_q, own.S, strict=True))
     q = _block(own.S, lambda s, f: f.power(s), by_q)
     if bent is not None:
         carried = [[own.pose.motion_to_parent(d) for d in column] for column in bent.D]
@@ -252,7 +252,7 @@ def couple(
     carriers: tuple[Carrier, ...], own: UnitMotionForces
 ) -> tuple[tuple[DerivativeBlocks, DerivativeBlocks], ...]:
     """For each carrying joint j of joint i: the blocks of τ_i by j, and of τ_j by i."""
-    found = []
+    blocks = []
     for c in carriers:
         lower = DerivativeBlocks(
             Mat(
@@ -272,8 +272,8 @@ def couple(
             _block(c.S, lambda s, f: f.power(s), own.by_q_above), _block(c.S, lambda s, f: f.power(s), own.by_v),
             lower.a.T,
         )  # fmt: skip
-        found.append((lower, upper))
-    return tuple(found)
+        blocks.append((lower, upper))
+    return tuple(blocks)
 
 
 @standalone
@@ -314,21 +314,21 @@ def inverse_dynamics_variation(
     composed = s.inward(compose_inward, bodies, a, bent, in_roots)
     n = tree.nv
     q_rows, v_rows, a_rows = ([[0.0] * n for _ in range(n)] for _ in range(3))
-    found = Variation(q_rows, v_rows, a_rows, [tau for _, _, tau in composed], bodies)
+    variation = Variation(q_rows, v_rows, a_rows, [tau for _, _, tau in composed], bodies)
     gyroscopic = {x.links[0]: x.metric for x in armature.gyroscopic_diagonals(s)}
     coupled = _couple_apart if n > _SMALL else couple
     for i, (rows, diagonal, tau) in enumerate(composed):
         if i in gyroscopic:
-            diagonal, found.tau[i] = call(_with_armature, diagonal, tau, gyroscopic[i], v[i])
-        _write(s, found, i, i, diagonal)
+            diagonal, variation.tau[i] = call(_with_armature, diagonal, tau, gyroscopic[i], v[i])
+        _write(s, variation, i, i, diagonal)
         above = tree.ancestors(i)
         for some in (above[k : k + _AT_ONCE] for k in range(0, len(above), _AT_ONCE)):
             carriers = tuple(Carrier(b.S, b.psi, b.xi, b.zeta) for b in (bodies[j] for j in some))
             for j, (lower, upper) in zip(some, call(coupled, carriers, rows), strict=True):
-                _write(s, found, i, j, lower)
-                _write(s, found, j, i, upper)
-    _add_couplings(s, found, v, a)
-    return found
+                _write(s, variation, i, j, lower)
+                _write(s, variation, j, i, upper)
+    _add_couplings(s, variation, v, a)
+    return variation
 
 
 def _with_armature(blocks: DerivativeBlocks, tau: Vec, metric: armature.Metric, v: Vec) -> tuple[DerivativeBlocks, Vec]:
@@ -347,7 +347,7 @@ def _add_couplings(s: Sweeps, found: Variation, v: Sequence[Vec], a: Sequence[Ve
         for i, own in more.items():
             found.tau[i] = s.recorder.call(add, found.tau[i], own)
     for links, metric in coupled:
-        armature.add_block(s, found.v, links, _with_force_rates, metric, armature.stacked(links, v))
+        armature.add_block(s, found.v, links, _with_force_rates, metric, armature.stack(links, v))
 
 
 def _with_force_rates(block: Mat, metric: armature.Metric, v: Vec) -> Mat:

@@ -119,15 +119,15 @@ class _Omega:
 
     def _paths(self, home: Location, pose: Transform | None, linear: bool) -> dict[int, dict[int, Mat]]:
         """eχ of a frame by cluster, at its link and at every link that its clusters hang on."""
-        found: dict[int, dict[int, Mat]] = {}
+        paths: dict[int, dict[int, Mat]] = {}
         if home.link < 0:
-            return found
+            return paths
         at = {home.link: self.s.recorder.call(start, home.pose, pose, linear)}
         while True:
             n = self.home[min(at)]
-            found[n], cluster = at, self.clusters[n]
+            paths[n], cluster = at, self.clusters[n]
             if cluster.carriers[0] < 0:
-                return found
+                return paths
             P = [self._propagators(n).P[cluster.links.index(link)] for link in at]
             chi = tuple(at.values())
             at = {
@@ -139,13 +139,15 @@ class _Omega:
         """Ω between two links of one cluster."""
         if (a, b) not in self.omega:
             n = self.home[a]
-            cluster, own = self.clusters[n], self._propagators(n)
+            cluster, propagators = self.clusters[n], self._propagators(n)
             i, j = cluster.links.index(a), cluster.links.index(b)
             if cluster.carriers[0] < 0:
-                self.omega[a, b] = own.own[i][j]
+                self.omega[a, b] = propagators.own[i][j]
             else:
                 above = self._omegas(cluster.carriers, cluster.carriers)
-                self.omega[a, b] = self.s.recorder.call(omega_outward, above, own.P[i], own.P[j], own.own[i][j])
+                self.omega[a, b] = self.s.recorder.call(
+                    omega_outward, above, propagators.P[i], propagators.P[j], propagators.own[i][j]
+                )
         return self.omega[a, b]
 
     def _reach(self, n: int) -> None:

@@ -62,7 +62,7 @@ def _first_moment(s: Sweeps, pose: Sequence[Transform]) -> Vec:
 
 def moving_mass(s: Sweeps) -> Scalar:
     """Mass of all that moves, which is not zero."""
-    mass = s.known(_total, tuple(c.I.m for c in s.tree.links))
+    mass = s.fold(_total, tuple(c.I.m for c in s.tree.links))
     if mass.__class__ is float and not mass > 0.0:
         raise ModelError("nothing that moves has mass, so there is no centre of mass; momentum is known about='world'")
     return mass
@@ -177,8 +177,8 @@ def momentum(s: Sweeps, v: Sequence[Vec], point: str) -> Vec:
 def center_of_mass_jacobian(s: Sweeps) -> list[list[Any]]:
     """J (3 x nv): velocity of the centre of mass = J v. The linear momentum matrix, divided by the mass."""
     rows = momentum_matrix(s, COM, whole_body)[3:]
-    k = s.known(_inverse, moving_mass(s))
-    return [[s.known(_times, x, k) for x in row] for row in rows]
+    k = s.fold(_inverse, moving_mass(s))
+    return [[s.fold(_times, x, k) for x in row] for row in rows]
 
 
 def _inverse(x: Scalar) -> Scalar:

@@ -76,7 +76,7 @@ def fluid_wrenches(
     V: dict[int, Twist] = {GROUND: Twist.zero()}
     s.outward_to([home.link for home, _ in acting], velocity_outward, V, v)
     flows: dict[tuple[Any, ...], dict[int, Vec]] = {}
-    found = []
+    wrenches = []
     for home, fluid in acting:
         key = tuple(x if x.__class__ is float else id(x) for x in fluid.current)  # symbols are not compared
         flow = flows.setdefault(key, {GROUND: fluid.current})
@@ -84,8 +84,8 @@ def fluid_wrenches(
             flow[home.link] = fluid.current
         else:
             s.outward_to([home.link], gravity_outward, flow)
-        found.append((home.link, s.recorder.call(_fluid_wrench, home.pose, fluid, V[home.link], flow[home.link])))
-    return found
+        wrenches.append((home.link, s.recorder.call(_fluid_wrench, home.pose, fluid, V[home.link], flow[home.link])))
+    return wrenches
 
 
 def _pass_inward(k: Kinematics, F: Wrench) -> tuple[Vec, Wrench]:

@@ -13,7 +13,7 @@ from ..spatial.vectors import Wrench
 from ..tree.clusters import Cluster
 from ..tree.states import ClusterState
 from .aba import accelerate_outward, free_inward, ground, spin
-from .articulated import Bias, FreeAndHeld, HeldNode, free_or_held, held_bias
+from .articulated import Bias, FreeAndHeld, HeldNode, held_bias, make_nodes
 from .sweep import ClusterSweeps, Sweeps
 
 Prescribed = Sequence[Sequence[bool]]  # by cluster, for each independent velocity whether it moves as prescribed
@@ -32,13 +32,13 @@ def hybrid_dynamics(
 ) -> tuple[list[Vec], list[Vec]]:
     """All accelerations and all forces, by cluster; of what is prescribed `a` is read, of the rest `tau`."""
     p, free, left, gyroscopic = spin(s, clusters, states, v, tau, F_ext, gravity)
-    nodes, held = free_or_held(s, clusters, states, prescribed)
+    nodes, held = make_nodes(s, clusters, states, prescribed)
     sweeps, bias = ClusterSweeps(s, clusters, nodes), _Biases(s, free, held, a)
     freed = sweeps.inward(free_inward, p, bias, left)
-    found = sweeps.outward(accelerate_outward, s.known(ground, Vec(gravity)), freed, bias)
+    found = sweeps.outward(accelerate_outward, s.fold(ground, Vec(gravity)), freed, bias)
     for n in (n for n in held if n in gyroscopic):
         found[n] = s.recorder.call(_add_gyroscopic, found[n], Vec([gyroscopic[n][j] for j in held[n].held]))
-    both = [(found[n], tau[n]) if n not in held else _merged(held[n], found[n], a[n], tau[n]) for n in found]
+    both = [(found[n], tau[n]) if n not in held else _merge(held[n], found[n], a[n], tau[n]) for n in found]
     return [x for x, _ in both], [x for _, x in both]
 
 
@@ -62,7 +62,7 @@ def _add_gyroscopic(found: FreeAndHeld, gyroscopic: Vec) -> FreeAndHeld:
     return FreeAndHeld(found.a, found.tau + gyroscopic)
 
 
-def _merged(own: HeldNode, found: FreeAndHeld, a: Vec, tau: Vec) -> tuple[Vec, Vec]:
+def _merge(own: HeldNode, found: FreeAndHeld, a: Vec, tau: Vec) -> tuple[Vec, Vec]:
     """All accelerations and forces of a cluster of which some are given, others found."""
     moved = dict(zip(own.held, [a[j] for j in own.held], strict=True)) | dict(zip(own.loose, found.a, strict=True))
     acting = dict(zip(own.loose, [tau[j] for j in own.loose], strict=True)) | dict(

@@ -47,7 +47,7 @@ def _size(parts: Sequence[Scalar], weight: Sequence[Scalar]) -> Scalar:
     return sqrt(dot([select(w > 0.0, x * x, 0.0) for x, w in zip(parts, weight, strict=True)], [1.0] * len(parts)))
 
 
-def _weighted(rows: Sequence[Vec], parts: Sequence[Scalar], weight: Sequence[Scalar]) -> tuple[list[Vec], list[Scalar]]:
+def _weigh(rows: Sequence[Vec], parts: Sequence[Scalar], weight: Sequence[Scalar]) -> tuple[list[Vec], list[Scalar]]:
     both = zip(rows, parts, weight, strict=True)
     found = [(Vec([0.0 if is_zero(x) else x * w for x in row]), x * w) for row, x, w in both]
     return [row for row, _ in found], [x for _, x in found]
@@ -56,7 +56,7 @@ def _weighted(rows: Sequence[Vec], parts: Sequence[Scalar], weight: Sequence[Sca
 def missed_position(p: Vec, J: Mat, goal: Vec, weight: Vec) -> Missed:
     """The error of a point; J are its rows."""
     away = [a - b for a, b in zip(p, goal, strict=True)]
-    rows, e = _weighted(J, away, weight)
+    rows, e = _weigh(J, away, weight)
     return Missed(Mat(rows), Vec(e), Vec((_size(away, weight),)))
 
 
@@ -69,7 +69,7 @@ def missed_rotation(pose: Transform, J: Mat, goal: Vec, weight: Vec) -> Missed:
     columns = [
         slope @ column if not all(map(is_zero, column)) else Vec((0.0, 0.0, 0.0)) for column in zip(*J, strict=True)
     ]
-    rows, e = _weighted(Mat.from_columns(columns) if columns else Mat(Vec(()) for _ in range(3)), turned, weight)
+    rows, e = _weigh(Mat.from_columns(columns) if columns else Mat(Vec(()) for _ in range(3)), turned, weight)
     return Missed(Mat(rows), Vec(e), Vec((_size(turned, weight),)))
 
 
@@ -117,19 +117,19 @@ def normal_equations(
     g: list[Scalar] = [0.0] * n
     cost: Scalar = 0.0
     outside: Scalar = 0.0
-    for row, x in zip(known, e, strict=True):
-        cost = cost + x * x
+    for row, value in zip(known, e, strict=True):
+        cost = cost + value * value
         for k, (i, a) in enumerate(row):
-            g[i] = g[i] + a * x
+            g[i] = g[i] + a * value
             for j, other in row[: k + 1]:
                 A[i, j] = A[i, j] + a * other
-    for wall, x in zip(walls, passed, strict=True):
-        outside = maximum(outside, maximum(x, -x))
-        cost = cost + stiffness * x * x
-        there = select(maximum(x, -x) > 0.0, stiffness, 0.0)
+    for wall, value in zip(walls, passed, strict=True):
+        outside = maximum(outside, maximum(value, -value))
+        cost = cost + stiffness * value * value
+        there = select(maximum(value, -value) > 0.0, stiffness, 0.0)
         row = [(i, a) for i, a in enumerate(wall) if not is_zero(a)]
         for k, (i, a) in enumerate(row):
-            g[i] = g[i] + stiffness * x * a
+            g[i] = g[i] + stiffness * value * a
             for j, other in row[: k + 1]:
                 A[i, j] = A[i, j] + there * a * other
     return NormalEquations(cost, Vec(A.values()), Vec(g), outside)
@@ -178,7 +178,7 @@ def damping(problem: NormalEquations, mu: Scalar, pattern: Pattern) -> Scalar:
     return mu * problem.cost + SearchSettings.TINY * largest + 1e-300
 
 
-def stopped(g: Vec, box: StepBounds, bounded: tuple[int, ...]) -> Hold:
+def hold_at_bounds(g: Vec, box: StepBounds, bounded: tuple[int, ...]) -> Hold:
     """The velocities that are at a bound, and that |e|² drives against it."""
     free: list[Scalar] = [1.0] * len(g)
     at: list[Scalar] = [0.0] * len(g)
@@ -204,7 +204,7 @@ def is_one(x: Scalar) -> bool:
     return x.__class__ is float and x == 1.0
 
 
-def solved(A: Vec, g: Vec, damping: Scalar, hold: Hold, pattern: Pattern) -> Vec:
+def free_step(A: Vec, g: Vec, damping: Scalar, hold: Hold, pattern: Pattern) -> Vec:
     """The step of the free velocities, while the others make theirs."""
     n, (free, at) = len(g), hold
     rows: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
@@ -229,7 +229,7 @@ def within(x: Vec, box: StepBounds, bounded: tuple[int, ...]) -> Vec:
     return Vec(found)
 
 
-def promised(problem: NormalEquations, x: Vec, pattern: Pattern) -> Scalar:
+def predicted_decrease(problem: NormalEquations, x: Vec, pattern: Pattern) -> Scalar:
     """The decrease of |e|² by a step, if J were constant."""
     total = dot(problem.g, x) * -2.0
     for (i, j), a in zip(pattern, problem.A, strict=True):
@@ -250,7 +250,7 @@ class Search(NamedTuple):
     idle: Scalar
 
 
-def judged(search: Search, q: Vec, problem: NormalEquations, report: Vec, gain: Scalar) -> Search:
+def judge(search: Search, q: Vec, problem: NormalEquations, report: Vec, gain: Scalar) -> Search:
     """The search after a trial: taken if it is better. A pass is idle where less than `gain` of |e|² was gained."""
     before, after = search.problem.cost, problem.cost
     taken = after < before
@@ -264,17 +264,17 @@ def judged(search: Search, q: Vec, problem: NormalEquations, report: Vec, gain: 
 def _either(first: Scalar, a: Search, b: Search) -> Search:
     """The configuration of one of two searches."""
 
-    def chosen(x: Sequence[Scalar], y: Sequence[Scalar]) -> Vec:
+    def choose(x: Sequence[Scalar], y: Sequence[Scalar]) -> Vec:
         return Vec([select(first, one, other) for one, other in zip(x, y, strict=True)])
 
     one, other = a.problem, b.problem
     problem = NormalEquations(
         select(first, one.cost, other.cost),
-        chosen(one.A, other.A),
-        chosen(one.g, other.g),
+        choose(one.A, other.A),
+        choose(one.g, other.g),
         select(first, one.outside, other.outside),
     )
-    return b._replace(q=chosen(a.q, b.q), problem=problem, report=chosen(a.report, b.report))
+    return b._replace(q=choose(a.q, b.q), problem=problem, report=choose(a.report, b.report))
 
 
 def goes_on(search: Search, tolerance: Scalar, beyond: Scalar, passes: Scalar, patience: Scalar) -> Scalar:

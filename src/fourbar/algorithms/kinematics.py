@@ -64,15 +64,15 @@ def _all_columns(s: Sweeps) -> list[dict[int, Columns]]:
 
 def jacobians(s: Sweeps, homes: Sequence[Location]) -> list[list[list[Any]]]:
     """J (6 x nv, rows of scalars) of every home, on the velocities of all links."""
-    carried, found = _all_columns(s), []
+    carried, J_by_home = _all_columns(s), []
     for home in homes:
         J: list[list[Any]] = [[0.0] * s.tree.nv for _ in range(6)]
         for i, columns in carried[home.link].items() if home.link != GROUND else ():
             for b, column in enumerate(s.recorder.call(columns_at, home.pose, columns)):
                 for row, x in enumerate(column.six()):
                     J[row][s.tree.first_v[i] + b] = x
-        found.append(J)
-    return found
+        J_by_home.append(J)
+    return J_by_home
 
 
 def force_inward(k: Kinematics, children: tuple[Wrench, ...], F_ext: Wrench) -> Outcome:

@@ -54,7 +54,7 @@ class _Curved:
 
 
 @lru_cache(maxsize=64)
-def _curved(tie: LoopEmbedding) -> _Curved:
+def _curvature(tie: LoopEmbedding) -> _Curved:
     return _Curved(tie)
 
 
@@ -64,7 +64,7 @@ def _negative_sum(*parts: Sequence[Scalar]) -> list[Scalar]:
 
 def vary_cluster(tie: LoopEmbedding, e: EmbeddedState, a: Vec, tau: tuple[Vec, ...]) -> ClusterVariation:
     """The derivatives at a state, for independent accelerations a and forces tau of all joints."""
-    curved, n, nv = _curved(tie), len(tie.traced.v), tie.nv
+    curved, n, nv = _curvature(tie), len(tie.traced.v), tie.nv
     q, v, G = ([x for part in parts for x in part] for parts in (e.q, e.v, e.G))
     bias = [x for part in e.g for x in part]
     acceleration = [dot(row, a) + b for row, b in zip(G, bias, strict=True)]

@@ -32,7 +32,7 @@ def carried_inward(k: Kinematics, children: tuple[AnyInertia, ...]) -> Outcome:
     return Outcome(sizes, I.to_parent(k.X))
 
 
-def _resisted(cluster: Cluster, e: ClusterState, sizes: Sequence[Sequence[float]]) -> list[float]:
+def _resistances(cluster: Cluster, e: ClusterState, sizes: Sequence[Sequence[float]]) -> list[float]:
     """The most that could resist each independent velocity of a cluster."""
     blocks = [(block[j], size) for i, block in zip(cluster.links, e.G, strict=True) for j, size in enumerate(sizes[i])]
     return [sum(row[y] ** 2 * size for row, size in blocks) for y in range(cluster.embedding.nv)]
@@ -52,7 +52,7 @@ def check_joints(cluster_tree: ClusterTree, q: Sequence[float] | None = None) ->
                    for i, own in zip(cluster.links, e.q, strict=True)}  # fmt: skip
     s = Sweeps(tree, Direct(), [float(x) for i in range(len(tree.links)) for x in coordinates[i]])
     sizes = s.inward(carried_inward)
-    resisted = [_resisted(cluster, e, sizes) for cluster, e in zip(clusters, states, strict=True)]
+    resisted = [_resistances(cluster, e, sizes) for cluster, e in zip(clusters, states, strict=True)]
 
     def release_inward(node: Any, children: tuple[Any, ...], cluster: Cluster, sizes: Sequence[float]) -> Outcome:
         outcome = node.release(children)

@@ -12,19 +12,19 @@ from ..joints.base import Joint
 from ..spatial.linear import Scalar, Vec, dot
 
 
-def _stretched(joint: Joint, q: Vec, rest: Vec, k: Vec) -> Vec:
+def _spring_pull(joint: Joint, q: Vec, rest: Vec, k: Vec) -> Vec:
     return Vec([a * b for a, b in zip(k, joint.stretch(rest, q), strict=True)])
 
 
 def spring_force(joint: Joint, q: Vec, rest: Vec, k: Vec) -> Vec:
     """-(∂δ̇/∂v)ᵀ k δ (nv) of one joint."""
-    pull = _stretched(joint, q, rest, k)
+    pull = _spring_pull(joint, q, rest, k)
     return Vec([-dot(rate, pull) for rate in joint.stretch_rates(rest, q)])
 
 
 def spring_energy(joint: Joint, q: Vec, rest: Vec, k: Vec) -> Scalar:
     """½ Σ k δ² of one joint."""
-    return 0.5 * dot(joint.stretch(rest, q), _stretched(joint, q, rest, k))
+    return 0.5 * dot(joint.stretch(rest, q), _spring_pull(joint, q, rest, k))
 
 
 def damping_force(v: Vec, d: Vec) -> Vec:

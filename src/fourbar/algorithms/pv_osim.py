@@ -111,14 +111,14 @@ class _InwardSweep:
                 inner = self.block(first.successor, f)
                 return None if inner is None else self.call(_times, first.over, inner)
             inner = self.block(e, second.successor)
-            return None if inner is None else self.call(_times_transposed, inner, second.over)
+            return None if inner is None else self.call(_product_with_transpose, inner, second.over)
         shared = [n for n in first.responses if n in second.responses]
-        own = None
+        product = None
         if shared:
             responses = [tuple(bundle.responses[n] for n in shared) for bundle in (first, second)]
-            own = self.call(_symmetric_gram if e == f else gram, *responses)
+            product = self.call(_symmetric_gram if e == f else gram, *responses)
         inner = None if first.successor < 0 else self.block(first.successor, first.successor)
-        return own if inner is None else self.call(_congruent, first.over, inner, second.over, own)
+        return product if inner is None else self.call(_congruent, first.over, inner, second.over, product)
 
 
 def _units(size: int) -> Mat:
@@ -145,7 +145,7 @@ def _times(over: Mat, inner: Mat) -> Mat:
     return over @ inner
 
 
-def _times_transposed(inner: Mat, over: Mat) -> Mat:
+def _product_with_transpose(inner: Mat, over: Mat) -> Mat:
     return inner @ over.T
 
 

@@ -86,14 +86,14 @@ def _place_outward(k: Kinematics, parent: PlacedLink) -> PlacedLink:
 def _force_columns_in_root(root: Transform, own: Transform, motion: Motion) -> Columns:
     """F_c of a body placed by `own` on its link, seen from the root."""
     still = Twist.zero()
-    return _carried(root.then(own), force_columns(motion.through(own, still, still)))
+    return _carry(root.then(own), force_columns(motion.through(own, still, still)))
 
 
 def _momentum_columns_in_root(root: Transform, own: Transform, V: Twist) -> Columns:
-    return _carried(root.then(own), momentum_columns(own.motion_to_child(V)))
+    return _carry(root.then(own), momentum_columns(own.motion_to_child(V)))
 
 
-def _carried(pose: Transform, columns: Columns) -> Columns:
+def _carry(pose: Transform, columns: Columns) -> Columns:
     whole = Transform((pose.R,), pose.p)
     return tuple(whole.force_to_parent(F) for F in columns)
 
@@ -103,7 +103,7 @@ def _rows(carriers: tuple[tuple[Twist, ...], ...], columns: Columns) -> tuple[Ma
     return tuple(Mat(Vec([F.power(s) for F in columns]) for s in S) for S in carriers)
 
 
-def _placed(s: Sweeps) -> list[PlacedLink]:
+def _placed_links(s: Sweeps) -> list[PlacedLink]:
     """Every link in the frame of its root."""
     return s.outward(_place_outward, None, root=_place_root)
 
@@ -112,23 +112,25 @@ def _by_carrier(
     s: Sweeps, homes: Sequence[Any], columns_of: Callable[[Any], Any], rows: Any, carriers: Sequence[Any]
 ) -> list[Blocks]:
     """For each body the rows of all joints that carry it: rows(carriers of some joints, columns of the body)."""
-    found: list[Blocks] = []
+    by_body: list[Blocks] = []
     for home in homes:
-        own: Blocks = {}
+        by_joint: Blocks = {}
         if home.link != GROUND:
             columns = columns_of(home)
             path = [home.link, *s.tree.ancestors(home.link)]
             for some in (path[k : k + _AT_ONCE] for k in range(0, len(path), _AT_ONCE)):
-                own.update(zip(some, s.recorder.call(rows, tuple(carriers[i] for i in some), columns), strict=True))
-        found.append(own)
-    return found
+                by_joint.update(
+                    zip(some, s.recorder.call(rows, tuple(carriers[i] for i in some), columns), strict=True)
+                )
+        by_body.append(by_joint)
+    return by_body
 
 
 def _blocks(
     s: Sweeps, homes: Sequence[Location | Immersed], step: Callable[..., Columns], motions: Sequence[Any]
 ) -> list[Blocks]:
     """Rows S_iᵀ F_c, with the columns F_c that a step makes of a link's motion and of the rest of a home."""
-    placed = _placed(s)
+    placed = _placed_links(s)
 
     def columns(home: Location | Immersed) -> Columns:
         link, own, *rest = home
@@ -141,7 +143,7 @@ def force_blocks(
     s: Sweeps, homes: Sequence[Location], v: Sequence[Vec], a: Sequence[Vec], gravity: Sequence[float]
 ) -> list[Blocks]:
     """Contributions of the ten parameters of each body to the force of each joint that carries it."""
-    motions = s.outward(_move_outward, s.known(Motion.of_ground, Vec(gravity)), v, a)
+    motions = s.outward(_move_outward, s.fold(Motion.of_ground, Vec(gravity)), v, a)
     return _blocks(s, homes, _force_columns_in_root, motions)
 
 
@@ -149,7 +151,7 @@ def fluid_force_blocks(
     s: Sweeps, fluids: Sequence[Immersed], v: Sequence[Vec], a: Sequence[Vec], gravity: Sequence[float]
 ) -> list[Blocks]:
     """Contributions of the fluid around each body to the force of each joint that carries it: one column."""
-    motions = s.outward(_move_outward, s.known(Motion.of_ground, Vec(gravity)), v, a)
+    motions = s.outward(_move_outward, s.fold(Motion.of_ground, Vec(gravity)), v, a)
     V, down = s.outward(velocity_outward, Twist.zero(), v), s.outward(gravity_outward, Vec(gravity))
     return _blocks(s, fluids, _fluid_force_in_root, list(zip(motions, V, down, strict=True)))
 
@@ -158,7 +160,7 @@ def _fluid_force_in_root(root: Transform, own: Transform, motion: Any, fluid: Fl
     moved, V, gravity = motion
     still = Twist.zero()
     F = fluid.force(moved.through(own, still, still))
-    return _carried(root.then(own), (F + fluid.correction(own.motion_to_child(V), own.unrotate(gravity)),))
+    return _carry(root.then(own), (F + fluid.correction(own.motion_to_child(V), own.unrotate(gravity)),))
 
 
 def momentum_blocks(s: Sweeps, homes: Sequence[Location], v: Sequence[Vec]) -> list[Blocks]:
@@ -172,13 +174,13 @@ def fluid_momentum_blocks(s: Sweeps, fluids: Sequence[Immersed], v: Sequence[Vec
 
 
 def _fluid_momentum_in_root(root: Transform, own: Transform, V: Twist, fluid: FluidInertia) -> Columns:
-    return _carried(root.then(own), (fluid.momentum(own.motion_to_child(V)),))
+    return _carry(root.then(own), (fluid.momentum(own.motion_to_child(V)),))
 
 
 def _push_columns_in_root(root: Transform, own: Transform, V: Twist, gravity: Vec) -> tuple[Columns, Columns]:
     """The momentum of a body and its weight, parameter by parameter, seen from the root."""
     falling = Motion(zeros(3), zeros(3), own.unrotate(gravity), Mat.zeros(3, 3))
-    return _momentum_columns_in_root(root, own, V), _carried(root.then(own), force_columns(falling))
+    return _momentum_columns_in_root(root, own, V), _carry(root.then(own), force_columns(falling))
 
 
 def _fluid_push_in_root(
@@ -186,7 +188,7 @@ def _fluid_push_in_root(
 ) -> tuple[Columns, Columns]:
     """The momentum of the fluid around a body, and the buoyancy."""
     lift = fluid.displaced.weight(own.unrotate(-gravity))
-    return _fluid_momentum_in_root(root, own, V, fluid), _carried(root.then(own), (lift,))
+    return _fluid_momentum_in_root(root, own, V, fluid), _carry(root.then(own), (lift,))
 
 
 def _push_rows(
@@ -212,7 +214,7 @@ def push_blocks(
     The momentum of joint i is S_iᵀ I V, and in fixed axes d/dt (I V) is the force on the body and its weight: so
     d/dt (S_iᵀ I V) = τ_i + Ṡ_iᵀ I V + S_iᵀ (weight), whose last terms are Cᵀ v - g. No acceleration enters.
     """
-    placed = _placed(s)
+    placed = _placed_links(s)
 
     def turned_outward(i: int, above: tuple[Twist, Any]) -> tuple[Twist, tuple[Twist, ...]]:
         rates = s.recorder.call(subspace_rate, s.tree.links[i].joint, q[i], v[i])

@@ -50,7 +50,7 @@ def inverse_dynamics(
     s: Sweeps, v: Sequence[Vec], a: Sequence[Vec], F_ext: Sequence[Wrench], gravity: Sequence[float]
 ) -> list[Vec]:
     """Joint forces of every link, from velocities, accelerations and external wrenches on its body."""
-    ground = Moved(s.known(Motion.of_ground, Vec(gravity)), Wrench.zero())
+    ground = Moved(s.fold(Motion.of_ground, Vec(gravity)), Wrench.zero())
     moved = s.outward(outward, ground, v, a, net_wrenches(s, v, F_ext, gravity))
     tau: list[Vec] = s.inward(inward, moved, a)
     for more in (armature.coupled_momenta(s, a), armature.forces(s, v)):
@@ -75,7 +75,7 @@ def to_body(pose: Transform, F: Wrench) -> Wrench:
     return pose.inverse().force_to_parent(F)
 
 
-def carried(pose: Transform, F: Wrench, total: Wrench) -> Wrench:
+def add_wrench(pose: Transform, F: Wrench, total: Wrench) -> Wrench:
     """A wrench in a body's frame, added to what acts on its link."""
     return total + pose.force_to_parent(F)
 
@@ -89,7 +89,7 @@ def reactions(
     gravity: Sequence[float],
 ) -> list[Wrench]:
     """Wrenches on all bodies by their joints, in the bodies' frames; `poses` are those of the bodies in their links."""
-    start = Moved(s.known(Motion.of_ground, Vec(gravity)), Wrench.zero())
+    start = Moved(s.fold(Motion.of_ground, Vec(gravity)), Wrench.zero())
     moved = s.outward(outward, start, v, a, net_wrenches(s, v, F_ext, gravity))
     forces = s.inward(pass_inward, moved)
     return [s.recorder.call(to_body, pose, F) for pose, F in zip(poses, forces, strict=True)]

@@ -36,20 +36,20 @@ class Outcome(NamedTuple):
 
 def outward(parents: Sequence[int], ground: Any, step: Callable[[int, Any], Any]) -> list[Any]:
     """result_i = step(i, result of the parent or `ground`), for nodes whose parents come first."""
-    found: list[Any] = []
+    results: list[Any] = []
     for i, parent in enumerate(parents):
-        found.append(step(i, ground if parent < 0 else found[parent]))
-    return found
+        results.append(step(i, ground if parent < 0 else results[parent]))
+    return results
 
 
 def inward(parents: Sequence[int], step: Callable[[int, tuple[Any, ...]], tuple[Any, Any]]) -> tuple[list[Any], Any]:
     """result_i, message to the parent = step(i, messages of the children in order); and the messages to the ground."""
     messages: list[list[Any]] = [[] for _ in range(len(parents) + 1)]  # the last: to the ground, whose number is -1
-    found: list[Any] = [None] * len(parents)
+    results: list[Any] = [None] * len(parents)
     for i in reversed(range(len(parents))):
-        found[i], message = step(i, tuple(messages[i]))
+        results[i], message = step(i, tuple(messages[i]))
         messages[parents[i]].insert(0, message)
-    return found, tuple(messages[-1])
+    return results, tuple(messages[-1])
 
 
 def summed_inward(
@@ -93,7 +93,7 @@ class Sweeps:
         self._v = [None] * len(tree.links) if v is None else tree.split_v(v)
         self.k: list[Any] = [None] * len(tree.links)
 
-    def known(self, function: Callable[..., Any], *args: Any) -> Any:
+    def fold(self, function: Callable[..., Any], *args: Any) -> Any:
         """function(*args), recorded only if it depends on what is: of constants it stays a constant."""
         recorded = any(x.__class__ is Value for x in leaves(args))
         return self.recorder.call(function, *args) if recorded else function(*args)
@@ -141,14 +141,14 @@ class Sweeps:
 
         result_i, message = step(k_i, sum on the link); messages to the carrier and the ground are left out.
         """
-        loads, found = dict(on), {}
+        loads, results = dict(on), {}
         for i in range(len(self.tree.parents) - 1, carrier, -1):
             if i in loads:
-                found[i], sent = self.step(i, step, loads[i])
+                results[i], sent = self.step(i, step, loads[i])
                 parent = self.tree.parents[i]
                 if parent not in (GROUND, carrier):
                     loads[parent] = self.recorder.call(add, loads[parent], sent) if parent in loads else sent
-        return found
+        return results
 
 
 class CarrierMessages(NamedTuple):
@@ -202,11 +202,11 @@ class ClusterSweeps:
 
     def path(self, link: int) -> list[int]:
         """The clusters from that of a link to the root."""
-        found = []
+        numbers = []
         while link >= 0:
-            found.append(self.home[link])
-            link = self.clusters[found[-1]].carriers[0]
-        return found
+            numbers.append(self.home[link])
+            link = self.clusters[numbers[-1]].carriers[0]
+        return numbers
 
     def zeros(self, n: int) -> list[float]:
         """A zero for each independent velocity of cluster n."""
@@ -216,18 +216,18 @@ class ClusterSweeps:
         """result_n, `CarrierMessages` to the carriers = step(cluster, what is `Hung` on it, inputs_n...)."""
         messages: list[list[Any]] = [[] for _ in range(len(self.s.tree.parents) + 1)]  # the last: to the ground
         across: dict[int, list[Any]] = {}
-        found: list[Any] = [None] * len(self.clusters)
+        results: list[Any] = [None] * len(self.clusters)
         for n in reversed(range(len(self.clusters))):
             cluster = self.clusters[n]
             hung = Hung(tuple(tuple(messages[link]) for link in cluster.links), tuple(across.get(n, ())))
-            found[n], sent = self.nodes[n].step(step, hung, *(x[n] for x in inputs))
+            results[n], sent = self.nodes[n].step(step, hung, *(x[n] for x in inputs))
             for carrier, message in zip(cluster.carriers, sent.on, strict=True):
                 messages[carrier].insert(0, message)
             if sent.across:
                 above = self.home[cluster.carriers[0]]
                 places = tuple(self.clusters[above].links.index(carrier) for carrier in cluster.carriers)
                 across.setdefault(above, []).extend((places, term) for term in sent.across)
-        return found
+        return results
 
     def inward_from(
         self, step: Callable[..., Any], on: Mapping[int, Any], within: Mapping[int, Any], add: Any, *inputs: Any
@@ -236,18 +236,18 @@ class ClusterSweeps:
 
         result_n, messages by carrier = step(cluster, sum on each link or None, what acts within or None, inputs_n...).
         """
-        loads, found = dict(on), {}
+        loads, results = dict(on), {}
         for n in reversed(range(len(self.clusters))):
             links, carriers = self.clusters[n].links, self.clusters[n].carriers
             if n not in within and not any(link in loads for link in links):
                 continue
             acting = tuple(loads.get(link) for link in links)
-            found[n], sent = self.nodes[n].step(step, acting, within.get(n), *(x[n] for x in inputs))
+            results[n], sent = self.nodes[n].step(step, acting, within.get(n), *(x[n] for x in inputs))
             if carriers == (GROUND,):
                 continue
             for carrier, message in zip(carriers, sent, strict=True):
                 loads[carrier] = self.s.recorder.call(add, loads[carrier], message) if carrier in loads else message
-        return found
+        return results
 
     def visit_inward(self, loads: dict[int, Any], visit: Callable[[int, Any], None]) -> None:
         """visit(n, loads of cluster n) for the clusters that are loaded, or that visits to others load on the way."""
@@ -259,10 +259,10 @@ class ClusterSweeps:
         self, step: Callable[..., Any], ground: Any, *inputs: Any, only: Iterable[int] | None = None
     ) -> dict[int, Any]:
         """result_n, message by link = step(cluster, messages of the carriers or ground, inputs_n...), by cluster."""
-        moved, found = {GROUND: ground}, {}
+        moved, results = {GROUND: ground}, {}
         for n in range(len(self.clusters)) if only is None else only:
             cluster = self.clusters[n]
             above = tuple(moved[carrier] for carrier in cluster.carriers)
-            found[n], parts = self.nodes[n].step(step, above, *(x[n] for x in inputs))
+            results[n], parts = self.nodes[n].step(step, above, *(x[n] for x in inputs))
             moved.update(zip(cluster.links, parts, strict=True))
-        return found
+        return results

@@ -21,7 +21,7 @@ from ..tree.states import ClusterState
 from .articulated import ArticulatedCluster, Bias, Handle, node, spun_up
 from .crba import couple_all, diagonal
 from .sweep import CarrierMessages, Hung, Node, Outcome, Sweeps, inward, outward
-from .tiles import BLOCK, Rows, negative_solution, plus_product, transposed
+from .tiles import BLOCK, Rows, negative_solution, plus_product, transpose
 
 _FEW = 12  # independent velocities up to which a cluster is freed in one step
 
@@ -93,7 +93,7 @@ def _regular_block(cluster: ArticulatedCluster, block: Mat) -> Mat:
     return block
 
 
-def _scaled(rows: tuple[Vec, ...], scales: tuple[Scalar, ...]) -> tuple[Vec, ...]:
+def _scale(rows: tuple[Vec, ...], scales: tuple[Scalar, ...]) -> tuple[Vec, ...]:
     return tuple(Vec([x * y for x in row]) for row, y in zip(rows, scales, strict=True))
 
 
@@ -101,7 +101,7 @@ def _minus(u: Vec, f: Vec) -> Vec:
     return u - f
 
 
-def _added(x: _Sent, y: _Sent) -> _Sent:
+def _add(x: _Sent, y: _Sent) -> _Sent:
     return _Sent(x.Ic + y.Ic, x.F + y.F)
 
 
@@ -125,25 +125,25 @@ class _Map:
 
     def transpose_times(self, X: Rows, lower: bool = False) -> Rows:
         """Gᵀ X; `lower`: of a square result only the lower triangle, the rest is left out."""
-        found: Rows = []
-        own = self._times_scales([X[j] for j in self.independent])
-        right, left = [X[j] for j in self._dependent], transposed(self._G_d)
-        for first in range(0, len(own), BLOCK):
+        product: Rows = []
+        independent_rows = self._times_scales([X[j] for j in self.independent])
+        right, left = [X[j] for j in self._dependent], transpose(self._G_d)
+        for first in range(0, len(independent_rows), BLOCK):
             width = first + BLOCK if lower else len(X[0])
-            some = [row[:width] for row in own[first : first + BLOCK]]
+            some = [row[:width] for row in independent_rows[first : first + BLOCK]]
             part = left[first : first + BLOCK]
-            found += plus_product(self._recorder, some, part, [row[:width] for row in right], large=True)
-        return found
+            product += plus_product(self._recorder, some, part, [row[:width] for row in right], large=True)
+        return product
 
     def _times_scales(self, rows: Rows) -> Rows:
-        found = [list(row) for row in rows]
+        scaled_rows = [list(row) for row in rows]
         unlike = [j for j, scale in enumerate(self._scales) if scale != 1.0]
         for first in range(0, len(unlike), BLOCK):
             some = unlike[first : first + BLOCK]
             given = tuple(Vec(rows[j]) for j in some), tuple(self._scales[j] for j in some)
-            for j, row in zip(some, self._recorder.call(_scaled, *given), strict=True):
-                found[j] = list(row)
-        return found
+            for j, row in zip(some, self._recorder.call(_scale, *given), strict=True):
+                scaled_rows[j] = list(row)
+        return scaled_rows
 
 
 class WideCluster:
@@ -183,7 +183,7 @@ class WideCluster:
             for h, x in zip(momenta, f, strict=True)
         ]
         G = _Map(self._recorder, self._cluster, self._G)
-        freed, handle = _eliminated(self._recorder, G, M, carried, sent, tau)
+        freed, handle = _eliminate(self._recorder, G, M, carried, sent, tau)
         return Outcome(freed, CarrierMessages((handle,)))
 
     def accelerate(self, freed: FreedWide, bias: Bias, above: Sequence[Twist]) -> Outcome:
@@ -197,7 +197,7 @@ class WideCluster:
             rows = zip(self._G[b], used, strict=True)
             follow = tuple((Vec([row[j] for j in own]), Vec([a[j] for j in own])) for row, own in rows)
             k = self._s.kinematics(self._cluster.links[b])
-            return self._recorder.call(_moved, k, above, bias.c[b], bias.g[b], follow)
+            return self._recorder.call(_link_acceleration, k, above, bias.c[b], bias.g[b], follow)
 
         return Outcome(Vec(a), outward(self._cluster.inner, A, move))
 
@@ -218,18 +218,18 @@ def wide_nodes(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterS
     return nodes
 
 
-def _eliminated(
+def _eliminate(
     recorder: Recorder, G: _Map, M: Rows, carried: Rows, sent: Sequence[_Sent], tau: Vec
 ) -> tuple[FreedWide, Handle]:
     """D⁻¹ [W, u] and the inertia and force passed on to the carrier. `carried`: [Ic S, f] by velocity of all joints."""
-    D = G.transpose_times(transposed(G.transpose_times(M)), lower=True)
+    D = G.transpose_times(transpose(G.transpose_times(M)), lower=True)
     pulled = G.transpose_times(carried)
     u = recorder.call(_minus, Vec(tau), Vec([row[6] for row in pulled]))
     right = [[*row[:6], x] for row, x in zip(pulled, u, strict=True)]
     rows, product = negative_solution(recorder, D, right)
     total = sent[0]
     for other in sent[1:]:
-        total = recorder.call(_added, total, other)
+        total = recorder.call(_add, total, other)
     return FreedWide(rows), recorder.call(_handle, total, tuple(map(Vec, product[:6])))
 
 
@@ -239,7 +239,7 @@ def _free_accelerations(rows: tuple[Vec, ...], A: Twist) -> Vec:
     return Vec([dot(row[:6], six) - row[6] for row in rows])
 
 
-def _moved(k: Kinematics, above: Twist, c: Twist, g: Vec, follow: tuple[tuple[Vec, Vec], ...]) -> Twist:
+def _link_acceleration(k: Kinematics, above: Twist, c: Twist, g: Vec, follow: tuple[tuple[Vec, Vec], ...]) -> Twist:
     """X A + c + S (G a + g), from the entries of rows of G that are not zero and those of a that belong to them."""
     rate = Vec([dot(row, a) + x for (row, a), x in zip(follow, g, strict=True)])
     return k.X.motion_to_child(above) + (c + k.S.twist(rate))

@@ -35,7 +35,7 @@ _PLAIN = RotationRows(
 )
 
 
-def _halved(rows: Sequence[Scalar], cosine: Scalar, at_half_a_turn: Sequence[Scalar]) -> list[Scalar]:
+def _half_angle_rows(rows: Sequence[Scalar], cosine: Scalar, at_half_a_turn: Sequence[Scalar]) -> list[Scalar]:
     """Rows of size sin θ as rows of size 2 sin(θ/2), the same to second order, but zero for θ = 0 only. Half a turn may
     be undone in two ways or more: the rows there are an argument."""
     whole = 1.0 + cosine
@@ -47,20 +47,20 @@ def _halved(rows: Sequence[Scalar], cosine: Scalar, at_half_a_turn: Sequence[Sca
 def _turn(R: Mat) -> list[Scalar]:
     """4 sin(θ/2) times the axis. At half a turn, 4 times the squares of the axis, which has no sign."""
     trace = R[0][0] + R[1][1] + R[2][2]
-    return _halved(_skew(R), 0.5 * (trace - 1.0), [2.0 + 2.0 * R[i][i] for i in range(3)])
+    return _half_angle_rows(_skew(R), 0.5 * (trace - 1.0), [2.0 + 2.0 * R[i][i] for i in range(3)])
 
 
 # As few rows as the joint holds velocities. Upside down all directions are alike: it is said along x.
 _MINIMAL = RotationRows(
     none=_turn,
-    about_z=lambda R: _halved([R[0][2], R[1][2]], R[2][2], [2.0, 0.0]),
-    angle=lambda s, c: _halved([s], c, [2.0]),
+    about_z=lambda R: _half_angle_rows([R[0][2], R[1][2]], R[2][2], [2.0, 0.0]),
+    angle=lambda s, c: _half_angle_rows([s], c, [2.0]),
 )
 
 
 def closes_directly(joint: Joint) -> bool:
     """Whether what the joint holds can be written without coordinates of its own."""
-    return joint.held(Mat.identity(3), Vec((0.0, 0.0, 0.0)), _PLAIN) is not None
+    return joint.closing_rows(Mat.identity(3), Vec((0.0, 0.0, 0.0)), _PLAIN) is not None
 
 
 def read_place(what: str, position: Any, rotation: Any) -> Transform:
@@ -164,12 +164,12 @@ class Closure(Loop):
         return self._rows(view, _MINIMAL)
 
     def _rows(self, view: MechanismView, rotations: RotationRows) -> list[Scalar]:
-        A = self.joint.held_in()
+        A = self.joint.closing_frame()
         turned = Transform(() if A is None else (A,))
         first = view.pose(self.predecessor).then(self.at_predecessor).then(turned)
         second = view.pose(self.successor).then(self.at_successor).then(turned)
         between = first.inverse().then(second)
-        found = self.joint.held(between.R, between.p, rotations)
+        found = self.joint.closing_rows(between.R, between.p, rotations)
         assert found is not None  # or the joint is an extra one
         return list(found)
 

@@ -24,7 +24,7 @@ _SAME = 1e-9  # relative: what differs less is rounding
 _PAIRS = 4  # of trial velocities
 
 
-def known(condition: Any, kind: str, table: Mapping[str, Any], name: str) -> Any:
+def look_up(condition: Any, kind: str, table: Mapping[str, Any], name: str) -> Any:
     """An item that a condition asks for; only what it declares is known."""
     if name not in table:
         declared = ", ".join(map(repr, table)) or "none"

@@ -35,7 +35,7 @@ def check_function(what: str, function: Any, count: int) -> None:
         ) from None
 
 
-def called(function: Callable[..., Any], view: MechanismView, joints: Sequence[str]) -> Any:
+def call_function(function: Callable[..., Any], view: MechanismView, joints: Sequence[str]) -> Any:
     """The function at the coordinates of the named joints: a number each, or a sequence for joints with several."""
     coordinates = {name: view.q(name) for name in joints}
     try:
@@ -109,7 +109,7 @@ class Constraint(Loop):
         return self.of
 
     def residual(self, view: MechanismView) -> Sequence[Scalar]:
-        rows = _scalars(self._title, called(self.function, view, self.of))
+        rows = _scalars(self._title, call_function(self.function, view, self.of))
         traced = any(isinstance(x, Expr) for joint in self.of for x in view.q(joint))
         if not rows or (traced and not any(isinstance(x, Expr) for x in rows)):
             raise ModelError(
@@ -175,7 +175,7 @@ class Parametric(Loop):
 
     def residual(self, view: MechanismView) -> Sequence[Scalar]:
         q = [x for name in self.outputs for x in view.q(name)]
-        given = _scalars(self._title, called(self.function, view, self.inputs))
+        given = _scalars(self._title, call_function(self.function, view, self.inputs))
         if len(given) != len(q):
             raise ModelError(f"{self._title}: the function returned {len(given)} numbers for {len(q)} coordinates")
         return [x - y for x, y in zip(q, given, strict=True)]

@@ -83,14 +83,14 @@ class Coupling(Loop):
     def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Coupling:
         return Coupling({joints.get(name, name): x for name, x in self.factors}, self.offset)
 
-    def held(self, at: Mapping[str, tuple[float, ...]]) -> tuple[Loop, ...]:
+    def hold(self, at: Mapping[str, tuple[float, ...]]) -> tuple[Loop, ...]:
         left = {name: x for name, x in self.factors if name not in at}
         if not any(left.values()):
-            return super().held(at)
+            return super().hold(at)
         return (Coupling(left, self.offset - sum(x * at[name][0] for name, x in self.factors if name in at)),)
 
     def mirrored(self, mirror: Mirror, joints: Mapping[str, Mirrored]) -> Loop:
-        return _unchanged(self, joints) or super().mirrored(mirror, joints)
+        return _if_symmetric(self, joints) or super().mirrored(mirror, joints)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class _Pair(Loop):
         return replace(self, driver=driver, driven=driven)
 
     def mirrored(self, mirror: Mirror, joints: Mapping[str, Mirrored]) -> Loop:
-        return _unchanged(self, joints) or super().mirrored(mirror, joints)
+        return _if_symmetric(self, joints) or super().mirrored(mirror, joints)
 
 
 @dataclass(frozen=True)
@@ -261,17 +261,17 @@ class Differential(Loop):
         inputs, outputs = ([joints.get(x, x) for x in names] for names in (self.inputs, self.outputs))
         return Differential(inputs, outputs, self.matrix)
 
-    def held(self, at: Mapping[str, tuple[float, ...]]) -> tuple[Loop, ...]:
+    def hold(self, at: Mapping[str, tuple[float, ...]]) -> tuple[Loop, ...]:
         if not any(joint in at for joint in self.joints):
             return (self,)
         rows = zip(self.outputs, self.matrix, strict=True)
         written = [Coupling({**dict(zip(self.inputs, row, strict=True)), out: -1.0}) for out, row in rows]
-        return tuple(left for row in written for left in row.held(at))
+        return tuple(left for row in written for left in row.hold(at))
 
     def mirrored(self, mirror: Mirror, joints: Mapping[str, Mirrored]) -> Loop:
-        return _unchanged(self, joints) or super().mirrored(mirror, joints)
+        return _if_symmetric(self, joints) or super().mirrored(mirror, joints)
 
 
-def _unchanged(loop: Loop, joints: Mapping[str, Mirrored]) -> Loop | None:
+def _if_symmetric(loop: Loop, joints: Mapping[str, Mirrored]) -> Loop | None:
     """The loop itself, where every joint has the same coordinate as its mirror image."""
     return loop if all(joints[name].q == ((1.0,),) for name in loop.joints) else None

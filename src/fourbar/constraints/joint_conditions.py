@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import ModelError
 from ..spatial.linear import Scalar, dot, vec
 from .condition import Condition, MovingView, is_entry
-from .function_loops import called, check_function
+from .function_loops import call_function, check_function
 from .loop import read_names
 
 
@@ -78,7 +78,7 @@ class Rows(Condition):
 
     def rates(self, view: MovingView) -> Sequence[Scalar]:
         v = [x for joint in self.of for x in view.v(joint)]
-        result = called(self.function, view, self.of)
+        result = call_function(self.function, view, self.of)
         rows = self._read(result)
         names = ", ".join(map(repr, self.of))
         for row in rows:

@@ -90,25 +90,25 @@ class Loop(Restriction):
 
     def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Loop:
         """The same loop where joints and bodies have other names (old to new; those not listed stay)."""
-        return _edited("renamed")(self, _of(joints, self.joints), _of(bodies, self.bodies))
+        return _edit("renamed")(self, _of(joints, self.joints), _of(bodies, self.bodies))
 
-    def held(self, at: Mapping[str, tuple[float, ...]]) -> tuple[Loop, ...]:
+    def hold(self, at: Mapping[str, tuple[float, ...]]) -> tuple[Loop, ...]:
         """The loops that are left where some joints stay at given coordinates: none, the loop itself, or others."""
         stay = tuple((joint, tuple(at[joint])) for joint in self.joints if joint in at)
         if len(stay) < len(self.joints) or self.bodies:
-            return (_edited("held")(self, stay) if stay else self,)
+            return (_edit("held")(self, stay) if stay else self,)
         return ()
 
     def mirrored(self, mirror: Mirror, joints: Mapping[str, Mirrored]) -> Loop:
         """The mirror image; `joints` are the images of the joints, by name."""
         maps = tuple((name, joints[name].q) for name in self.joints)
-        return _edited("reflected")(self, mirror, maps)
+        return _edit("reflected")(self, mirror, maps)
 
 
 EDITED: dict[str, Callable[..., Loop]] = {}  # loops of any kind in an edited robot: `edited` fills this in
 
 
-def _edited(how: str) -> Callable[..., Loop]:
+def _edit(how: str) -> Callable[..., Loop]:
     import_late(f"{__package__}.edited_loops")  # when first needed: few robots are edited
     return EDITED[how]
 
@@ -123,14 +123,14 @@ _LARGEST = 1e50  # products of several numbers must stay finite
 def read_number(what: str, value: Any) -> float:
     """One finite number."""
     try:
-        x = float(value)
+        number = float(value)
     except (TypeError, ValueError, OverflowError):
-        x = math.nan
-    if not math.isfinite(x):
+        number = math.nan
+    if not math.isfinite(number):
         raise ModelError(f"{what} must be a finite number, got {value!r}")
-    if abs(x) > _LARGEST:
+    if abs(number) > _LARGEST:
         raise ModelError(f"{what} must be at most {_LARGEST:g}, got {value!r}; check the units")
-    return x
+    return number
 
 
 def read_factor(what: str, value: Any) -> float:

@@ -17,7 +17,7 @@ from ..joints.serialize import (
     numbers,
     place_from_plain,
     place_to_plain,
-    shown,
+    shorten,
     table,
     text,
 )
@@ -42,13 +42,13 @@ def _list(what: str, value: Any) -> tuple[float, ...]:
 
 def _names(what: str, value: Any) -> list[str]:
     if not isinstance(value, list):
-        raise ModelError(f"{what}: expected a list of words, got {shown(value)}")
+        raise ModelError(f"{what}: expected a list of words, got {shorten(value)}")
     return [text(f"{what}[{i}]", x) for i, x in enumerate(value)]
 
 
 def _words(what: str, value: Any) -> dict[str, str]:
     if not isinstance(value, dict):
-        raise ModelError(f"{what}: expected a table of formulas by name, got {shown(value)}")
+        raise ModelError(f"{what}: expected a table of formulas by name, got {shorten(value)}")
     return {name: text(f"{what}.{name}", x) for name, x in value.items()}
 
 
@@ -65,7 +65,7 @@ def _formula(what: str, value: Any) -> Callable[..., Any]:
 def by_joint(what: str, value: Any) -> dict[str, float]:
     """Numbers by name."""
     if not isinstance(value, dict):
-        raise ModelError(f"{what}: expected a table of numbers by name, got {shown(value)}")
+        raise ModelError(f"{what}: expected a table of numbers by name, got {shorten(value)}")
     return {joint: number(f"{what}.{joint}", x) for joint, x in value.items()}
 
 

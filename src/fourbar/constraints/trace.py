@@ -19,7 +19,7 @@ from ..joints.base import Joint
 from ..spatial.linear import Mat, Scalar, Vec, hat, is_zero
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
-from .condition import check_linear, known
+from .condition import check_linear, look_up
 from .restriction import Restriction
 
 Residual = Callable[[Sequence[Vec], Mapping[str, Twist]], Sequence[Scalar]]
@@ -58,7 +58,7 @@ class Tracer:
         """Derivatives along time."""
         return jvp(x, {self.t: 1.0})
 
-    def taken(self, inputs: Sequence[Expr], x: Sequence[Scalar]) -> tuple[tuple[Expr, ...], list[Scalar]]:
+    def transplant(self, inputs: Sequence[Expr], x: Sequence[Scalar]) -> tuple[tuple[Expr, ...], list[Scalar]]:
         """The symbols `inputs` in a graph of their own, and expressions of them there, folded. All at once: they have
         much in common."""
         symbols = Graph().inputs("x", len(inputs))
@@ -122,17 +122,17 @@ def trace_loops(
     phi = list(residual(moved, displaced))
     columns = _sparse_columns(phi, delta) + _sparse_columns(phi, nudges)
     derivatives = [x for column in columns for x in column.values()]
-    symbols, found = tracer.taken((*q, *v, *p), [*phi, *derivatives, *tracer.rates(tracer.rates(phi))])
+    symbols, found = tracer.transplant((*q, *v, *p), [*phi, *derivatives, *tracer.rates(tracer.rates(phi))])
     m, n = len(phi), len(delta)
     values, slopes, curvature = (tuple(x) for x in cut(found, (m, len(derivatives), m)))
     K: list[list[Scalar]] = [[0.0] * n for _ in range(m)]
     pull: list[list[Scalar]] = [[0.0] * m for _ in nudges]
     entries: list[list[int]] = [[] for _ in range(m)]
-    for i, j, x in _entries(columns, slopes):
+    for i, j, entry in _entries(columns, slopes):
         if j >= n:
-            pull[j - n][i] = x
-        elif not is_zero(x):
-            K[i][j] = x
+            pull[j - n][i] = entry
+        elif not is_zero(entry):
+            K[i][j] = entry
             entries[i].append(j)
     pulls = tuple(tuple(tuple(x) for x in pull[6 * b : 6 * b + 6]) for b in range(len(bodies)))
     rows, places = tuple(map(tuple, K)), tuple(map(tuple, entries))
@@ -148,25 +148,25 @@ def _entries(columns: Sequence[Mapping[int, Scalar]], values: Iterable[Scalar]) 
 
 def _supports(nodes: Sequence[Expr], inputs: Sequence[Expr]) -> dict[int, int]:
     """For each node, by its id, the inputs that it depends on, as the bits of a number."""
-    found: dict[int, int] = {x.id: 1 << n for n, x in enumerate(inputs)}
+    supports: dict[int, int] = {x.id: 1 << n for n, x in enumerate(inputs)}
     for node in nodes:
-        if node.id not in found:
+        if node.id not in supports:
             support = 0
             for a in node.args:
                 if a.__class__ is Expr:
-                    support |= found[a.id]
-            found[node.id] = support
-    return found
+                    support |= supports[a.id]
+            supports[node.id] = support
+    return supports
 
 
 def _bits(number: int) -> list[int]:
     """The places of the bits of a number."""
-    found = []
+    positions = []
     while number:
         lowest = number & -number
-        found.append(lowest.bit_length() - 1)
+        positions.append(lowest.bit_length() - 1)
         number ^= lowest
-    return found
+    return positions
 
 
 def _sparse_columns(phi: Sequence[Scalar], along: Sequence[Expr]) -> list[dict[int, Scalar]]:
@@ -177,24 +177,24 @@ def _sparse_columns(phi: Sequence[Scalar], along: Sequence[Expr]) -> list[dict[i
     touched = len({j for own in columns for j in own})
     if touched > _MANY * max(1, len(phi)):
         backward: list[dict[int, Scalar]] = [{} for _ in along]
-        for i, own in enumerate(columns):
-            for j, rate in zip(own, vjp([phi[i]], [1.0], [along[j] for j in own]), strict=True):
+        for i, indices in enumerate(columns):
+            for j, rate in zip(indices, vjp([phi[i]], [1.0], [along[j] for j in indices]), strict=True):
                 if not is_zero(rate):
                     backward[j][i] = rate
         return backward
     rows: list[list[int]] = [[] for _ in along]
-    for i, own in enumerate(columns):
-        for j in own:
+    for i, indices in enumerate(columns):
+        for j in indices:
             rows[j].append(i)
     between: list[list[Expr]] = [[] for _ in along]
     for node in nodes:
         for j in _bits(supports[node.id]):
             between[j].append(node)
-    found = []
-    for x, own, way in zip(along, rows, between, strict=True):
-        rates = jvp([phi[i] for i in own], {x: 1.0}, way)
-        found.append({i: rate for i, rate in zip(own, rates, strict=True) if not is_zero(rate)})
-    return found
+    columns_of_K = []
+    for x, indices, way in zip(along, rows, between, strict=True):
+        rates = jvp([phi[i] for i in indices], {x: 1.0}, way)
+        columns_of_K.append({i: rate for i, rate in zip(indices, rates, strict=True) if not is_zero(rate)})
+    return columns_of_K
 
 
 class Taylor(NamedTuple):
@@ -259,11 +259,6 @@ class VariedCondition(NamedTuple):
     at: Callable[[Vec], Restriction]
     size: int = 0
 
-    @staticmethod
-    def fixed(condition: Restriction) -> VariedCondition:
-        """One that does not."""
-        return VariedCondition(lambda _: condition)
-
 
 def trace_rows(
     varied: VariedCondition,
@@ -297,7 +292,7 @@ def trace_rows(
     inputs += [x for _, q, v, a in state.values() for x in (*q, *v, *a)]
     inputs += [*(x for own in poses for x in own), *numbers]
     every = [phi, rate, acceleration, *columns]
-    symbols, found = tracer.taken(inputs, [x for part in every for x in part])
+    symbols, found = tracer.transplant(inputs, [x for part in every for x in part])
     phi, rate, acceleration, *columns = cut(found, [len(rate)] * len(every))
     slopes = [tuple(zip(*part, strict=True)) for part in cut(columns, [len(part) for part in along])]  # columns to rows
     pull, turn = tuple(slopes[: len(moving)]), tuple(slopes[len(moving) :])
@@ -323,19 +318,19 @@ class _ConditionView:
         self._of, self._t, self._places, self._links, self._joints = condition, t, places, links, joints
 
     def q(self, joint: str) -> Vec:
-        kind, q, v, a = known(self._of, "joints", self._joints, joint)
+        kind, q, v, a = look_up(self._of, "joints", self._joints, joint)
         return kind.integrate(q, v * self._t + a * (0.5 * self._t * self._t))
 
     def v(self, joint: str) -> Vec:
-        _, _, v, a = known(self._of, "joints", self._joints, joint)
+        _, _, v, a = look_up(self._of, "joints", self._joints, joint)
         return v + a * self._t
 
     def pose(self, body: str) -> Transform:
-        link, inner = known(self._of, self._of.sights, self._places, body)
+        link, inner = look_up(self._of, self._of.sights, self._places, body)
         return inner if link == GROUND else self._links[link].pose(self._t).then(inner)
 
     def twist(self, place: str) -> Twist:
-        link, inner = known(self._of, "places", self._places, place)
+        link, inner = look_up(self._of, "places", self._places, place)
         return Twist.zero() if link == GROUND else inner.motion_to_child(self._links[link].twist(self._t))
 
 

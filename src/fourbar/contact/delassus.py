@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..algorithms.aba import accelerate_outward, free_inward, ground, spin
 from ..algorithms.articulated import Freed, over_clusters
-from ..algorithms.constrained.dynamics import driven
+from ..algorithms.constrained.dynamics import add_forces
 from ..algorithms.constrained.rows import RowPropagation, RowResponse, combine, gram, respond_inward, wrenches
 from ..algorithms.minverse import add_rows
 from ..algorithms.sweep import Sweeps
@@ -60,7 +60,7 @@ class FreeMotion:
     ) -> None:
         self.s, self.clusters, self.states = s, clusters, states
         self.sweeps = over_clusters(s, clusters, states)
-        self._ground = s.known(ground, Vec(gravity))
+        self._ground = s.fold(ground, Vec(gravity))
         p, self.bias, left, _ = spin(s, clusters, states, v, tau, F_ext, gravity)
         self.freed: list[Freed] = self.sweeps.inward(free_inward, p, self.bias, left)
         self._hinges = [freed.hinge for freed in self.freed]
@@ -75,7 +75,7 @@ class FreeMotion:
         """Accelerations of some clusters (with all that carry them), under u and w = D⁻¹ u of forces, by cluster."""
         freed = list(self.freed)
         for n, (u, w) in force.items():
-            freed[n] = self.s.recorder.call(driven, freed[n], freed[n].hinge.drive(u, w))
+            freed[n] = self.s.recorder.call(add_forces, freed[n], freed[n].hinge.drive(u, w))
         return self.sweeps.outward(accelerate_outward, self._ground, freed, self.bias, only=wanted)
 
     def responses(self, base: ForceBasis) -> dict[int, RowResponse]:

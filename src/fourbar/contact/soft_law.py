@@ -19,7 +19,7 @@ from ..errors import ModelError
 from ..expr import maximum, minimum, select, sqrt
 from ..functions.model import Model
 from ..mechanism.contact import PLAIN, Surface
-from ..mechanism.contact_pairs import SOLIMP, SOLREF, mixed
+from ..mechanism.contact_pairs import SOLIMP, SOLREF, mix
 from ..mechanism.contact_rules import is_number
 from ..spatial.linear import Scalar
 from .inverse_weights import Weights, body_of, weights
@@ -196,7 +196,7 @@ class BoundMuJoCo(Law):
         """The softness of the contact of two surfaces, on bodies (or frames) by name."""
         first, second = (PLAIN if x is None else x for x in surfaces)
         weight = sum(self.weights.bodies[body_of(self.model.mechanism, name)] for name in bodies)
-        return SoftContact(**self._soft(mixed(first, second), weight), ratio=self.ratio)
+        return SoftContact(**self._soft(mix(first, second), weight), ratio=self.ratio)
 
     def unkept(self, candidates: Any) -> str:
         """Restitution; what rubs must slide too."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..constraints.serialize import from_plain, to_plain
 from ..errors import ModelError, unknown
-from ..joints.serialize import not_known
+from ..joints.serialize import unknown_word
 from ..mechanism.actuators import Actuator, make
 from ..mechanism.armature_blocks import ArmatureBlock, read_block
 from ..mechanism.builder import MechanismBuilder
@@ -81,7 +81,7 @@ def _checked_changes(
             raise ModelError(f"{kind} {name!r}: expected parameters by name, got {given!r}")
         for key in given if keys is not None else ():
             if key not in (keys or ()):
-                raise ModelError(f"{kind} {name!r}: {not_known('parameter', key, keys or ())}")
+                raise ModelError(f"{kind} {name!r}: {unknown_word('parameter', key, keys or ())}")
     return found
 
 

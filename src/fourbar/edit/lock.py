@@ -85,7 +85,9 @@ def _fixed(mechanism: Mechanism, stuck: set[str], at: Coordinates, same: set[str
 
 def _held(mechanism: Mechanism, stuck: set[str], at: Coordinates) -> list[actuators.Actuator]:
     """The actuators, with what stuck joints add to their lengths."""
-    return actuators.held(mechanism.actuators, {c.name: c.joint for c in mechanism.joints}, {j: at[j] for j in stuck})
+    return actuators.hold_joints(
+        mechanism.actuators, {c.name: c.joint for c in mechanism.joints}, {j: at[j] for j in stuck}
+    )
 
 
 def _fixed_joint(c: PlacedJoint, q: tuple[float, ...]) -> PlacedJoint:
@@ -99,7 +101,7 @@ def _fixed_joint(c: PlacedJoint, q: tuple[float, ...]) -> PlacedJoint:
 def _remaining(loop: NamedLoop, at: Coordinates, same: set[str]) -> list[NamedLoop]:
     if loop.name in same:
         return [loop]
-    parts = loop.loop.held(at)
+    parts = loop.loop.hold(at)
     if parts == (loop.loop,):
         return [replace(loop, independent=())]
     names = [loop.name] if len(parts) == 1 else [f"{loop.name}_{n}" for n in range(1, len(parts) + 1)]

@@ -45,7 +45,9 @@ def mirror(mechanism: Mechanism, plane: Axis) -> Mechanism:
             ),
             actuators=tuple(actuators.mirrored(x, lambda j: images[j].v) for x in mechanism.actuators),
             world=tuple(_shape(m, shape) for shape in mechanism.world),
-            armatures=tuple(armature_blocks.mapped(x, {j: images[j].v for j in x.joints}) for x in mechanism.armatures),
+            armatures=tuple(
+                armature_blocks.map_block(x, {j: images[j].v for j in x.joints}) for x in mechanism.armatures
+            ),
         )
     )
 

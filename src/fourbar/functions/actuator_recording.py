@@ -10,7 +10,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..algorithms import actuators as laws
-from ..algorithms.actuators import ActuatorLaw, ActuatorSlopes, Ends, advanced, driven, driven_length, in_child_axes
+from ..algorithms.actuators import (
+    ActuatorLaw,
+    ActuatorSlopes,
+    Ends,
+    add_drive,
+    add_velocity,
+    driven_length,
+    in_child_axes,
+)
 from ..errors import ArgumentError
 from ..mechanism.actuators import Actuator, law_of
 from ..spatial.linear import Scalar, Vec, is_zero
@@ -86,7 +94,7 @@ def speeds(c: Context) -> list[Scalar]:
     """The velocity of each actuator: B v."""
     v, found = c.velocities(), [0.0] * len(c.actuators)
     for a, i, gear in pulls(c):
-        found[a] = c.recorder.call(advanced, gear, v[i], found[a])
+        found[a] = c.recorder.call(add_velocity, gear, v[i], found[a])
     return found
 
 
@@ -133,7 +141,7 @@ def joint_forces(c: Context) -> list[Vec]:
 def _unlimited_forces(c: Context, actuator_forces: Sequence[Scalar]) -> list[Vec]:
     total = c.still()
     for a, i, gear in pulls(c):
-        total[i] = c.recorder.call(driven, gear, actuator_forces[a], total[i])
+        total[i] = c.recorder.call(add_drive, gear, actuator_forces[a], total[i])
     return total
 
 
@@ -158,7 +166,7 @@ def gains_of(c: Context) -> list[Gain]:
             continue
         gears: dict[int, Vec] = {}
         for _, i, gear in (x for x in every if x.actuator == a):
-            gears[i] = c.recorder.call(driven, gear, 1.0, gears[i]) if i in gears else gear
+            gears[i] = c.recorder.call(add_drive, gear, 1.0, gears[i]) if i in gears else gear
         for i in gears.keys() & bounds.keys():
             gears[i] = c.recorder.call(laws.all_free, total[i], bounds[i], gears[i])
         gains.append(Gain(a, slope, gears))

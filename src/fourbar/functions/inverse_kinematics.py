@@ -207,13 +207,13 @@ class Searcher:
         call, problem, pattern = self.call, search.problem, self.pattern
         bounded, box = tuple(x.velocity for x in self.box), self._bounds(search.q)
         damped_problem = problem.A, problem.g, call(inverse_kinematics.damping, problem, search.mu, pattern)
-        hold = call(inverse_kinematics.stopped, problem.g, box, bounded)
-        step = call(inverse_kinematics.solved, *damped_problem, hold, pattern)
+        hold = call(inverse_kinematics.hold_at_bounds, problem.g, box, bounded)
+        step = call(inverse_kinematics.free_step, *damped_problem, hold, pattern)
         if bounded:
             hold = call(inverse_kinematics.caught, step, hold, box, bounded)
-            step = call(inverse_kinematics.solved, *damped_problem, hold, pattern)
+            step = call(inverse_kinematics.free_step, *damped_problem, hold, pattern)
             step = call(inverse_kinematics.within, step, box, bounded)
-        return step, call(inverse_kinematics.promised, problem, step, pattern)
+        return step, call(inverse_kinematics.predicted_decrease, problem, step, pattern)
 
     def trial(self, search: Search) -> tuple[Vec, Any]:
         """Where the next step leads, and what it promises."""
@@ -240,7 +240,7 @@ class Searcher:
             q, promised = self.trial(search)
             problem, report = self.problem(q)
             found = call(
-                inverse_kinematics.judged, search._replace(promised=promised), q, problem, report, setting["gain"]
+                inverse_kinematics.judge, search._replace(promised=promised), q, problem, report, setting["gain"]
             )
             return found._replace(promised=0.0), call(inverse_kinematics.goes_on, found, *left)
 

@@ -15,7 +15,7 @@ from ..constraints import Closure, Coupling, Gear
 from ..constraints.serialize import TYPES, from_plain, read_independent
 from ..errors import ArgumentError
 from ..joints import Joint, Universal
-from ..joints.registry import about, tagged
+from ..joints.registry import about, types_by_tag
 from ..mechanism.builder import MechanismBuilder
 from ..mechanism.validate import read_placement
 from .report import Reading, loop_key
@@ -75,7 +75,7 @@ def _axis(entry: Table, key: str = "axis", default: Any = "z") -> Any:
 def _loop(builder: MechanismBuilder, entry: Table) -> None:
     """{name, type, predecessor, successor, position1, rpy1, position2, rpy2, axis, independent}, or a loop as in our
     own files."""
-    name, kind, known = entry.word("name"), entry.word("type"), tagged("urdf+")
+    name, kind, known = entry.word("name"), entry.word("type"), types_by_tag("urdf+")
     if kind in TYPES:
         loop, chosen = from_plain("loop", entry.without("name", "independent")), entry.get("independent", {})
         builder.loop(loop, name=name, independent=read_independent(chosen))

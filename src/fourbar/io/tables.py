@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any, NoReturn
 
 from ..errors import ArgumentError, ModelError
-from ..joints.serialize import shown
+from ..joints.serialize import shorten
 from .documents import DocumentLines, read_json, read_toml, read_yaml
 from .documents.lines import Path, labelled
 from .numbers import NotANumber, read_number
@@ -71,14 +71,14 @@ class Table:
         """A text that is not empty."""
         value = self.get(key, default)
         if value is not default and (not isinstance(value, str) or not value):
-            self.fail(f"{key}={shown(value)}: expected a text", "", key)
+            self.fail(f"{key}={shorten(value)}: expected a text", "", key)
         return value
 
     def words(self, key: str, default: Any = _REQUIRED) -> list[str]:
         """A list of texts."""
         value = self.get(key, default)
         if not isinstance(value, list | tuple) or not all(isinstance(x, str) and x for x in value):
-            self.fail(f"{key}={shown(value)}: expected a list of texts", "", key)
+            self.fail(f"{key}={shorten(value)}: expected a list of texts", "", key)
         return list(value)
 
     def number(self, key: str, default: Any = _REQUIRED) -> float:
@@ -92,7 +92,7 @@ class Table:
         if value is default:
             return value
         if not isinstance(value, list) or len(value) not in counts:
-            self.fail(f"{key}={shown(value)}: expected {' or '.join(map(str, counts))} numbers", "", key)
+            self.fail(f"{key}={shorten(value)}: expected {' or '.join(map(str, counts))} numbers", "", key)
         return [self._number(key, x, key) for x in value]
 
     def matrix(self, key: str) -> list[list[float]]:
@@ -100,14 +100,14 @@ class Table:
         rows = self.get(key)
         n = len(rows) if isinstance(rows, list) else 0
         if not n or not all(isinstance(row, list) and len(row) == n for row in rows):
-            self.fail(f"{key}={shown(rows)}: expected a square matrix, a list of its rows", "", key)
+            self.fail(f"{key}={shorten(rows)}: expected a square matrix, a list of its rows", "", key)
         return [[self._number(key, x, key) for x in row] for row in rows]
 
     def factors(self, key: str) -> dict[str, float]:
         """Finite numbers by name."""
         value = self.get(key)
         if not isinstance(value, dict):
-            self.fail(f"{key}={shown(value)}: expected numbers by name", "", key)
+            self.fail(f"{key}={shorten(value)}: expected numbers by name", "", key)
         return {str(name): self._number(f"{key}.{str(name)[:60]}", x, key, str(name)) for name, x in value.items()}
 
     def without(self, *keys: str) -> dict[str, Any]:
@@ -127,14 +127,14 @@ class Table:
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
-            self.fail(f"{what}={shown(value)}: expected a finite number", _hint(value), *key)
+            self.fail(f"{what}={shorten(value)}: expected a finite number", _hint(value), *key)
         return number
 
     def tables(self, key: str) -> Iterator[Table]:
         """A list of tables, which may be missing."""
         value = self.get(key, [])
         if not isinstance(value, list) or not all(isinstance(x, dict) for x in value):
-            self.fail(f"{key}: expected a list of tables, got {shown(value)}", "", key)
+            self.fail(f"{key}: expected a list of tables, got {shorten(value)}", "", key)
         for i, content in enumerate(value):
             yield Table(content, (*self._at, key, i), self.reading, self._lines)
 
@@ -155,7 +155,7 @@ def read_table(source: Source, reading: Reading) -> Table:
         raise ArgumentError(f"{source.name}: a side-car file ends in {', '.join(readers)}, not in {ending!r}")
     document = readers[ending](source.text, reading)
     if not isinstance(document.data, dict):
-        reading.fail(Place(source.name, 1), f"expected a table (mapping) at the top, got {shown(document.data)}")
+        reading.fail(Place(source.name, 1), f"expected a table (mapping) at the top, got {shorten(document.data)}")
     return Table(document.data, (), reading, document.lines)
 
 

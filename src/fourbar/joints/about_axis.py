@@ -33,14 +33,14 @@ class AxisJoint(Joint):
 
     def subspace(self, q: Sequence[Scalar]) -> Subspace:
         A, S = rotation_from_z(self.axis), self._subspace_about_z()
-        return S if A is None else S.carried(Transform((A.T,)))
+        return S if A is None else S.to_child(Transform((A.T,)))
 
     def coordinates_of(self, T: Transform) -> Vec:
         A = rotation_from_z(self.axis)
         inner = T if A is None else Transform((A.T, *T.factors, A), A.transpose_times(T.p))
         return self._coordinates_about_z(inner.R, inner.p)
 
-    def held_in(self) -> Mat | None:
+    def closing_frame(self) -> Mat | None:
         return rotation_from_z(self.axis)
 
     def _about_z(self) -> Joint:

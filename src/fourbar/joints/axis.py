@@ -60,9 +60,9 @@ def rotation_from_z(axis: Axis) -> Mat | None:
     size = [abs(a) for a in z]
     if max(size) == 1.0:
         k = size.index(1.0)
-        x = Vec([1.0 if i == (k + 1) % 3 else 0.0 for i in range(3)])
+        e_x = Vec([1.0 if i == (k + 1) % 3 else 0.0 for i in range(3)])
     else:
         k = size.index(min(size))
-        x = Vec([1.0 if i == k else 0.0 for i in range(3)]).cross(z)
-        x = x * (1.0 / float(np.sqrt(x.dot(x))))
-    return Mat.from_columns([x, z.cross(x), z])
+        e_x = Vec([1.0 if i == k else 0.0 for i in range(3)]).cross(z)
+        e_x = e_x * (1.0 / float(np.sqrt(e_x.dot(e_x))))
+    return Mat.from_columns([e_x, z.cross(e_x), z])

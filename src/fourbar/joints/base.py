@@ -110,17 +110,17 @@ class Joint(ABC):
         """
         return None
 
-    def held(self, R: Mat, p: Vec, rows: RotationRows) -> Sequence[Scalar] | None:
-        """Rows of the child's pose (R, p) in the parent, in the frames of `held_in`, that are zero where the joint
-        closes a loop; None: this cannot be written without coordinates of its own."""
+    def closing_rows(self, R: Mat, p: Vec, rows: RotationRows) -> Sequence[Scalar] | None:
+        """Rows of the child's pose (R, p) in the parent, in the frames of `closing_frame`, that are zero where the
+        joint closes a loop; None: this cannot be written without coordinates of its own."""
         return None
 
     def in_loop(self) -> Joint:
         """The simplest joint that holds as much where it closes a loop: coordinates do not matter there."""
         return self
 
-    def held_in(self) -> Mat | None:
-        """The rotation into the frames in which `held` is written (None: these very frames): the aligned ones."""
+    def closing_frame(self) -> Mat | None:
+        """The rotation into the frames of `closing_rows` (None: these very frames): the aligned ones."""
         return self.aligned()[0]
 
     def mirrored(self, mirror: Mirror) -> Mirrored:

@@ -47,7 +47,7 @@ class Gap(NamedTuple):
     number: int
     axes: Mat
 
-    def called(self, joints: int) -> str:
+    def name_among(self, joints: int) -> str:
         """Its name among the numbers of the series."""
         return "end_placement" if self.number == joints else f"{self.number + 1}_placement"
 
@@ -70,12 +70,12 @@ class SeriesJoint(Joint):
         """The parts with every joint about z, all that is constant merged; and the placement after the last joint."""
         links: list[SeriesLink] = []
         pending, at_q, at_v = IDENTITY, 0, 0
-        for part in _flattened(self.parts):
+        for part in _flatten(self.parts):
             if isinstance(part, Transform):
-                pending = _merged(pending, part)
+                pending = _product(pending, part)
                 continue
             A, joint = part.aligned()
-            before = pending if A is None else _merged(pending, Transform((A,)))
+            before = pending if A is None else _product(pending, Transform((A,)))
             links.append(SeriesLink(before, joint, slice(at_q, at_q + joint.nq), slice(at_v, at_v + joint.nv)))
             pending = IDENTITY if A is None else Transform((A.T,))
             at_q, at_v = at_q + joint.nq, at_v + joint.nv
@@ -111,7 +111,7 @@ class SeriesJoint(Joint):
 
     def _columns(self, q: Sequence[Scalar]) -> Columns:
         links, after = self._chain
-        return series((link.transform(q), link.joint.subspace(q[link.q])) for link in links).carried(after)
+        return series((link.transform(q), link.joint.subspace(q[link.q])) for link in links).to_child(after)
 
     def bias(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Twist:
         links, after = self._chain
@@ -128,28 +128,28 @@ class SeriesJoint(Joint):
         S, rates = (), ()
         for link in links:
             X, own_q, own_v = link.transform(q), q[link.q], v[link.v]
-            own = link.joint.subspace(own_q)
-            V_own = own.twist(own_v)
+            link_subspace = link.joint.subspace(own_q)
+            V_own = link_subspace.twist(own_v)
             S = tuple(X.motion_to_child(s) for s in S)
             carried = tuple(X.motion_to_child(r) - V_own.ad(s) for r, s in zip(rates, S, strict=True))
-            S, rates = (*S, *own.twists()), (*carried, *link.joint.subspace_rate(own_q, own_v))
+            S, rates = (*S, *link_subspace.twists()), (*carried, *link.joint.subspace_rate(own_q, own_v))
         return tuple(after.motion_to_child(r) for r in rates)
 
     def in_series(self) -> list[Part] | None:
-        found: list[Part] = []
+        flat_parts: list[Part] = []
         for part in self.parts:
             inner = [part] if isinstance(part, Transform) else part.in_series()
             if inner is None:
                 return None
-            found += inner
-        return found
+            flat_parts += inner
+        return flat_parts
 
     def aligned(self) -> tuple[Mat | None, Joint]:
         """The frames in which the last joint is about z: the rotation after it moves to the other end."""
         links, after = self._chain
         if not after.factors:
             return None, self
-        first = links[0]._replace(before=_merged(Transform(after.factors), links[0].before))
+        first = links[0]._replace(before=_product(Transform(after.factors), links[0].before))
         return after.R.T, Composite(*_parts((first, *links[1:]), Transform((), after.p)))
 
     @property
@@ -175,13 +175,13 @@ class SeriesJoint(Joint):
         return Vec([x for link in self._links for x in link.joint.stretch(rest[link.q], q[link.q])])
 
     def stretch_rates(self, rest: Sequence[Scalar], q: Sequence[Scalar]) -> tuple[Vec, ...]:
-        found = []
+        columns = []
         for link in self._links:
             for rate in link.joint.stretch_rates(rest[link.q], q[link.q]):
                 whole: list[Scalar] = [0.0] * self.nv
                 whole[link.v] = rate
-                found.append(Vec(whole))
-        return tuple(found)
+                columns.append(Vec(whole))
+        return tuple(columns)
 
     def neutral(self) -> tuple[float, ...]:
         return tuple(x for link in self._links for x in link.joint.neutral())
@@ -215,7 +215,7 @@ class Composite(SeriesJoint):
     gaps: tuple[Gap, ...]  # of its placements, which may vary
 
     def __init__(self, *parts: Part) -> None:
-        object.__setattr__(self, "parts", tuple(_checked(part) for part in parts))
+        object.__setattr__(self, "parts", tuple(_read_part(part) for part in parts))
         object.__setattr__(self, "gaps", tuple(_gaps(self.parts)))
         if not any(isinstance(part, Joint) for part in parts):
             raise ModelError(f"a composite joint needs at least one joint, got {parts!r}; use Fixed() for none")
@@ -226,7 +226,7 @@ class Composite(SeriesJoint):
     def redundant(cls, *parts: Part) -> Composite:
         """Joints in series whose velocities may be dependent everywhere, as those of a massless chain with armature."""
         made = object.__new__(cls)
-        object.__setattr__(made, "parts", tuple(_checked(part) for part in parts))
+        object.__setattr__(made, "parts", tuple(_read_part(part) for part in parts))
         object.__setattr__(made, "gaps", ())
         return made
 
@@ -243,20 +243,22 @@ class Composite(SeriesJoint):
         """The placements, "2_placement" before the second joint and "end_placement" after the last one; and the numbers
         of the joints in series, called as their velocities are: "2_pitch" is that of the second one.
         """
-        placements: dict[str, Any] = {x.called(len(self._links)): IDENTITY for x in self.gaps}
+        placements: dict[str, Any] = {x.name_among(len(self._links)): IDENTITY for x in self.gaps}
         return placements | {
-            _numbered(i, name): x for i, link in enumerate(self._links, 1) for name, x in link.joint.variable.items()
+            _numbered_name(i, name): x
+            for i, link in enumerate(self._links, 1)
+            for name, x in link.joint.variable.items()
         }
 
     def with_numbers(self, numbers: Mapping[str, Sequence[Scalar]]) -> Composite:
         links, after = self._chain
         changed, left = list(links), dict(numbers)
         for n, link in enumerate(links):
-            called = {name: _numbered(n + 1, name) for name in link.joint.variable}
+            called = {name: _numbered_name(n + 1, name) for name in link.joint.variable}
             if own := {name: left.pop(whole) for name, whole in called.items() if whole in left}:
                 changed[n] = link._replace(joint=link.joint.with_numbers(own))
         for gap in self.gaps:
-            twist = left.pop(gap.called(len(links)), None)
+            twist = left.pop(gap.name_among(len(links)), None)
             if twist is None:
                 continue
             if gap.number == len(links):
@@ -284,11 +286,11 @@ class Composite(SeriesJoint):
 
     @property
     def q_names(self) -> tuple[str, ...]:
-        return tuple(_numbered(i, name) for i, link in enumerate(self._links, 1) for name in link.joint.q_names)
+        return tuple(_numbered_name(i, name) for i, link in enumerate(self._links, 1) for name in link.joint.q_names)
 
     @property
     def v_names(self) -> tuple[str, ...]:
-        return tuple(_numbered(i, name) for i, link in enumerate(self._links, 1) for name in link.joint.v_names)
+        return tuple(_numbered_name(i, name) for i, link in enumerate(self._links, 1) for name in link.joint.v_names)
 
     def mirrored(self, mirror: Mirror) -> Mirrored:
         images = [mirror.joint(part) if isinstance(part, Joint) else mirror.transform(part) for part in self.parts]
@@ -304,7 +306,7 @@ class Composite(SeriesJoint):
         return f"Composite({', '.join(map(repr, self.parts))})"
 
 
-def _checked(part: Any) -> Part:
+def _read_part(part: Any) -> Part:
     """A joint, or a placement in plain floats with its rotation as one matrix."""
     if isinstance(part, Joint):
         return part
@@ -322,11 +324,11 @@ def _checked(part: Any) -> Part:
     return Transform.of(Mat.of(R), vec(p))
 
 
-def _flattened(parts: Sequence[Part]) -> Iterator[Part]:
+def _flatten(parts: Sequence[Part]) -> Iterator[Part]:
     """The parts, with nested series flattened."""
     for part in parts:
         if isinstance(part, SeriesJoint):
-            yield from _flattened(part.parts)
+            yield from _flatten(part.parts)
         else:
             yield part
 
@@ -334,7 +336,7 @@ def _flattened(parts: Sequence[Part]) -> Iterator[Part]:
 def _gaps(parts: Sequence[Part]) -> Iterator[Gap]:
     """The placements among the parts, one for all that follow each other."""
     number, pending = 0, False
-    for part in _flattened(parts):
+    for part in _flatten(parts):
         if isinstance(part, Transform):
             pending = True
             continue
@@ -353,7 +355,7 @@ def _parts(links: Sequence[SeriesLink], after: Transform) -> list[Part]:
     )
 
 
-def _merged(outer: Transform, inner: Transform) -> Transform:
+def _product(outer: Transform, inner: Transform) -> Transform:
     """The product of two constant placements, its rotation as one matrix."""
     T = outer.then(inner)
     return Transform.of([[_tidy(x) for x in row] for row in T.R], T.p)
@@ -364,5 +366,5 @@ def _tidy(x: float) -> float:
     return float(round(x)) if abs(x - round(x)) < 1e-15 else x
 
 
-def _numbered(number: int, name: str) -> str:
+def _numbered_name(number: int, name: str) -> str:
     return f"{number}_{name}" if name else str(number)

@@ -90,7 +90,7 @@ class CustomJoint(FlatJoint):
             )
         object.__setattr__(self, "nq", int(self.nq))
         object.__setattr__(self, "home", tuple(home.tolist()))
-        object.__setattr__(self, "_trace", self._traced())
+        object.__setattr__(self, "_trace", self._trace_columns())
         generic = (home + np.random.default_rng(0).uniform(-_REACH, _REACH, self.nq)).tolist()
         for q in (home.tolist(), generic):
             self._check_pose(q)
@@ -153,9 +153,9 @@ class CustomJoint(FlatJoint):
             function = _with_numbers(self.function, numbers)
             return CustomJoint(function, self.nq, self.name, self.home)
         sizes = tuple((name, len(entries)) for name, entries in numbers.items())
-        return with_field(with_field(self, "_trace", _traced_with(self, sizes)), "_numbers", flat)
+        return with_field(with_field(self, "_trace", _trace_with(self, sizes)), "_numbers", flat)
 
-    def _traced(self, sizes: Sequence[tuple[str, int]] = ()) -> _Trace:
+    def _trace_columns(self, sizes: Sequence[tuple[str, int]] = ()) -> _Trace:
         """Body twists of the columns: ω from Rᵀ ∂R (skew), linear Rᵀ ∂p; S° v is the rate of S v along q̇ = v.
 
         Fields of the function are inputs too; `sizes` gives the number of entries of each, by name.
@@ -183,18 +183,18 @@ class CustomJoint(FlatJoint):
         with np.errstate(all="ignore"):
             T, S = self.placement(at), self.subspace(at)
         R, p = np.array(T.R, float), np.array(T.p, float)
-        found = f"the function of {self._title} returned R = {R.tolist()}, p = {p.tolist()} at q = {q}"
+        message = f"the function of {self._title} returned R = {R.tolist()}, p = {p.tolist()} at q = {q}"
         if not (np.all(np.isfinite(R)) and np.all(np.isfinite(p))):
-            raise ModelError(f"{found}; expected finite numbers (use home= to name a configuration in its domain)")
+            raise ModelError(f"{message}; expected finite numbers (use home= to name a configuration in its domain)")
         if not np.all(np.isfinite([t.six() for t in S.twists()])):
             raise ModelError(
-                f"{found}; its derivative there is not finite (use home= to name a configuration where it is)"
+                f"{message}; its derivative there is not finite (use home= to name a configuration where it is)"
             )
         error = np.abs(R.T @ R - np.eye(3)).max()
         if error > 1e-9:
-            raise ModelError(f"{found}; expected a rotation matrix, but RᵀR differs from the identity by {error:.3g}")
+            raise ModelError(f"{message}; expected a rotation matrix, but RᵀR differs from the identity by {error:.3g}")
         if np.linalg.det(R) < 0.0:
-            raise ModelError(f"{found}; expected a rotation matrix, but this is a reflection (determinant -1)")
+            raise ModelError(f"{message}; expected a rotation matrix, but this is a reflection (determinant -1)")
 
     def mirrored(self, mirror: Mirror) -> Mirrored:
         function = self.function
@@ -205,8 +205,8 @@ class CustomJoint(FlatJoint):
 
 
 @lru_cache(maxsize=64)
-def _traced_with(joint: CustomJoint, sizes: tuple[tuple[str, int], ...]) -> _Trace:
-    return joint._traced(sizes)
+def _trace_with(joint: CustomJoint, sizes: tuple[tuple[str, int], ...]) -> _Trace:
+    return joint._trace_columns(sizes)
 
 
 def _with_numbers(function: Any, numbers: Mapping[str, Sequence[Scalar]]) -> Any:

@@ -66,7 +66,7 @@ class SphericalEuler(SeriesJoint):
     def parts(self) -> tuple[Revolute, ...]:
         return tuple(Revolute(axis) for axis in self.sequence)
 
-    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+    def closing_rows(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
         return [*p]
 
     def in_loop(self) -> Joint:

@@ -44,7 +44,7 @@ class Fixed(FlatJoint):
     def subspace(self, q: Sequence[Scalar]) -> Subspace:
         return Selection(())
 
-    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+    def closing_rows(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
         return [*p, *rows.none(R)]
 
     def mirrored(self, mirror: Mirror) -> Mirrored:

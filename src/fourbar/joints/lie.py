@@ -169,7 +169,7 @@ class Spherical(GroupJoint):
     def _element(self, q: Sequence[Scalar]) -> Vec:
         return unit_quaternion(q)
 
-    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+    def closing_rows(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
         return [*p]
 
     def mirrored(self, mirror: Mirror) -> Mirrored:
@@ -219,7 +219,7 @@ class Planar(AxisGroupJoint):
     def _spread(self) -> np.ndarray:
         return np.array([1.0, 1.0, np.pi])
 
-    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+    def closing_rows(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
         return [p[2], *rows.about_z(R)]
 
     def mirrored(self, mirror: Mirror) -> Mirrored:
@@ -259,7 +259,7 @@ class Translation2(AxisGroupJoint):
     def _coordinates_about_z(self, R: Mat, p: Vec) -> Vec:
         return Vec(p[:2])
 
-    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+    def closing_rows(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
         return [p[2], *rows.none(R)]
 
     def mirrored(self, mirror: Mirror) -> Mirrored:
@@ -292,7 +292,7 @@ class Translation3(GroupJoint):
     def coordinates_of(self, T: Transform) -> Vec:
         return T.p
 
-    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+    def closing_rows(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
         return rows.none(R)
 
     def mirrored(self, mirror: Mirror) -> Mirrored:
@@ -338,7 +338,7 @@ class Schoenflies(AxisGroupJoint):
     def _spread(self) -> np.ndarray:
         return np.array([1.0, 1.0, 1.0, np.pi])
 
-    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+    def closing_rows(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
         return rows.about_z(R)
 
     def mirrored(self, mirror: Mirror) -> Mirrored:

@@ -58,7 +58,7 @@ class Revolute(AxisJoint, FlatJoint):
     def _subspace_about_z(self) -> Subspace:
         return Selection((2,))
 
-    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+    def closing_rows(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
         return [*p, *rows.about_z(R)]
 
     def mirrored(self, mirror: Mirror) -> Mirrored:
@@ -103,7 +103,7 @@ class Prismatic(AxisJoint, FlatJoint):
     def _spread(self) -> np.ndarray:
         return np.ones(1)
 
-    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+    def closing_rows(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
         return [p[0], p[1], *rows.none(R)]
 
     def mirrored(self, mirror: Mirror) -> Mirrored:
@@ -168,7 +168,7 @@ class Helical(AxisJoint, FlatJoint):
     def _subspace_about_z(self) -> Subspace:
         return Columns((Vec((0.0, 0.0, 1.0, 0.0, 0.0, self.pitch)),))
 
-    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+    def closing_rows(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
         return [p[0], p[1], *rows.about_z(R), *self._thread(R, p[2], rows)]
 
     def _thread(self, R: Mat, z: Scalar, rows: RotationRows) -> list[Scalar]:
@@ -222,7 +222,7 @@ class Cylindrical(AxisJoint, FlatJoint):
     def _spread(self) -> np.ndarray:
         return np.array([np.pi, 1.0])
 
-    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+    def closing_rows(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
         return [p[0], p[1], *rows.about_z(R)]
 
     def mirrored(self, mirror: Mirror) -> Mirrored:

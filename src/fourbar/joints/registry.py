@@ -48,7 +48,7 @@ def register(kind: type[Joint], *examples: Joint) -> type[Joint]:
     return kind
 
 
-def tagged(form: str) -> dict[str, type[Joint]]:
+def types_by_tag(form: str) -> dict[str, type[Joint]]:
     """The joint types that a file format has words for, by these words (see `Joint.tags`; not inherited)."""
     words = ((tag.rpartition(":"), kind) for kind in TYPES.values() for tag in vars(kind).get("tags", ()))
     return {word: kind for (of, _, word), kind in words if of == form}
@@ -56,7 +56,7 @@ def tagged(form: str) -> dict[str, type[Joint]]:
 
 def tag_of(kind: type[Joint], form: str) -> str | None:
     """The name of a joint type in a file format; None if it has none."""
-    return next((word for word, known in tagged(form).items() if known is kind), None)
+    return next((word for word, known in types_by_tag(form).items() if known is kind), None)
 
 
 def axes_of(kind: type[Joint]) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ class SphericalExponential(FlatJoint):
     def _spread(self) -> np.ndarray:
         return np.full(3, np.pi / np.sqrt(3.0))  # |φ| <= π reaches every rotation
 
-    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+    def closing_rows(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
         return [*p]
 
     def mirrored(self, mirror: Mirror) -> Mirrored:

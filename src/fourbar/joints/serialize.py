@@ -35,52 +35,52 @@ def held_types() -> dict[str, type[Joint]]:
 def number(what: str, value: Any) -> float:
     """One finite number; strings and booleans are refused."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ModelError(f"{what}: expected a number, got {shown(value)}")
+        raise ModelError(f"{what}: expected a number, got {shorten(value)}")
     try:
-        x = float(value)
+        result = float(value)
     except OverflowError:
-        x = math.inf
-    if not math.isfinite(x):
-        raise ModelError(f"{what}: expected a finite number, got {shown(value)}")
-    return x
+        result = math.inf
+    if not math.isfinite(result):
+        raise ModelError(f"{what}: expected a finite number, got {shorten(value)}")
+    return result
 
 
 def numbers(what: str, value: Any, count: int | None = None) -> list[float]:
     """A list of finite numbers, of length `count` if that is given."""
     if not isinstance(value, list | tuple):
-        raise ModelError(f"{what}: expected a list of {count or 'finite'} numbers, got {shown(value)}")
+        raise ModelError(f"{what}: expected a list of {count or 'finite'} numbers, got {shorten(value)}")
     if count is not None and len(value) != count:
-        raise ModelError(f"{what}: expected {count} numbers, got {len(value)}: {shown(value)}")
+        raise ModelError(f"{what}: expected {count} numbers, got {len(value)}: {shorten(value)}")
     return [number(f"{what}[{i}]", x) for i, x in enumerate(value)]
 
 
 def text(what: str, value: Any) -> str:
     """A non-empty string."""
     if not isinstance(value, str) or not value:
-        raise ModelError(f"{what}: expected a non-empty text, got {shown(value)}")
+        raise ModelError(f"{what}: expected a non-empty text, got {shorten(value)}")
     return value
 
 
 def table(what: str, value: Any, known: Sequence[str], needed: Sequence[str] = ()) -> Plain:
     """A table that has all required keys and no unknown ones."""
     if not isinstance(value, dict):
-        raise ModelError(f"{what}: expected a table with {', '.join(needed or known)}, got {shown(value)}")
+        raise ModelError(f"{what}: expected a table with {', '.join(needed or known)}, got {shorten(value)}")
     for key in needed:
         if key not in value:
             raise ModelError(f"{what}: {key!r} is missing")
     for key in value:
         if key not in known:
-            raise ModelError(f"{what}: {not_known('key', key, known)}")
+            raise ModelError(f"{what}: {unknown_word('key', key, known)}")
     return value
 
 
-def not_known(kind: str, name: object, known: Iterable[str]) -> str:
+def unknown_word(kind: str, name: object, known: Iterable[str]) -> str:
     """The message for an unknown word, with the nearest known ones."""
     listed = list(known)
-    return f"unknown {kind} {shown(name)}; {hint(name, listed) or 'expected one of ' + ', '.join(listed)}"
+    return f"unknown {kind} {shorten(name)}; {hint(name, listed) or 'expected one of ' + ', '.join(listed)}"
 
 
-def shown(value: Any) -> str:
+def shorten(value: Any) -> str:
     """A value in a message, shortened."""
     words = _SHORT.repr(value)
     return words if len(words) <= 80 else words[:77] + "..."
@@ -89,9 +89,9 @@ def shown(value: Any) -> str:
 def choose(what: str, value: Any, types: Mapping[str, type]) -> type:
     """A class by its name under `type`."""
     if not isinstance(value, dict) or "type" not in value:
-        raise ModelError(f"{what}: expected a table with 'type', got {shown(value)}")
+        raise ModelError(f"{what}: expected a table with 'type', got {shorten(value)}")
     if not isinstance(value["type"], str) or value["type"] not in types:
-        raise ModelError(f"{what}: {not_known('type', value['type'], types)}")
+        raise ModelError(f"{what}: {unknown_word('type', value['type'], types)}")
     return types[value["type"]]
 
 
@@ -114,7 +114,7 @@ def matrix(what: str, value: Any, rows: int | None = None, columns: int | None =
     """A matrix as a list of rows."""
     if not isinstance(value, list | tuple) or (rows is not None and len(value) != rows):
         raise ModelError(
-            f"{what}: expected {rows or 'a list of'} rows of {columns or 'equally many'} numbers, got {shown(value)}"
+            f"{what}: expected {rows or 'a list of'} rows of {columns or 'equally many'} numbers, got {shorten(value)}"
         )
     return [numbers(f"{what}[{i}]", row, columns) for i, row in enumerate(value)]
 
@@ -150,12 +150,14 @@ def parameters(kind: type[Joint]) -> tuple[str, ...]:
 def from_plain(what: str, value: Any) -> Joint:
     """A joint from its table."""
     kind = choose(what, value, held_types())
-    given = table(what, value, ("type", *parameters(kind)))
+    entries = table(what, value, ("type", *parameters(kind)))
     if kind is Composite:
-        if not isinstance(given.get("parts"), list):
-            raise ModelError(f"{what}.parts: expected a list of joints and placements, got {shown(given.get('parts'))}")
-        return Composite(*(_part(f"{what}.parts[{i}]", part) for i, part in enumerate(given["parts"])))
-    read = {k: _parameter(f"{what}.{k}", k, x) for k, x in given.items() if k != "type"}
+        if not isinstance(entries.get("parts"), list):
+            raise ModelError(
+                f"{what}.parts: expected a list of joints and placements, got {shorten(entries.get('parts'))}"
+            )
+        return Composite(*(_part(f"{what}.parts[{i}]", part) for i, part in enumerate(entries["parts"])))
+    read = {k: _parameter(f"{what}.{k}", k, x) for k, x in entries.items() if k != "type"}
     try:
         return kind(**read)
     except ModelError as error:

@@ -73,12 +73,12 @@ class Universal(SeriesJoint):
     def parts(self) -> tuple[Revolute, Revolute]:
         return Revolute(self.axis1), Revolute(self.axis2)
 
-    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+    def closing_rows(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
         """It keeps the angle between its axes, one fixed in each body."""
         a, b = Vec(unit_axis(self.axis1)), Vec(unit_axis(self.axis2))
         return [*p, dot(a, R @ b) - dot(a, b)]
 
-    def held_in(self) -> None:
+    def closing_frame(self) -> None:
         return None
 
     def mirrored(self, mirror: Mirror) -> Mirrored:

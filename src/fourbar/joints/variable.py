@@ -145,7 +145,7 @@ def with_numbers(joint: Joint, which: Iterable[tuple[str, Shape]], p: Sequence[S
     return joint.with_numbers({name: tuple(islice(entries, prod(shape))) for name, shape in which})
 
 
-def bound(joint: Any, name: str, shape: Shape, p: Sequence[Scalar]) -> Any:
+def with_number(joint: Any, name: str, shape: Shape, p: Sequence[Scalar]) -> Any:
     """A joint with another number: a plain joint if that is no symbol."""
     if all(isinstance(x, float) for x in p) and not isinstance(joint, BoundJoint):
         return joint.with_numbers({name: tuple(p)})
@@ -163,7 +163,7 @@ def _subspace_rate(joint: Joint, which: tuple[tuple[str, Shape], ...]) -> Rate:
 
 
 @lru_cache(maxsize=256)
-def why_fixed(joint: Joint, name: str) -> str:
+def why_constant(joint: Joint, name: str) -> str:
     """The reason for which a number of a joint cannot vary; empty if it can."""
     graph, shape = Graph(), shape_of(joint.variable[name]) or ()
     q, v, p = graph.inputs("q", joint.nq), graph.inputs("v", joint.nv), graph.inputs("p", prod(shape))

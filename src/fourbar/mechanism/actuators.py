@@ -100,16 +100,16 @@ def law_of(actuator: Actuator) -> Law | None:
     """Gain and bias of an actuator by 1, length and velocity; None of a kind that has no such law."""
     if actuator.kind not in AFFINE:
         return None
-    given = dict(actuator.parameters)
+    numbers = dict(actuator.parameters)
     known = ("gain",) if actuator.kind == "motor" else ("gain", "bias")
-    for key, values in given.items():
+    for key, values in numbers.items():
         most = 1 if actuator.kind == "motor" else 3
         if key not in known or len(values) > most:
             raise ModelError(
                 f"actuator {actuator.name!r}: {key} = {list(values)} is no part of the law of kind {actuator.kind!r}, "
                 f"which has {' and '.join(known)} of at most {most} number{'s' if most > 1 else ''}"
             )
-    gain, bias = given.get("gain", (1.0,)), given.get("bias", ())
+    gain, bias = numbers.get("gain", (1.0,)), numbers.get("bias", ())
     return _three(gain), _three(bias)
 
 
@@ -150,11 +150,11 @@ def with_law_number(actuator: Actuator, form: str, field: str, values: Sequence[
     if form == "affine":
         gain, bias = (tuple(values), bias) if field == "gain" else (gain, tuple(values))
         return replace(actuator, parameters=(("gain", gain), ("bias", bias)))
-    (x,) = values
+    (value,) = values
     if field == "gain":
-        return replace(actuator, parameters=(("gain", (x,)),))
-    gain = gain if field == "kd" else (x, 0.0, 0.0)
-    bias = {"kp": (0.0, -x, bias[2]), "kd": (0.0, bias[1], -x), "kv": (0.0, 0.0, -x)}[field]
+        return replace(actuator, parameters=(("gain", (value,)),))
+    gain = gain if field == "kd" else (value, 0.0, 0.0)
+    bias = {"kp": (0.0, -value, bias[2]), "kd": (0.0, bias[1], -value), "kv": (0.0, 0.0, -value)}[field]
     return replace(actuator, parameters=(("gain", gain), ("bias", bias)))
 
 
@@ -210,26 +210,26 @@ def make(
 
 def _drives(what: str, drives: Any, gear: Any, axes: Any) -> tuple[Drive, ...]:
     if isinstance(drives, str):
-        found = [Drive(drives, read_coordinates(f"{what}, gear", gear), axes)]
+        listed = [Drive(drives, read_coordinates(f"{what}, gear", gear), axes)]
     elif isinstance(drives, Mapping) and drives:
         scale = read_number(f"{what}, gear (of several joints: one number)", gear)
         ratios = {str(j): read_coordinates(f"{what}, gear of joint {j!r}", x) for j, x in drives.items()}
-        found = [Drive(j, tuple(scale * x for x in own), axes) for j, own in ratios.items()]
+        listed = [Drive(j, tuple(scale * x for x in own), axes) for j, own in ratios.items()]
     elif isinstance(drives, list | tuple) and drives and all(isinstance(x, Drive) for x in drives):
         if axes != "child" or not (np.isscalar(gear) and gear == 1.0):
             raise ModelError(
                 f"{what}: in a list of drives each Drive has its own gear and axes; got gear={gear!r}, {axes=}"
             )
-        found = [replace(x, gear=read_coordinates(f"{what}, gear of joint {x.joint!r}", x.gear)) for x in drives]
+        listed = [replace(x, gear=read_coordinates(f"{what}, gear of joint {x.joint!r}", x.gear)) for x in drives]
     else:
         raise ModelError(
             f"{what}: drives must be a joint, gear ratios by joint such as {{'knee': 9.0}}, or a list of Drive, got "
             f"{drives!r}"
         )
-    for drive in found:
+    for drive in listed:
         if drive.axes not in get_args(Axes):
             raise ModelError(f"{what}: axes={drive.axes!r}: expected one of {', '.join(map(repr, get_args(Axes)))}")
-    return tuple(found)
+    return tuple(listed)
 
 
 def _range(what: str, value: Any) -> tuple[float, float]:
@@ -294,20 +294,20 @@ def of_joints(actuators: Iterable[Actuator], joints: Iterable[str]) -> tuple[Act
     return tuple(a for a in parts if a.drives)
 
 
-def held(
+def hold_joints(
     actuators: Iterable[Actuator], joints: Mapping[str, Joint], at: Mapping[str, Sequence[float]]
 ) -> list[Actuator]:
     """The actuators if joints stay at coordinates `at`: what these add to lengths becomes a part of the laws."""
-    return [_held(actuator, joints, at) for actuator in actuators]
+    return [_hold_joints(actuator, joints, at) for actuator in actuators]
 
 
-def _held(actuator: Actuator, joints: Mapping[str, Joint], at: Mapping[str, Sequence[float]]) -> Actuator:
-    own = [drive for drive in actuator.drives if drive.joint in at]
-    found = law_of(actuator) if own else None
-    if found is None or not (found[0][1] or found[1][1]):
+def _hold_joints(actuator: Actuator, joints: Mapping[str, Joint], at: Mapping[str, Sequence[float]]) -> Actuator:
+    drives = [drive for drive in actuator.drives if drive.joint in at]
+    law = law_of(actuator) if drives else None
+    if law is None or not (law[0][1] or law[1][1]):
         return actuator
-    length = sum(_length(joints[drive.joint], drive.gear, at[drive.joint]) for drive in own)
-    gain, bias = ((x + y * length, y, z) for x, y, z in found)
+    length = sum(_length(joints[drive.joint], drive.gear, at[drive.joint]) for drive in drives)
+    gain, bias = ((x + y * length, y, z) for x, y, z in law)
     return replace(actuator, kind="affine", parameters=(("gain", gain), ("bias", bias)))
 
 
@@ -323,8 +323,8 @@ def floats(joint: Joint) -> bool:
 def mirrored(actuator: Actuator, image: Callable[[str], Sequence[Sequence[float]]]) -> Actuator:
     """The mirror image: its joints move with V v (V: `image` of the joint), the actuator as before: V⁻ᵀ gear."""
 
-    def turned(drive: Drive) -> Drive:
+    def turn(drive: Drive) -> Drive:
         gear = np.linalg.solve(np.array(image(drive.joint)).T, np.array(drive.gear))
         return replace(drive, gear=tuple((gear + 0.0).tolist()))
 
-    return replace(actuator, drives=tuple(map(turned, actuator.drives)))
+    return replace(actuator, drives=tuple(map(turn, actuator.drives)))

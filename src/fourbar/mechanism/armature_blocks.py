@@ -83,25 +83,27 @@ def check(blocks: Sequence[ArmatureBlock], joints: Mapping[str, Joint]) -> None:
 
 def places(block: ArmatureBlock, joints: Mapping[str, Joint]) -> dict[str, range]:
     """The rows of each joint."""
-    found, first = {}, 0
+    ranges, first = {}, 0
     for name in block.joints:
-        found[name] = range(first, first + joints[name].nv)
-        first = found[name].stop
-    return found
+        ranges[name] = range(first, first + joints[name].nv)
+        first = ranges[name].stop
+    return ranges
 
 
 def among(
     blocks: Sequence[ArmatureBlock], kept: Collection[str], joints: Mapping[str, Joint]
 ) -> tuple[ArmatureBlock, ...]:
     """The blocks where only some joints are left to move: their rows and columns."""
-    found = []
+    moving_blocks = []
     for block in blocks:
-        own = tuple(name for name in block.joints if name in kept)
+        joints_left = tuple(name for name in block.joints if name in kept)
         at = places(block, joints)
-        rows = [i for name in own for i in at[name]]
+        rows = [i for name in joints_left for i in at[name]]
         if rows:
-            found.append(replace(block, joints=own, matrix=_rows(np.array(block.matrix)[np.ix_(rows, rows)])))
-    return tuple(found)
+            moving_blocks.append(
+                replace(block, joints=joints_left, matrix=_rows(np.array(block.matrix)[np.ix_(rows, rows)]))
+            )
+    return tuple(moving_blocks)
 
 
 def renamed(block: ArmatureBlock, name: str, joints: Mapping[str, str]) -> ArmatureBlock:
@@ -109,7 +111,7 @@ def renamed(block: ArmatureBlock, name: str, joints: Mapping[str, str]) -> Armat
     return replace(block, name=name, joints=tuple(joints.get(x, x) for x in block.joints))
 
 
-def mapped(block: ArmatureBlock, maps: Mapping[str, Sequence[Sequence[float]]]) -> ArmatureBlock:
+def map_block(block: ArmatureBlock, maps: Mapping[str, Sequence[Sequence[float]]]) -> ArmatureBlock:
     """The block in other velocities w = Q v of its joints: Q A Qᵀ, with orthogonal Q by joint."""
     A = np.array(block.matrix)
     parts = [np.array(maps[name], float) for name in block.joints]

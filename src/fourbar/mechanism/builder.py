@@ -107,7 +107,7 @@ class ContactBuilder:
         >>> b.exclude_contact("upper", "world").build().mechanism.contacts.excluded
         (('upper', 'world'),)
         """
-        self._rules = self._rules.joined(ContactRules(excluded=((first, second),)))
+        self._rules = self._rules.join(ContactRules(excluded=((first, second),)))
         return self
 
     def contact_pair(
@@ -150,7 +150,7 @@ class ContactBuilder:
             surface = PLAIN
         if not isinstance(surface, Surface):
             raise ModelError(f"contact_pair: surface must be a Surface, got {surface!r}")
-        self._rules = self._rules.joined(ContactRules((ContactPair(first, second, surface, name),)))
+        self._rules = self._rules.join(ContactRules((ContactPair(first, second, surface, name),)))
         return self
 
     def contact_options(self, **options: Any) -> Self:
@@ -182,7 +182,7 @@ class ContactBuilder:
 
     def _add_world(self, shapes: Iterable[Geometry], rules: ContactRules) -> Self:
         self._world |= dict.fromkeys(shapes)
-        self._rules = self._rules.joined(rules)
+        self._rules = self._rules.join(rules)
         return self
 
     def _checked_rules(self, bodies: Mapping[str, Body]) -> ContactRules:

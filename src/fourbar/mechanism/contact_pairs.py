@@ -57,7 +57,7 @@ def _candidates(mechanism: Mechanism, bodies: _Carriers) -> Iterator[MayTouch]:
     if not rules.enabled:
         return
     shapes = body_shapes(mechanism)
-    found = list(_named(shapes, rules.pairs))
+    found = list(_named_pairs(shapes, rules.pairs))
     yield from found
     taken = {frozenset((x.first[:2], x.second[:2])) for x in found}
     excluded = {frozenset(x) for x in rules.excluded}
@@ -99,7 +99,7 @@ def _bases(mechanism: Mechanism, bodies: _Carriers) -> set[str]:
     return {body for body, own in root.items() if own in carrying}
 
 
-def _named(shapes: list[BodyShape], pairs: tuple[ContactPair, ...]) -> Iterator[MayTouch]:
+def _named_pairs(shapes: list[BodyShape], pairs: tuple[ContactPair, ...]) -> Iterator[MayTouch]:
     by_name: dict[tuple[str, str], BodyShape] = {}
     for x in shapes:
         by_name.setdefault((x.body, x.shape.name), x)
@@ -140,10 +140,10 @@ def contact_surface(touching: MayTouch) -> Surface:
     """The surface of a contact: that of the pair, else mixed from those of the two shapes."""
     if touching.pair is not None:
         return touching.pair.surface
-    return mixed(touching.first.shape.surface, touching.second.shape.surface)
+    return mix(touching.first.shape.surface, touching.second.shape.surface)
 
 
-def mixed(a: Surface, b: Surface) -> Surface:
+def mix(a: Surface, b: Surface) -> Surface:
     """The surface of a contact between two; None is the other's number."""
     if a.priority != b.priority:
         chosen = a if a.priority > b.priority else b
@@ -161,7 +161,7 @@ def mixed(a: Surface, b: Surface) -> Surface:
         gap=a.gap + b.gap,
         dimensions=max(a.dimensions, b.dimensions),
         solref=_references(a.solref, b.solref, weight),
-        solimp=_mixed(a.solimp, b.solimp, SOLIMP, weight),
+        solimp=_mix(a.solimp, b.solimp, SOLIMP, weight),
     )
 
 
@@ -188,7 +188,7 @@ def _weight(a: float, b: float) -> float:
     return 0.5 if a < _LEAST and b < _LEAST else 0.0 if a < _LEAST else 1.0
 
 
-def _mixed(
+def _mix(
     a: tuple[float, ...] | None, b: tuple[float, ...] | None, default: tuple[float, ...], weight: float
 ) -> tuple[float, ...] | None:
     if a is None and b is None:
@@ -200,5 +200,5 @@ def _references(a: tuple[float, ...] | None, b: tuple[float, ...] | None, weight
     """Time constants are mixed; of stiffness and damping, which are negative, the stiffer."""
     first, second = a or SOLREF, b or SOLREF
     if first[0] > 0.0 and second[0] > 0.0:
-        return _mixed(a, b, SOLREF, weight)
+        return _mix(a, b, SOLREF, weight)
     return tuple(min(x, y) for x, y in zip(first, second, strict=True))

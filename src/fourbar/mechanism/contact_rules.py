@@ -61,7 +61,7 @@ class ContactRules:
         pairs = tuple(x for x in self.pairs if set(x.bodies) <= set(bodies))
         return replace(self, pairs=pairs, excluded=tuple(x for x in self.excluded if set(x) <= set(bodies)))
 
-    def joined(self, other: ContactRules) -> ContactRules:
+    def join(self, other: ContactRules) -> ContactRules:
         """The rules of both; options come from the first that sets them."""
         said = {
             name: getattr(self, name) if getattr(self, name) is not None else getattr(other, name)

@@ -94,7 +94,7 @@ class Fluid:
         quadratic_drag: Any = _NO_DIAGONAL,
         current: Any = (0.0, 0.0, 0.0),
     ) -> None:
-        given = {
+        vectors = {
             "added_mass": _read_added_mass(added_mass),
             "volume": _read_size("volume", volume),
             "center_of_buoyancy": read_three("center_of_buoyancy", center_of_buoyancy),
@@ -103,7 +103,7 @@ class Fluid:
             "quadratic_drag": _read_quadratic_drag(quadratic_drag),
             "current": read_three("current", current),
         }
-        for name, value in given.items():
+        for name, value in vectors.items():
             object.__setattr__(self, name, value)
 
 

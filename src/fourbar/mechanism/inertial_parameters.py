@@ -74,7 +74,7 @@ def _moving(mechanism: Mechanism) -> list[PlacedJoint]:
     return [c for c in mechanism.joints if c.joint.nv > 0]
 
 
-def _immersed(mechanism: Mechanism) -> list[Body]:
+def _immersed_bodies(mechanism: Mechanism) -> list[Body]:
     return [body for body in mechanism.bodies if body.fluid is not None]
 
 
@@ -86,7 +86,7 @@ def parameter_names(mechanism: Mechanism, columns: Sequence[str] = RIGID) -> tup
         if kind == "inertia":
             names += [f"{body.name}.{name}" for body in mechanism.bodies for name in INERTIAL]
         elif kind == "fluid":
-            names += [f"{body.name}.fluid" for body in _immersed(mechanism)]
+            names += [f"{body.name}.fluid" for body in _immersed_bodies(mechanism)]
         else:
             names += [f"{label}.{kind}" for label in labels]
         if kind == "armature":
@@ -133,7 +133,7 @@ def parameter_values(mechanism: Mechanism, columns: Sequence[str] = RIGID) -> np
         if kind == "inertia":
             values += [x for body in mechanism.bodies for x in _of_body(body)]
         elif kind == "fluid":
-            values += [1.0] * len(_immersed(mechanism))
+            values += [1.0] * len(_immersed_bodies(mechanism))
         else:
             values += [x for c in _moving(mechanism) for x in _of_joint(c, kind)]
         if kind == "armature":
@@ -172,7 +172,7 @@ def with_inertial_parameters(
     so are preloads without a spring.
     """
     kinds = read_columns(columns)
-    phi = _checked(mechanism, parameters, kinds)
+    phi = _read_values(mechanism, parameters, kinds)
     bodies = mechanism.bodies
     if "inertia" in kinds:
         tens = phi[: 10 * len(bodies)].reshape(-1, 10)
@@ -191,13 +191,13 @@ def with_inertial_parameters(
 
 def _blocks_of(blocks: Sequence[ArmatureBlock], phi: np.ndarray) -> tuple[ArmatureBlock, ...]:
     """Blocks with other entries."""
-    found, left = [], phi.tolist()
+    changed_blocks, left = [], phi.tolist()
     for block in blocks:
         A = np.zeros((len(block.matrix),) * 2)
         for i, j in upper_triangle(block):
             A[i, j] = A[j, i] = left.pop(0)
-        found.append(read_block(block.name, block.joints, A))
-    return tuple(found)
+        changed_blocks.append(read_block(block.name, block.joints, A))
+    return tuple(changed_blocks)
 
 
 def _with_fluid(body: Body, factor: float) -> Body:
@@ -214,16 +214,16 @@ def _cut_by_joint(
     mechanism: Mechanism, phi: np.ndarray, kinds: Sequence[str]
 ) -> tuple[dict[str, dict[str, tuple[float, ...]]], dict[str, float]]:
     """The parameters of each joint, by its name and their kind; and the factors of fluids, by body."""
-    found: dict[str, dict[str, tuple[float, ...]]] = {c.name: {} for c in mechanism.joints}
+    by_joint: dict[str, dict[str, tuple[float, ...]]] = {c.name: {} for c in mechanism.joints}
     factors: dict[str, float] = {}
     for kind in (k for k in kinds if k != "inertia"):
         if kind == "fluid":
-            for body in _immersed(mechanism):
+            for body in _immersed_bodies(mechanism):
                 factors[body.name], phi = float(phi[0]), phi[1:]
             continue
         for c in _moving(mechanism):
-            found[c.name][kind], phi = tuple(phi[: c.joint.nv].tolist()), phi[c.joint.nv :]
-    return found, factors
+            by_joint[c.name][kind], phi = tuple(phi[: c.joint.nv].tolist()), phi[c.joint.nv :]
+    return by_joint, factors
 
 
 def _joint_of(c: PlacedJoint, given: Mapping[str, tuple[float, ...]]) -> PlacedJoint:
@@ -237,7 +237,7 @@ def _joint_of(c: PlacedJoint, given: Mapping[str, tuple[float, ...]]) -> PlacedJ
     return with_spring(c, given.get("stiffness", stiffness), given.get("preload", preload))
 
 
-def _checked(mechanism: Mechanism, parameters: Any, kinds: Sequence[str]) -> np.ndarray:
+def _read_values(mechanism: Mechanism, parameters: Any, kinds: Sequence[str]) -> np.ndarray:
     names = parameter_names(mechanism, kinds)
     phi = np.asarray(parameters, float)
     if phi.shape != (len(names),):

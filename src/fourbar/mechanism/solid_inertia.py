@@ -18,7 +18,7 @@ class MassMoments(NamedTuple):
     h: np.ndarray
     Sigma: np.ndarray
 
-    def moved(self, R: np.ndarray, p: np.ndarray) -> MassMoments:
+    def move_to(self, R: np.ndarray, p: np.ndarray) -> MassMoments:
         """The moments in a frame in which this one is at (R, p)."""
         h = R @ self.h
         across = np.outer(h, p)
@@ -101,7 +101,7 @@ def of_shape(what: str, shape: Geometry) -> MassMoments:
     filled = _mesh(what, shape) if shape.kind == "mesh" else _SHAPES[shape.kind](*shape.size)
     if not filled.m > 0.0:
         raise ModelError(f"{what}: the {shape.kind} of size {shape.size or shape.scale} has no volume, hence no mass")
-    return filled.moved(np.array(shape.placement.rotation), np.array(shape.placement.position))
+    return filled.move_to(np.array(shape.placement.rotation), np.array(shape.placement.position))
 
 
 def of_shapes(what: str, shapes: Sequence[Geometry], density: float) -> tuple[float, np.ndarray, np.ndarray]:

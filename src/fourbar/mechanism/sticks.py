@@ -74,7 +74,7 @@ def _com(m: Mechanism, name: str) -> np.ndarray:
     return next(np.array(body.com, float) for body in m.bodies if body.name == name)
 
 
-def guided(m: Mechanism) -> list[PlacedJoint]:
+def guided_joints(m: Mechanism) -> list[PlacedJoint]:
     """The joints that take bodies away from the places where they are mounted; what moves over a plane or freely in
     the world is mounted nowhere."""
 
@@ -92,22 +92,22 @@ def stick_ends(m: Mechanism) -> dict[str, list[np.ndarray]]:
     mass.
     """
     ends = _far_ends(m)
-    shown = _shown(m, ends)
-    found: dict[str, list[np.ndarray]] = {body.name: [] for body in m.bodies}
+    shown = _shown_bodies(m, ends)
+    points: dict[str, list[np.ndarray]] = {body.name: [] for body in m.bodies}
     for c in m.joints:
         if c.parent != WORLD and c.child in shown:
-            found[c.parent].append(np.array(c.placement.position, float))
+            points[c.parent].append(np.array(c.placement.position, float))
     for body, point in (place for held in held_points(m) for place in held):
         if body != WORLD:
-            found[body].append(point)
+            points[body].append(point)
     far = {body for fixed in ends.values() for body in fixed} & shown
     for frame in m.frames:
         if frame.body in far:
-            found[frame.body].append(np.array(frame.placement.position, float))
+            points[frame.body].append(np.array(frame.placement.position, float))
     for end, fixed in ends.items():
-        if not any(np.any(point) for body in fixed for point in found[body]):
-            found[end].append(_com(m, end))
-    return found
+        if not any(np.any(point) for body in fixed for point in points[body]):
+            points[end].append(_com(m, end))
+    return points
 
 
 def _far_ends(m: Mechanism) -> dict[str, dict[str, np.ndarray]]:
@@ -123,15 +123,15 @@ def _far_ends(m: Mechanism) -> dict[str, dict[str, np.ndarray]]:
     return {end: {body: pose[body][1] for body, own in link.items() if own == end} for end in sorted(ends)}
 
 
-def _shown(m: Mechanism, ends: dict[str, dict[str, np.ndarray]]) -> set[str]:
+def _shown_bodies(m: Mechanism, ends: dict[str, dict[str, np.ndarray]]) -> set[str]:
     """The bodies to which sticks lead: those that move in their parents, what lies between, and the far ends."""
     above = {c.child: c.parent for c in m.joints}
     wanted = [c.child for c in m.joints if c.joint.nv]
     wanted += [_farthest(fixed) for fixed in ends.values()]
     wanted += [tip(m)[1]] if ends else []
-    found: set[str] = set()
+    shown: set[str] = set()
     for body in wanted:
-        while body != WORLD and body not in found:
-            found.add(body)
+        while body != WORLD and body not in shown:
+            shown.add(body)
             body = above[body]
-    return found
+    return shown

@@ -168,17 +168,19 @@ def read_drive(what: str, n: int, force: Any, velocity: Any, least: Any = None) 
 
     `least`, the lower end of its force: numbers ≤ 0, or None for -force.
     """
-    found = {
+    drive_limits = {
         "max_force": _bounds(f"{what}, max_force", force, n),
         "max_velocity": _bounds(f"{what}, max_velocity", velocity, n),
     }
     if least is None or (isinstance(least, tuple | list) and not len(least)):
-        return found
+        return drive_limits
     try:
         lower = tuple(-x + 0.0 for x in _bounds("", -np.asarray(least, float), n))
     except (TypeError, ValueError, OverflowError, ModelError):
         raise ModelError(f"{what}, min_force: expected one number ≤ 0 or {n}, or None, got {least!r}") from None
-    return found if lower == tuple(-x for x in found["max_force"]) else {**found, "min_force": lower}
+    return (
+        drive_limits if lower == tuple(-x for x in drive_limits["max_force"]) else {**drive_limits, "min_force": lower}
+    )
 
 
 def read_geometry(what: str, value: Any) -> tuple[Geometry, ...]:

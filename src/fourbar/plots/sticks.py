@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..mechanism.mechanism import WORLD, Mechanism
-from ..mechanism.sticks import guided, held_points, stick_ends, tip
+from ..mechanism.sticks import guided_joints, held_points, stick_ends, tip
 from .style import COLOURS, DARK, EDGE, PALE, colour, drawing, load_matplotlib
 
 if TYPE_CHECKING:
@@ -62,7 +62,9 @@ def stick_figure(robot: System, q: np.ndarray) -> Figure:
         return poses[body][:3, :3] @ point + origin[body]
 
     bones = [(origin[body], at(body, point)) for body, points in stick_ends(m).items() for point in points]
-    bones += [(at(c.parent, np.array(c.placement.position)), origin[c.child]) for c in guided(m) if c.parent != WORLD]
+    bones += [
+        (at(c.parent, np.array(c.placement.position)), origin[c.child]) for c in guided_joints(m) if c.parent != WORLD
+    ]
     ties = [tuple(at(body, point) for body, point in held) for held in held_points(m)]
     pins = [place for tie in ties for place in tie]
     joints = [origin[c.child] for c in m.joints if c.joint.nv] + pins

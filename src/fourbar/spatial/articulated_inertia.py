@@ -25,7 +25,7 @@ class Articulated(NamedTuple):
         """A single body, rigid or in a fluid (`FluidInertia`); what is articulated stays as it is."""
         if isinstance(body, Inertia):
             return Articulated(body.J, hat(body.h), Sym.diagonal(body.m))
-        return body if isinstance(body, Articulated) else body.articulated()
+        return body if isinstance(body, Articulated) else body.as_articulated()
 
     @staticmethod
     def of_rows(rows: Sequence[Sequence[Scalar]]) -> Articulated:

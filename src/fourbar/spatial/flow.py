@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .articulated_inertia import Articulated
-from .fluid_inertia import AnyInertia, FluidInertia, displaced
+from .fluid_inertia import AnyInertia, FluidInertia, cross_force
 from .inertia import Inertia
 from .linear import Mat, Vec, hat, zeros
 from .vectors import Twist, Wrench
@@ -38,7 +38,7 @@ class Flow(NamedTuple):
         """B s: the linear part of s does not count."""
         return Wrench(self.W @ s.angular, s.angular.cross(self.p))
 
-    def transposed(self, s: Twist) -> Wrench:
+    def transpose_times(self, s: Twist) -> Wrench:
         """Bᵀ s: the linear part is zero."""
         return Wrench(self.W.transpose_times(s.angular) + self.p.cross(s.linear), zeros(3))
 
@@ -60,22 +60,22 @@ class FluidFlow(NamedTuple):
         """B s."""
         return self.rigid.force(s) + Wrench.of(self.added @ s.six())
 
-    def transposed(self, s: Twist) -> Wrench:
+    def transpose_times(self, s: Twist) -> Wrench:
         """Bᵀ s."""
-        return self.rigid.transposed(s) + Wrench.of(self.added.transpose_times(s.six()))
+        return self.rigid.transpose_times(s) + Wrench.of(self.added.transpose_times(s.six()))
 
 
-def _added(M: Articulated, V: Twist) -> Mat:
+def _added_flow(M: Articulated, V: Twist) -> Mat:
     """B, column by column."""
     h, columns = M @ V, []
     for e in Mat.identity(6):
         s = Twist.of(e)
-        columns.append(((displaced(V, M @ s) - M @ V.ad(s)) + displaced(s, h)).six() * 0.5)
+        columns.append(((cross_force(V, M @ s) - M @ V.ad(s)) + cross_force(s, h)).six() * 0.5)
     return Mat.from_columns(columns)
 
 
 def flow_of(I: AnyInertia, V: Twist) -> Any:
     """B of a body that moves with V."""
     if isinstance(I, FluidInertia):
-        return FluidFlow(Flow.of(I.rigid, V), _added(I.added, V))
+        return FluidFlow(Flow.of(I.rigid, V), _added_flow(I.added, V))
     return Flow.of(I, V)

@@ -69,13 +69,13 @@ class FluidInertia(NamedTuple):
 
     __radd__ = __add__
 
-    def articulated(self) -> Articulated:
+    def as_articulated(self) -> Articulated:
         """The 6 x 6 matrix as twenty-one numbers, with the added inertia."""
         return Articulated.of(self.rigid) + self.added
 
     def matrix(self) -> Mat:
         """The 6 x 6 matrix, with the added inertia."""
-        return self.articulated().rows()
+        return self.as_articulated().rows()
 
     def momentum(self, V: Twist) -> Wrench:
         """(I + M_a) V."""
@@ -108,10 +108,10 @@ class FluidInertia(NamedTuple):
 def gyroscopic(added: Articulated, V: Twist) -> Wrench:
     """-ad_Vᵀ M_a V - M_a (0, ω × v): the effect of velocity on the fluid, beside M_a (α, v̇ + ω × v)."""
     turning = Twist(zeros(3), V.angular.cross(V.linear))
-    return displaced(V, added @ V) - added @ turning
+    return cross_force(V, added @ V) - added @ turning
 
 
-def displaced(s: Twist, F: Wrench) -> Wrench:
+def cross_force(s: Twist, F: Wrench) -> Wrench:
     """s ×* F: the change of a force that is carried along with the motion s."""
     return Wrench(s.angular.cross(F.angular) + s.linear.cross(F.linear), s.angular.cross(F.linear))
 

@@ -60,7 +60,7 @@ def independent_columns(groups: Sequence[Sequence[Sequence[Scalar]]]) -> Any:
     return select(shortest > VANISHED * size, lost, float("nan")) < LOCKED**-4
 
 
-def resisted(armature: Scalar, rate: Scalar) -> Scalar:
+def armature_rate(armature: Scalar, rate: Scalar) -> Scalar:
     """A rate if it has armature, else zero; the armature may be a symbol."""
     return rate if armature.__class__ is float and armature > 0.0 else select(armature > 0.0, rate, 0.0)
 
@@ -74,6 +74,6 @@ def independent_motions(S: Sequence[Any], G: Sequence[Mat], armature: Sequence[S
               for j in range(len(G[0][0]))]  # fmt: skip
     turned = [[x for t in own for x in t.angular] for own in twists]
     moved = [[x for t in own for x in t.linear] for own in twists]
-    rates = [[[resisted(inertia, x)] for x in row] for block, own in zip(G, armature, strict=True)
+    rates = [[[armature_rate(inertia, x)] for x in row] for block, own in zip(G, armature, strict=True)
              for row, inertia in zip(block, own, strict=True) if not is_zero(inertia)]  # fmt: skip
     return independent_columns([turned, moved, *rates]) if twists else True

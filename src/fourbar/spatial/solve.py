@@ -22,20 +22,20 @@ class Factored(NamedTuple):
 
     def reduce(self, b: Sequence[Scalar]) -> Vec:
         """L⁻¹ b."""
-        x = list(b)
-        for i in range(len(x)):
+        solution = list(b)
+        for i in range(len(solution)):
             for j in range(i):
-                x[i] = x[i] - self.L[i][j] * x[j]
-        return Vec(x)
+                solution[i] = solution[i] - self.L[i][j] * solution[j]
+        return Vec(solution)
 
     def expand(self, b: Sequence[Scalar]) -> Vec:
         """L⁻ᵀ diag(inverse_pivots) b."""
-        x = [a * d for a, d in zip(b, self.inverse_pivots, strict=True)]
-        n = len(x)
+        solution = [a * d for a, d in zip(b, self.inverse_pivots, strict=True)]
+        n = len(solution)
         for i in reversed(range(n)):
             for j in range(i + 1, n):
-                x[i] = x[i] - self.L[j][i] * x[j]
-        return Vec(x)
+                solution[i] = solution[i] - self.L[j][i] * solution[j]
+        return Vec(solution)
 
     def whiten(self, b: Sequence[Scalar]) -> Vec:
         """D^-½ b: the product of two such is that of b and D⁻¹ b, without squaring."""

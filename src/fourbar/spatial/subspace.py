@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..expr import select, sqrt
 from .articulated_inertia import Articulated
-from .independent_motions import independent_axes, independent_columns, resisted
+from .independent_motions import armature_rate, independent_axes, independent_columns
 from .linear import Mat, Scalar, Vec, dot, is_zero, zeros
 from .solve import Factored, factor
 from .transform import Transform
@@ -83,7 +83,7 @@ class Columns(NamedTuple):
         """The columns as twists."""
         return tuple(map(Twist.of, self.columns))
 
-    def carried(self, X: Transform) -> Columns:
+    def to_child(self, X: Transform) -> Columns:
         """Subspace X S: the same motions in the child frame."""
         return Columns(tuple(X.motion_to_child(t).six() for t in self.twists()))
 
@@ -113,19 +113,19 @@ class Columns(NamedTuple):
         need be independent; armature may be a symbol, and zero. Columns that only turn the body are compared with each
         other.
         """
-        found = []
+        conditions = []
         for which in suspect:
             columns = [self.columns[j] for j in which]
             loose = [j for j in which if not _is_positive(armature[j])]
             turned, moved = ([self.columns[j][rows] for j in loose] for rows in (slice(0, 3), slice(3, 6)))
-            given = [j for j in loose if not is_zero(armature[j])]  # symbols, which may be zero
-            if not given and all(is_zero(x) for column in columns for x in column[3:]):
+            symbolic = [j for j in loose if not is_zero(armature[j])]  # symbols, which may be zero
+            if not symbolic and all(is_zero(x) for column in columns for x in column[3:]):
                 size = sum(dot(column, column) for column in columns)
-                found.append(independent_axes([Vec(axis) for axis in turned], size))
+                conditions.append(independent_axes([Vec(axis) for axis in turned], size))
             else:
-                rates = [[[resisted(armature[j], 1.0) if i == j else 0.0] for i in loose] for j in given]
-                found.append(independent_columns([turned, moved, *rates]))
-        return [condition for condition in found if condition is not True]
+                rates = [[[armature_rate(armature[j], 1.0) if i == j else 0.0] for i in loose] for j in symbolic]
+                conditions.append(independent_columns([turned, moved, *rates]))
+        return [condition for condition in conditions if condition is not True]
 
     def push(self, hinge: Hinge, pA: Wrench, tau: Sequence[Scalar]) -> tuple[Vec, Wrench]:
         """w = D⁻¹(τ - Sᵀ pA), and the force that is left, pA + U w."""
@@ -182,9 +182,9 @@ class Selection(NamedTuple):
         """The columns as twists."""
         return self.dense.twists()
 
-    def carried(self, X: Transform) -> Columns:
+    def to_child(self, X: Transform) -> Columns:
         """Subspace X S: the same motions in the child frame."""
-        return self.dense.carried(X)
+        return self.dense.to_child(X)
 
     def free(
         self, IA: Articulated, armature: Sequence[Scalar], regular: Sequence[Any] = (), sizes: Sequence[Scalar] = ()
@@ -228,7 +228,7 @@ def series(links: Iterable[tuple[Transform, Subspace]]) -> Columns:
     """S of joints in series, in the frame of the last link, from the X and S of each."""
     S = Columns(())
     for X, own in links:
-        S = Columns((*S.carried(X).columns, *(t.six() for t in own.twists())))
+        S = Columns((*S.to_child(X).columns, *(t.six() for t in own.twists())))
     return S
 
 

@@ -22,14 +22,14 @@ from ..constraints.loop import Loop
 from ..errors import ArgumentError, UnknownNameError, unknown
 from ..joints.base import Joint
 from ..joints.variable import (
-    bound,
     entries_of,
     innermost,
     shape_of,
-    why_fixed,
+    why_constant,
     with_entries,
     with_field,
     with_innermost,
+    with_number,
 )
 from ..mechanism.actuators import Actuator, law_form, law_numbers, with_law_number
 from ..mechanism.fluid import FIELDS as FLUID
@@ -149,14 +149,14 @@ def _fields(thing: Any) -> dict[str, Any]:
         return dict(law_numbers(thing))
     if isinstance(thing, PlacedJoint):
         found = {name: getattr(thing, name) for name in _OF_JOINTS if not _missing(thing, name)}
-        return found | {name: x for name, x in thing.joint.variable.items() if not why_fixed(thing.joint, name)}
+        return found | {name: x for name, x in thing.joint.variable.items() if not why_constant(thing.joint, name)}
     inner = _inner(thing)
     values = {f.name: getattr(inner, f.name) for f in fields(inner)} if is_dataclass(inner) else {}
     if callable(inner):  # an integer in a function may be an exponent, or count something
         values = {name: x for name, x in values.items() if not isinstance(x, int)}
     found = {name: x for name, x in values.items() if shape_of(x) is not None}
     closing = [x for x in values.values() if isinstance(x, Joint)]  # whose numbers are those of the loop
-    return found | {name: x for joint in closing for name, x in joint.variable.items() if not why_fixed(joint, name)}
+    return found | {name: x for joint in closing for name, x in joint.variable.items() if not why_constant(joint, name)}
 
 
 def _missing(joint: PlacedJoint, field: str) -> str:
@@ -246,7 +246,7 @@ def _why_not(thing: Any, field: str) -> str:
         if field in _OF_JOINTS:
             return f"of joint {thing.name!r}, {_missing(thing, field)}"
         if field in thing.joint.variable:
-            return why_fixed(thing.joint, field)
+            return why_constant(thing.joint, field)
         places = [thing, thing.joint, innermost(thing.joint)]
     own = next((x for x in places if is_dataclass(x) and field in {f.name for f in fields(x)}), None)
     if own is None or field.startswith("_"):
@@ -276,7 +276,7 @@ def changed(mechanism: Mechanism, which: Sequence[Parameter], p: Sequence[Scalar
             things[x.place] = with_law_number(things[x.place], form, x.field, entries)
         elif x.is_joint_types:
             joint = things[x.place]
-            things[x.place] = replace(joint, joint=bound(joint.joint, x.field, x.shape, entries))
+            things[x.place] = replace(joint, joint=with_number(joint.joint, x.field, x.shape, entries))
         else:
             things[x.place] = with_parameter(things[x.place], x.field, iter(entries))
         mechanism = replace(mechanism, **{x.owners: tuple(things)})

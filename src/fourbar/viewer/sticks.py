@@ -8,7 +8,7 @@ import numpy as np
 
 from ..constraints import Closure, Distance
 from ..mechanism.mechanism import WORLD, Mechanism, PlacedJoint
-from ..mechanism.sticks import PALETTE, guided, held_points, stick_ends
+from ..mechanism.sticks import PALETTE, guided_joints, held_points, stick_ends
 from . import triangles
 from .drawing import Item, Rod, numbers
 from .mesh_files import Colour
@@ -37,7 +37,7 @@ class Sticks:
     def __init__(self, mechanism: Mechanism, poses: np.ndarray) -> None:
         self.mechanism, self.poses, self.number = mechanism, poses, numbers(mechanism)
         self.ends = stick_ends(mechanism)
-        for joint in guided(mechanism):
+        for joint in guided_joints(mechanism):
             self.ends[joint.child].append(self._behind(joint))
         self._free = {j.child for j in mechanism.joints if j.joint.nv == 6}
         self.size = self._size()

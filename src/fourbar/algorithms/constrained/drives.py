@@ -82,7 +82,7 @@ class DriveForces(NamedTuple):
     health: Vec
 
 
-def driven(tau: Vec, A: Mat, plan: Plan) -> DriveForces:
+def solve_drives(tau: Vec, A: Mat, plan: Plan) -> DriveForces:
     """The forces of drives and rows for the forces τ that all velocities need."""
     return (_least_torque if plan.least_torque else _least_force)(tau, A, plan)
 
@@ -118,9 +118,9 @@ def share_torque(tau: Vec, C: Sequence[Vec], plan: Plan) -> Split:
         return Split(force, factors)
     units = [Vec([1.0 if i == j else 0.0 for i in range(r)]) for j in plan.spare.rows]
     silent = orthogonal(units, plan.spare.sizes, factors.Q)
-    E = orthogonal([weighed(plan, [dot(column(C, j), z) for j in plan.active]) for z in silent.Q])
+    E = orthogonal([weigh(plan, [dot(column(C, j), z) for j in plan.active]) for z in silent.Q])
     left = driven_forces(tau, C, force, plan)
-    return Split(force + silent.along(E.nearest(weighed(plan, left)), r), factors, silent, E)
+    return Split(force + silent.along(E.nearest(weigh(plan, left)), r), factors, silent, E)
 
 
 def _least_force(tau: Vec, A: Mat, plan: Plan) -> DriveForces:
@@ -140,7 +140,7 @@ def _least_torque(tau: Vec, A: Mat, plan: Plan) -> DriveForces:
     return DriveForces(found, every, Vec(Health(maximum(weakness, own), loose, gap)))
 
 
-def weighed(plan: Plan, x: Sequence[Scalar]) -> Vec:
+def weigh(plan: Plan, x: Sequence[Scalar]) -> Vec:
     """Lᵀ x."""
     return Vec([dot([row[j] for row in plan.root[j:]], x[j:]) for j in range(len(x))])
 
@@ -209,9 +209,9 @@ def solve_point(tau: Vec, A: Mat, plan: Plan) -> Point:
     shared = (share_torque if plan.least_torque else share_force)(tau, A, plan)
     rho = driven_forces(tau, A, shared.force, plan)
     if not plan.least_torque:
-        nu = weighed(plan, shared.force)
+        nu = weigh(plan, shared.force)
         return Point(rho, shared, Vec(()), upper_solve(shared.held.R, [dot(q, nu) for q in shared.held.Q]))
-    weighted = _times_root(plan, weighed(plan, rho))
+    weighted = _times_root(plan, weigh(plan, rho))
     pulled = Vec([dot([row[j] for j in plan.active], weighted) for row in A])
     mu = upper_solve(shared.held.R, [dot(q, pulled) for q in shared.held.Q]) if shared.silent else Vec(())
     return Point(rho, shared, weighted, mu)
@@ -237,23 +237,23 @@ def _drives(A: Mat, plan: Plan, at: Point, change: ForceChange, moved: Vec) -> V
     return Vec([x - dot(column(A, j), moved) for x, j in zip(left, plan.active, strict=True)])
 
 
-def _needed(at: Point, plan: Plan, change: ForceChange) -> list[Scalar]:
+def _right_side(at: Point, plan: Plan, change: ForceChange) -> list[Scalar]:
     """b = δτ_h - δBᵀ λ."""
     return [change.tau[p] - dot(column(change.A, p), at.shared.force) for p in plan.held_velocities]
 
 
-def _mixed(rows: Mat, velocities: Sequence[int], x: Sequence[Scalar]) -> Vec:
+def _combine(rows: Mat, velocities: Sequence[int], x: Sequence[Scalar]) -> Vec:
     """Σ of columns of the velocities times x."""
     return Vec([dot([row[j] for j in velocities], x) for row in rows])
 
 
 def _vary_torque(at: Point, A: Mat, plan: Plan, change: ForceChange) -> tuple[Vec, Vec]:
     held, silent, effective = at.shared.held, at.shared.silent, at.shared.effective
-    moved = held.least(_needed(at, plan, change), len(A))
+    moved = held.least(_right_side(at, plan, change), len(A))
     if silent is not None and effective is not None:
-        w = effective.nearest(weighed(plan, _drives(A, plan, at, change, moved)))
+        w = effective.nearest(weigh(plan, _drives(A, plan, at, change, moved)))
         if not _still(change.A):
-            g = _mixed(change.A, plan.active, at.weighted) - _mixed(change.A, plan.held_velocities, at.mu)
+            g = _combine(change.A, plan.active, at.weighted) - _combine(change.A, plan.held_velocities, at.mu)
             w = w + upper_solve(effective.R, lower_solve(effective.R, [dot(z, g) for z in silent.Q]))
         moved = moved + silent.along(w, len(A))
     return _drives(A, plan, at, change, moved), moved
@@ -261,9 +261,9 @@ def _vary_torque(at: Point, A: Mat, plan: Plan, change: ForceChange) -> tuple[Ve
 
 def _vary_force(at: Point, A: Mat, plan: Plan, change: ForceChange) -> tuple[Vec, Vec]:
     held = at.shared.held
-    moved = held.least(_needed(at, plan, change), len(A))
+    moved = held.least(_right_side(at, plan, change), len(A))
     if not _still(change.A):
-        across = lower_solve(plan.root, _mixed(change.A, plan.held_velocities, at.mu))
+        across = lower_solve(plan.root, _combine(change.A, plan.held_velocities, at.mu))
         for q in (*held.Q, *held.Q):  # twice: what is left may be small
             across = across - q * dot(q, across)
         moved = moved + across

@@ -46,24 +46,24 @@ class Wanted(NamedTuple):
 
 def missing(rows: tuple[RowValues, ...], wanted: Wanted) -> Vec:
     """b: by how much the accelerations of the rows differ from what is wanted."""
-    found = []
-    for e, own in enumerate(rows):
-        b = own.acceleration
+    differences = []
+    for e, values in enumerate(rows):
+        b = values.acceleration
         if wanted.gains is not None:
             stiffness, damping = wanted.gains
-            b = b + own.phi * stiffness + own.rate * damping
-        found.extend(b if wanted.target is None else b - wanted.target[e])
-    return Vec(found)
+            b = b + values.phi * stiffness + values.rate * damping
+        differences.extend(b if wanted.target is None else b - wanted.target[e])
+    return Vec(differences)
 
 
-def driven(freed: Freed, more: Vec) -> Freed:
+def add_forces(freed: Freed, more: Vec) -> Freed:
     """A freed cluster with additional forces."""
     return Freed(freed.hinge, freed.drive + more)
 
 
 def whiten(cluster: Any, hinge: Any, u: tuple[Vec, ...]) -> tuple[Vec, ...]:
     """D^-½ u for each row u: then Ω = Σ of their products, and its factor is known without squaring."""
-    return tuple(cluster.whitened(hinge, row) for row in u)
+    return tuple(cluster.whiten(hinge, row) for row in u)
 
 
 def by_bundle(x: Sequence[Any], bundles: Sequence[ConstraintRows]) -> tuple[Vec, ...]:
@@ -95,28 +95,28 @@ class Rowed:
         rows = tuple(Vec(row) for row in self.omega())
         return self.reach.s.recorder.call(multipliers, rows, b, chosen)
 
-    def whitened(self) -> list[list[Any]]:
+    def whitened_rows(self) -> list[list[Any]]:
         """Y with Ω = Yᵀ Y, (number of velocities) x m, as rows of scalars."""
-        found: list[list[Any]] = []
+        Y: list[list[Any]] = []
         for n, cluster in enumerate(self.reach.clusters):
             columns: list[Vec] = []
             for bundle, own in zip(self.bundles, self.replies, strict=True):
                 none = (Vec([0.0] * cluster.embedding.nv),) * bundle.traced.m
                 columns += self._white(n, own[n]) if n in own else none
-            found += [[column[i] for column in columns] for i in range(cluster.embedding.nv)]
-        return found
+            Y += [[column[i] for column in columns] for i in range(cluster.embedding.nv)]
+        return Y
 
     def _white(self, n: int, reply: RowResponse) -> tuple[Vec, ...]:
         return self.reach.sweeps.nodes[n].step(whiten, self.reach.hinges[n], reply.u)
 
-    def combined(self, what: str, force: tuple[Vec, ...]) -> dict[int, Vec]:
+    def combine(self, what: str, force: tuple[Vec, ...]) -> dict[int, Vec]:
         """Σ λ u or Σ λ w (`what`) of the clusters that the rows reach."""
-        found = {}
+        sums = {}
         for n in sorted({n for own in self.replies for n in own}):
             used = [(getattr(own[n], what), lam) for own, lam in zip(self.replies, force, strict=True) if n in own]
             columns, forces = tuple(c for c, _ in used), tuple(lam for _, lam in used)
-            found[n] = self.reach.s.recorder.call(combine, columns, forces)
-        return found
+            sums[n] = self.reach.s.recorder.call(combine, columns, forces)
+        return sums
 
 
 class ForwardDynamics:
@@ -135,23 +135,23 @@ class ForwardDynamics:
     ) -> None:
         self.s, self.states, self.bundles = s, states, bundles
         self.sweeps = over_clusters(s, clusters, states)
-        self._ground = s.known(ground, Vec(gravity))
+        self._ground = s.fold(ground, Vec(gravity))
         p, self.bias, left, _ = spin(s, clusters, states, state.v, tau, F_ext, gravity)
         self.freed: list[Freed] = self.sweeps.inward(free_inward, p, self.bias, left)
         reach = RowPropagation(self.sweeps, states, [freed.hinge for freed in self.freed])
-        a = self._unconstrained(reach.needed(bundles))
+        a = self._unconstrained_accelerations(reach.needed_clusters(bundles))
         self.rowed = Rowed(reach, bundles, evaluate_rows(s, bundles, state.q, state.v, a))
 
-    def _unconstrained(self, needed: Sequence[int]) -> list[Any]:
+    def _unconstrained_accelerations(self, needed: Sequence[int]) -> list[Any]:
         """The accelerations without constraints of the joints that carry what these look at."""
-        found: list[Any] = [None] * len(self.s.tree.parents)
-        for n, a in self._accelerated(self.freed, needed).items():
+        by_link: list[Any] = [None] * len(self.s.tree.parents)
+        for n, a in self._accelerate(self.freed, needed).items():
             parts = self.states[n].accelerations(self.s.recorder.call, a)
             for link, own in zip(self.sweeps.clusters[n].links, parts, strict=True):
-                found[link] = own
-        return found
+                by_link[link] = own
+        return by_link
 
-    def _accelerated(self, freed: Sequence[Freed], only: Sequence[int] | None = None) -> dict[int, Vec]:
+    def _accelerate(self, freed: Sequence[Freed], only: Sequence[int] | None = None) -> dict[int, Vec]:
         return self.sweeps.outward(accelerate_outward, self._ground, freed, self.bias, only=only)
 
     def missing(self, wanted: Wanted) -> Vec:
@@ -161,11 +161,11 @@ class ForwardDynamics:
     def accelerations(self, force: Vec) -> list[Vec]:
         """The accelerations of all clusters under forces along the rows."""
         lam = by_bundle(force, self.bundles)
-        w, u = self.rowed.combined("w", lam), self.rowed.combined("u", lam)
+        w, u = self.rowed.combine("w", lam), self.rowed.combine("u", lam)
         freed = list(self.freed)
         for n in w:
-            freed[n] = self.s.recorder.call(driven, freed[n], freed[n].hinge.drive(u[n], w[n]))
-        return list(self._accelerated(freed).values())
+            freed[n] = self.s.recorder.call(add_forces, freed[n], freed[n].hinge.drive(u[n], w[n]))
+        return list(self._accelerate(freed).values())
 
 
 class Still:
@@ -191,5 +191,5 @@ class Still:
 
     def answers(self, force: Vec) -> list[Vec]:
         """M⁻¹ Aᵀ λ, by cluster."""
-        w = self.rowed.combined("w", by_bundle(force, self.bundles))
+        w = self.rowed.combine("w", by_bundle(force, self.bundles))
         return self.released.answers([w.get(n, Vec([0.0] * nv)) for n, nv in enumerate(self.released.nv)])

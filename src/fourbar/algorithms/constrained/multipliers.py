@@ -61,11 +61,11 @@ class IndependentRows(NamedTuple):
 
 
 def _weakness(diagonal: Sequence[Scalar], usual: Sequence[Scalar], inverse_pivots: Sequence[Scalar]) -> Scalar:
-    found: Scalar = 1.0
+    largest: Scalar = 1.0
     for x, size, inverse in zip(diagonal, usual, inverse_pivots, strict=True):
         ratio = maximum(x, size) * inverse
-        found = maximum(found, select(ratio > 0.0, ratio, _INFINITE))  # rounding can make a pivot negative, or NaN
-    return found
+        largest = maximum(largest, select(ratio > 0.0, ratio, _INFINITE))  # rounding can make a pivot negative, or NaN
+    return largest
 
 
 def multipliers(Omega: Mat, b: Vec, standing: IndependentRows) -> Multipliers:

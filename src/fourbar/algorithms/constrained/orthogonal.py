@@ -76,9 +76,9 @@ def lower_solve(L: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> Vec:
 
 def upper_solve(L: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> Vec:
     """L⁻ᵀ b."""
-    x = list(b)
-    for i in reversed(range(len(x))):
-        for k in range(i + 1, len(x)):
-            x[i] = x[i] - L[k][i] * x[k]
-        x[i] = x[i] * (1.0 / L[i][i])
-    return Vec(x)
+    solution = list(b)
+    for i in reversed(range(len(solution))):
+        for k in range(i + 1, len(solution)):
+            solution[i] = solution[i] - L[k][i] * solution[k]
+        solution[i] = solution[i] * (1.0 / L[i][i])
+    return Vec(solution)

@@ -23,7 +23,7 @@ from ...spatial.vectors import Wrench
 from ...tree.clusters import Cluster
 from ...tree.links import Kinematics
 from ...tree.states import ClusterState
-from ..articulated import free_or_held
+from ..articulated import make_nodes
 from ..kinematics import STILL, MovingBody, move_outward
 from ..minverse import Columns, Released, add_rows, push_rows_inward
 from ..sweep import ClusterSweeps, Outcome, Sweeps
@@ -86,14 +86,14 @@ def evaluate_rows(
 ) -> list[RowValues]:
     """The rows of all bundles, from q, v and a of each link's joint (a is needed on the way to the bundles only)."""
     moved: dict[int, dict[int, MovingBody]] = {}
-    found = []
+    values = []
     for bundle in bundles:
         own = moved.setdefault(bundle.carrier, {bundle.carrier: STILL})
         s.outward_to(bundle.links, move_outward, own, v, a)
         joints = tuple((q[i], v[i], a[i]) for i in bundle.joints)
         links = tuple(own[i] for i in bundle.links)
-        found.append(s.recorder.call(rows_at, bundle.traced, links, joints, bundle.poses, bundle.changes))
-    return found
+        values.append(s.recorder.call(rows_at, bundle.traced, links, joints, bundle.poses, bundle.changes))
+    return values
 
 
 def respond_inward(
@@ -129,25 +129,25 @@ class RowPropagation:
         self.s, self.clusters = sweeps.s, sweeps.clusters
         self._nv = [cluster.embedding.nv for cluster in sweeps.clusters]
 
-    def needed(self, bundles: Sequence[ConstraintRows]) -> list[int]:
+    def needed_clusters(self, bundles: Sequence[ConstraintRows]) -> list[int]:
         """All clusters that carry what the bundles look at, what carries first."""
         return sorted({n for b in bundles for link in (*b.links, *b.joints) for n in self.sweeps.path(link)})
 
     def replies(self, bundle: ConstraintRows, rows: RowValues) -> dict[int, RowResponse]:
         """The response of each cluster that unit forces along the rows reach."""
         on = {link: self.s.recorder.call(wrenches, pull) for link, pull in zip(bundle.links, rows.pull, strict=True)}
-        within = self._turned(bundle, rows)
+        within = self._to_independent(bundle, rows)
         return self.sweeps.inward_from(respond_inward, on, within, add_rows, self.hinges, self._nv)
 
-    def _turned(self, bundle: ConstraintRows, rows: RowValues) -> dict[int, Columns]:
+    def _to_independent(self, bundle: ConstraintRows, rows: RowValues) -> dict[int, Columns]:
         """The rows over joints by cluster, over the independent velocities."""
-        found: dict[int, Any] = {}
+        by_cluster: dict[int, Any] = {}
         for link, turn in zip(bundle.joints, rows.turn, strict=True):
             n = self.sweeps.home[link]
-            others = found.get(n, (Vec([0.0] * self._nv[n]),) * bundle.traced.m)
+            others = by_cluster.get(n, (Vec([0.0] * self._nv[n]),) * bundle.traced.m)
             block = self.states[n].G[self.clusters[n].links.index(link)]
-            found[n] = self.s.recorder.call(tied_rows, block, turn, others)
-        return found
+            by_cluster[n] = self.s.recorder.call(tied_rows, block, turn, others)
+        return by_cluster
 
 
 def gram(first: tuple[RowResponse, ...], second: tuple[RowResponse, ...]) -> Mat:
@@ -205,7 +205,7 @@ def release_or_hold(
     s: Sweeps, clusters: Sequence[Cluster], states: Sequence[ClusterState], held: Sequence[Sequence[bool]]
 ) -> Released:
     """Every cluster released, held where it is prescribed, or some of each."""
-    return Released(ClusterSweeps(s, clusters, free_or_held(s, clusters, states, held)[0]))
+    return Released(ClusterSweeps(s, clusters, make_nodes(s, clusters, states, held)[0]))
 
 
 def project_row(k: Kinematics, F: tuple[Wrench, ...]) -> tuple[tuple[Vec, ...], tuple[Wrench, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...algorithms.actuators import driven, gain_matrix
+from ...algorithms.actuators import add_drive, gain_matrix
 from ...algorithms.energy import add
 from ...spatial.linear import Mat, Vec, is_zero
 from .. import actuator_recording as actuation
@@ -53,7 +53,7 @@ def actuator_force(c: Context) -> Outputs:
     """
     forces, u = c.still(), c.given["u"]
     for a, i, gear in pulls(c):
-        forces[i] = c.recorder.call(driven, gear, u[a], forces[i])
+        forces[i] = c.recorder.call(add_drive, gear, u[a], forces[i])
     return vector(c, "tau", c.project(forces))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...algorithms import christoffel as symbols
 from ...algorithms import coriolis, crba, rnea
-from ...algorithms.tiles import transposed
+from ...algorithms.tiles import transpose
 from ...spatial.linear import Mat, Vec
 from ...tree.embedding import map_rate
 from ...tree.states import project_forces
@@ -59,7 +59,7 @@ def _coriolis(c: Context) -> Rows:
     half = c.columns(coriolis.coriolis_matrix(parts))
     if c.is_looped:
         half = _sum(c, half, _times_map_rate(c, coriolis.mass_matrix(parts)))
-    return transposed(c.columns(transposed(half)))
+    return transpose(c.columns(transpose(half)))
 
 
 @method(Q, V, results="C")
@@ -117,7 +117,7 @@ def mass_matrix_rate(c: Context) -> Outputs:
            [-0.0079,  0.    ]])
     """
     C = _coriolis(c)
-    return [("M_rate", (c.nv, c.nv), flat(_sum(c, C, transposed(C))))]
+    return [("M_rate", (c.nv, c.nv), flat(_sum(c, C, transpose(C))))]
 
 
 @method(Q, V, results="tau")
@@ -148,10 +148,10 @@ def coriolis_force(c: Context) -> Outputs:
 def _independent_symbols(c: Context, cube: symbols.Cube) -> symbols.Cube:
     """Γ of the spanning tree on independent velocities: contracted with G three times, plus Σ G_ia M_ij ∂_c G_jb."""
     planes = [c.columns(plane) for plane in cube]
-    planes = [transposed(c.columns(transposed(plane))) for plane in planes]
+    planes = [transpose(c.columns(transpose(plane))) for plane in planes]
     rows = c.columns([[plane[b][k] for plane in planes] for b in range(c.nv) for k in range(c.nv)])
     symbols_on_v = [[[rows[b * c.nv + k][a] for k in range(c.nv)] for b in range(c.nv)] for a in range(c.nv)]
-    half = transposed(c.columns(crba.mass_matrix(c.equations())))
+    half = transpose(c.columns(crba.mass_matrix(c.equations())))
     first = 0
     for n, (cluster, e) in enumerate(zip(c.clusters, c.cluster_states, strict=True)):
         for k in range(first, first + (0 if cluster.is_free else cluster.embedding.nv)):

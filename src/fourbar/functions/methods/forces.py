@@ -252,11 +252,11 @@ def reactions(c: Context) -> Outputs:
         Wrench.of(c.given["f_ext"][6 * b : 6 * b + 6]) if "f_ext" in c.given else Wrench.zero()
         for b in range(len(bodies))
     ]
-    total = [c.recorder.call(reaction.carried, pose, f, Wrench.zero()) for pose, f in zip(poses, F, strict=True)]
+    total = [c.recorder.call(reaction.add_wrench, pose, f, Wrench.zero()) for pose, f in zip(poses, F, strict=True)]
     for body, forces in _loop_wrenches(c).items():
         for b in (b for b, x in enumerate(bodies) if x.name == body):
             for f in forces:
-                total[b] = c.recorder.call(reaction.carried, poses[b], f, total[b])
+                total[b] = c.recorder.call(reaction.add_wrench, poses[b], f, total[b])
     s = Sweeps(tree, c.recorder, flat(q), flat(v))
     found = reaction.reactions(s, v, a, total, poses, c.gravity)
     return [("F", (len(bodies), 6), [x for F in found for x in F.six()])]

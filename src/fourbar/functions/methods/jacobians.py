@@ -9,7 +9,7 @@ from ...algorithms import minverse, rnea
 from ...algorithms.branch_solver import Solver, among, velocity_parents
 from ...algorithms.derivatives import Variation, inverse_dynamics_variation
 from ...algorithms.loop_derivatives import ClusterVariation, vary_cluster
-from ...algorithms.tiles import Rows, plus_product, transposed
+from ...algorithms.tiles import Rows, plus_product, transpose
 from ...spatial.linear import Mat, Vec, is_zero
 from ...spatial.transform import Transform
 from ...spatial.vectors import Twist, Wrench
@@ -89,7 +89,7 @@ def _variation(c: Context, a: Sequence[Vec]) -> _Independent:
         bias = [x and x.bias for x in varied]
         q = _plus(c, _plus(c, q, _times(c, tree.v, velocity)), _times(c, tree.a, acceleration))
         v = _plus(c, v, _times(c, tree.a, bias))
-    q, v, M = (transposed(c.columns(transposed(rows))) for rows in (q, v, M))
+    q, v, M = (transpose(c.columns(transpose(rows))) for rows in (q, v, M))
     first = 0
     for cluster, variation in zip(c.clusters, varied, strict=True):
         n = cluster.embedding.nv
@@ -120,7 +120,7 @@ def _by_force(c: Context, tree: Variation) -> Rows:
         for i in (home.link, *c.tree.ancestors(home.link)):
             for k, row in enumerate(c.recorder.call(_pushes, tree.bodies[i].S, pose)):
                 rows[c.tree.first_v[i] + k][6 * b : 6 * b + 6] = row
-    return transposed(c.columns(transposed(rows)))
+    return transpose(c.columns(transpose(rows)))
 
 
 def _then(pose: Transform, inner: Transform) -> Transform:

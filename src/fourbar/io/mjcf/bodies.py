@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...joints import Composite, Joint, Spherical, Translation3
-from ...joints.registry import about, tagged
+from ...joints.registry import about, types_by_tag
 from ...mechanism.builder import MechanismBuilder
 from ...mechanism.geometry import Geometry
 from ..numbers import position_limit
@@ -107,7 +107,7 @@ class Bodies:
 
     def _joint(self, j: int) -> Joint:
         kind, axis = self.model.jnt_type[j], tuple(self.model.jnt_axis[j].tolist())
-        return FLOATING if kind == FREE and self.has_armature(j) else about(tagged("mjcf")[_TYPES[kind]], axis)
+        return FLOATING if kind == FREE and self.has_armature(j) else about(types_by_tag("mjcf")[_TYPES[kind]], axis)
 
     def has_armature(self, j: int) -> bool:
         """Whether something is added to the inertia of a joint."""

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from ...errors import ModelError
-from ...joints.serialize import Plain, matrix, number, numbers, shown, text
+from ...joints.serialize import Plain, matrix, number, numbers, shorten, text
 from ...mechanism.builder import MechanismBuilder
 from ...mechanism.contact import PLAIN, Surface
 from ...mechanism.contact_rules import ContactRules
@@ -39,14 +39,14 @@ def read_surface(reading: Reading, what: str, value: Any, checked: Checked) -> S
 
 def _whole(what: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ModelError(f"{what}: expected a whole number, got {shown(value)}")
+        raise ModelError(f"{what}: expected a whole number, got {shorten(value)}")
     return value
 
 
 def read_heights(what: str, value: Any) -> tuple[tuple[float, ...], ...]:
     """The heights of a height field."""
     if not isinstance(value, list) or not value or not isinstance(value[0], list):
-        raise ModelError(f"{what}: expected rows of numbers, got {shown(value)}")
+        raise ModelError(f"{what}: expected rows of numbers, got {shorten(value)}")
     return tuple(map(tuple, matrix(what, value, len(value), len(value[0]))))
 
 
@@ -68,7 +68,7 @@ def add_contacts(b: MechanismBuilder, value: Any, reading: Reading, checked: Che
     for key in ("with_parents", "enabled"):
         if key in given:
             if not isinstance(given[key], bool):
-                raise ModelError(f"contacts.{key}: expected true or false, got {shown(given[key])}")
+                raise ModelError(f"contacts.{key}: expected true or false, got {shorten(given[key])}")
             options[key] = given[key]
     if "cone" in given:
         options["cone"] = text("contacts.cone", given["cone"])
@@ -78,11 +78,11 @@ def add_contacts(b: MechanismBuilder, value: Any, reading: Reading, checked: Che
 
 def _list(what: str, value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise ModelError(f"{what}: expected a list, got {shown(value)}")
+        raise ModelError(f"{what}: expected a list, got {shorten(value)}")
     return value
 
 
 def _two(what: str, value: Any, meant: str) -> tuple[str, str]:
     if not (isinstance(value, list) and len(value) == 2 and all(isinstance(x, str) for x in value)):
-        raise ModelError(f"{what}: expected {meant}, got {shown(value)}")
+        raise ModelError(f"{what}: expected {meant}, got {shorten(value)}")
     return value[0], value[1]

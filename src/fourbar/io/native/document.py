@@ -13,7 +13,7 @@ from typing import Any
 from ...constraints.serialize import from_plain as loop_from_plain
 from ...constraints.serialize import read_independent
 from ...errors import ArgumentError, FourbarError, ModelError, unknown
-from ...joints.serialize import Plain, choose, held_types, matrix, number, numbers, parameters, shown, table, text
+from ...joints.serialize import Plain, choose, held_types, matrix, number, numbers, parameters, shorten, table, text
 from ...joints.serialize import from_plain as joint_from_plain
 from ...mechanism.actuators import Drive
 from ...mechanism.builder import MechanismBuilder
@@ -147,7 +147,7 @@ def from_plain(document: Document, reading: Reading) -> Mechanism:
 
 def _check_version(version: Any) -> None:
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise ModelError(f"fourbar: expected the schema version, {VERSION}, got {shown(version)}")
+        raise ModelError(f"fourbar: expected the schema version, {VERSION}, got {shorten(version)}")
     if version > VERSION:
         raise ModelError(
             f"fourbar: the file has schema {version}, but this fourbar reads up to {VERSION}; update fourbar"
@@ -156,7 +156,7 @@ def _check_version(version: Any) -> None:
 
 def _items(kind: str, value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise ModelError(f"{kind}: expected a list of tables, got {shown(value)}")
+        raise ModelError(f"{kind}: expected a list of tables, got {shorten(value)}")
     return value
 
 
@@ -199,7 +199,7 @@ def _add_body(b: MechanismBuilder, item: Any, reading: Reading) -> None:
         arguments["inertia"] = _read_inertia(given["inertia"])
     allow = given.get("allow_unphysical", False)
     if not isinstance(allow, bool):
-        raise ModelError(f"allow_unphysical: expected true or false, got {shown(allow)}")
+        raise ModelError(f"allow_unphysical: expected true or false, got {shorten(allow)}")
     shapes = [
         _read_shape(reading, f"geometry[{i}]", x) for i, x in enumerate(_items("geometry", given.get("geometry", [])))
     ]
@@ -230,7 +230,7 @@ def _read_inertia(value: Any) -> Any:
     read = numbers("inertia", value)
     if len(read) not in (3, 6):
         raise ModelError(
-            f"inertia: expected 3 principal moments, 6 numbers xx xy xz yy yz zz, or 3 rows, got {shown(value)}"
+            f"inertia: expected 3 principal moments, 6 numbers xx xy xz yy yz zz, or 3 rows, got {shorten(value)}"
         )
     return read
 
@@ -315,7 +315,7 @@ def _add_actuator(b: MechanismBuilder, item: Any, reading: Reading) -> None:
     drives = [_read_drive(reading, x) for x in _items("drives", given["drives"])]
     laws = given.get("parameters", {})
     if not isinstance(laws, dict):
-        raise ModelError(f"parameters: expected a table of numbers by name, got {shown(laws)}")
+        raise ModelError(f"parameters: expected a table of numbers by name, got {shorten(laws)}")
     laws = {key: numbers(f"parameters.{key}", x if isinstance(x, list) else [x]) for key, x in laws.items()}
     b.actuator(text("name", given["name"]), drives=drives, parameters=laws, **arguments)
 
@@ -353,10 +353,10 @@ def _add_configurations(b: MechanismBuilder, top: Plain, reading: Reading, table
 def _by_configuration(kind: str, of: str, value: Any) -> dict[str, dict[str, list[float]]]:
     """Numbers by joint or actuator, by the name of the configuration."""
     if not isinstance(value, dict):
-        raise ModelError(f"expected a table of {kind} by name, got {shown(value)}")
+        raise ModelError(f"expected a table of {kind} by name, got {shorten(value)}")
     for name, entries in value.items():
         if not isinstance(entries, dict):
-            raise ModelError(f"{name!r}: expected {of}, got {shown(entries)}")
+            raise ModelError(f"{name!r}: expected {of}, got {shorten(entries)}")
     size = 1 if kind == "controls" else None
     return {
         name: {key: numbers(f"{name!r}.{key}", x if isinstance(x, list) else [x], size) for key, x in entries.items()}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...joints import Helical, Joint, Planar
-from ...joints.registry import axes_of, tagged
+from ...joints.registry import axes_of, types_by_tag
 from ..element import Element
 from ..numbers import position_limit
 from .drake import armature
@@ -81,7 +81,7 @@ class SdfJoint:
         axes = [tuple((R.T @ axis.direction).tolist()) for axis in self.axes]
         if self.kind == PLANAR:
             return Planar("z")
-        kind = tagged("sdf")[self.kind]
+        kind = types_by_tag("sdf")[self.kind]
         return Helical(axes[0], pitch=self.pitch) if kind is Helical else kind(*axes)
 
     def parameters(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def read_joint(item: NamedFrame, resolver: Resolver) -> SdfJoint | None:
     element = item.element
     kind = element.require("type")
     own = element.tag == "joint"
-    known = [*tagged("sdf"), GEARBOX]
+    known = [*types_by_tag("sdf"), GEARBOX]
     if own and kind not in known:
         element.fail(f"unknown joint type {kind[:60]!r}", f"expected one of {', '.join(known)}")
     if not own and kind != PLANAR:
@@ -167,7 +167,7 @@ def _pitch(element: Element) -> float:
 
 
 def _axes(item: NamedFrame, kind: str, pose: Pose, resolver: Resolver) -> tuple[Axis, ...]:
-    count = 2 if kind == GEARBOX else len(axes_of(tagged("sdf")[kind]))
+    count = 2 if kind == GEARBOX else len(axes_of(types_by_tag("sdf")[kind]))
     found = []
     for tag in ("axis", "axis2")[: max(count, 1)]:
         element = item.element.child(tag)

@@ -13,7 +13,7 @@ from ...constraints import Closure, Constraint, Coupling, Distance, Formula, Par
 from ...errors import IndependenceError, unknown
 from ...joints import Fixed, Joint, Prismatic, Revolute, Spherical, Universal
 from ...joints.axis import rotation_from_z
-from ...joints.registry import about, tagged
+from ...joints.registry import about, types_by_tag
 from ...mechanism.builder import MechanismBuilder
 from ...mechanism.mechanism import Mechanism
 from ...mechanism.validate import read_placement
@@ -70,7 +70,7 @@ class Closures:
 
     def _loop(self, element: Element, name: str) -> None:
         """A joint between two links, with a placement on each, about one axis in both."""
-        kind, known = element.require("type"), tagged("urdf+")
+        kind, known = element.require("type"), types_by_tag("urdf+")
         own = {"distance": self._distance, "constraint": self._function, "parametric": self._function}
         if kind in own:
             return own[kind](element, name)

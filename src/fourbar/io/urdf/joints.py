@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...joints import Helical, Joint, Planar, Universal
-from ...joints.registry import about, axes_of, tagged
+from ...joints.registry import about, axes_of, types_by_tag
 from ..element import Element
 from ..numbers import NotANumber, position_limit, read_number
 from .pose import read_axis, read_origin
@@ -45,7 +45,7 @@ class ReadJoint:
 def read_joint(element: Element) -> ReadJoint:
     """One joint."""
     name, kind = element.require("name"), element.require("type")
-    known = tagged("drake" if element.tag == _DRAKE else "urdf")
+    known = types_by_tag("drake" if element.tag == _DRAKE else "urdf")
     if kind not in known:
         element.fail(f"unknown joint type {kind[:60]!r}", f"expected one of {', '.join(known)}")
     parent = element.required("parent").require("link")

@@ -24,7 +24,7 @@ def _with_height(a: Scalars, z: Scalar) -> Vec:
     return Vec((a[0], a[1], z, a[2]))
 
 
-def _bordered(m: Mat, corner: float) -> Mat:
+def _border(m: Mat, corner: float) -> Mat:
     """[[m, 0], [0, corner]] (4 x 4)."""
     return Mat((*(Vec((*row, 0.0)) for row in m), Vec((0.0, 0.0, 0.0, corner))))
 
@@ -64,14 +64,14 @@ class SchoenfliesGroup(Group):
         return Vec(a[:3])
 
     def Ad(self, a: Scalars) -> Mat:
-        return _bordered(_PLANE.Ad(_planar(a)), 1.0)
+        return _border(_PLANE.Ad(_planar(a)), 1.0)
 
     def ad(self, v: Scalars) -> Mat:
         """From eq. 89, permuted to (ω, vx, vy, vz)."""
-        return _bordered(_PLANE.ad(v[:3]), 0.0)
+        return _border(_PLANE.ad(v[:3]), 0.0)
 
     def dexp(self, v: Scalars) -> Mat:
-        return _bordered(_PLANE.dexp(v[:3]), 1.0)
+        return _border(_PLANE.dexp(v[:3]), 1.0)
 
     def dexp_inv(self, v: Scalars) -> Mat:
-        return _bordered(_PLANE.dexp_inv(v[:3]), 1.0)
+        return _border(_PLANE.dexp_inv(v[:3]), 1.0)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from ...algorithms import hybrid, rnea
-from ...algorithms.constrained.drives import ForceChange, Plan, driven, solve_point, vary_forces
+from ...algorithms.constrained.drives import ForceChange, Plan, solve_drives, solve_point, vary_forces
 from ...algorithms.constrained.dynamics import ForwardDynamics, Still, missing
 from ...algorithms.constrained.multipliers import IndependentRows
 from ...algorithms.constrained.rows import dense_rows, evaluate_rows
@@ -449,7 +449,7 @@ def inverse_dynamics(c: Context, plan: Plan) -> Outputs:
 
 def _drive_forces(c: Context, plan: Plan, passive: bool) -> Outputs:
     tau, rows = spanning(c, passive)
-    found, force, health = c.recorder.call(driven, Vec(tau), Mat(map(Vec, rows)), plan)
+    found, force, health = c.recorder.call(solve_drives, Vec(tau), Mat(map(Vec, rows)), plan)
     m = constrained_model(c).m
     return [("tau", (len(found),), list(found)), ("force", (m,), list(force[:m])), ("health", (3,), list(health))]
 
@@ -553,7 +553,7 @@ def hybrid_torque(c: Context, chosen: IndependentRows, prescribed: Prescribed, p
     moved = problem.accelerations(force)
     tau_given, needed = flat(c.by_cluster("tau")), flat(problem.needed(moved))
     left = c.recorder.call(_remaining_forces, Vec(needed), Vec(tau_given), plan.active)
-    drive_forces, force, other = c.recorder.call(driven, left, Mat(map(Vec, problem.dense())), plan)
+    drive_forces, force, other = c.recorder.call(solve_drives, left, Mat(map(Vec, problem.dense())), plan)
     tau = dict(zip(plan.active, drive_forces, strict=True))
     every = [tau.get(j, x) for j, x in enumerate(tau_given)]
     worst: Any = c.recorder.call(_worst, health, other)

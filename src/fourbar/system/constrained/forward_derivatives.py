@@ -16,7 +16,7 @@ from ...algorithms.branch_solver import Solver, velocity_parents
 from ...algorithms.constrained.dynamics import missing
 from ...algorithms.constrained.multipliers import IndependentRows
 from ...algorithms.constrained.rows import dense_rows, evaluate_rows
-from ...algorithms.tiles import Rows, plus_product, transposed
+from ...algorithms.tiles import Rows, plus_product, transpose
 from ...functions.arguments import A
 from ...functions.context import Context, Model
 from ...functions.methods.dynamics import mass_matrix
@@ -60,15 +60,15 @@ def _rates(
     A = [list(data["A"][at : at + n]) for at in range(0, len(data["A"]), n)]
     ((_, _, entries),) = mass_matrix(c)
     M = Solver(recorder, [list(entries[at : at + n]) for at in range(0, n * n, n)], velocity_parents(c.clusters))
-    moved = M.negative_solution(transposed(_columns(rates, "r")))
-    answers = M.negative_solution(transposed(A))  # -M⁻¹ Aᵀ
+    moved = M.negative_solution(transpose(_columns(rates, "r")))
+    answers = M.negative_solution(transpose(A))  # -M⁻¹ Aᵀ
     Omega = recorder.call(_factor, Mat(map(Vec, plus_product(recorder, None, A, answers))))
-    left = transposed(plus_product(recorder, transposed(_columns(rates, "s")), A, moved))
+    left = transpose(plus_product(recorder, transpose(_columns(rates, "s")), A, moved))
     solved: list[tuple[Vec, Vec]] = []
     for first in range(0, len(rates), _AT_ONCE):
         solved += recorder.call(_solve, Omega, tuple(map(Vec, left[first : first + _AT_ONCE])))
-    accelerations = plus_product(recorder, moved, answers, transposed([list(y) for y, _ in solved]))
-    pairs = zip(transposed(accelerations), solved, strict=True)
+    accelerations = plus_product(recorder, moved, answers, transpose([list(y) for y, _ in solved]))
+    pairs = zip(transpose(accelerations), solved, strict=True)
     return [{"a": column, "force": force} for column, (_, force) in pairs]
 
 

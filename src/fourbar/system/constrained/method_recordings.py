@@ -48,7 +48,7 @@ def _record_solution(problem: Callable[..., RowProblem]) -> Callable[..., Output
 def _record_factor(problem: Callable[..., RowProblem]) -> Callable[..., Outputs]:
     def record(c: Context, **static: Any) -> Outputs:
         p = problem(c, **static)
-        return [("Y", (c.nv, len(p.b)), flat(p.rowed.whitened())), ("b", (len(p.b),), list(p.b))]
+        return [("Y", (c.nv, len(p.b)), flat(p.rowed.whitened_rows())), ("b", (len(p.b),), list(p.b))]
 
     return record
 

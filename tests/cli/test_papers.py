@@ -78,6 +78,19 @@ def test_a_link_that_leads_nowhere_is_found() -> None:
     assert missing(text) == ["algorithms/rnea.py::sideways", "algorithms/gone.py", "tests/gone.py"]
 
 
+def test_files_of_theory_exist() -> None:
+    """docs/theory.md: a file without its folder is in that of the one before it, in the same paragraph or row."""
+    found, folder = 0, ""
+    for line in (ROOT / "docs" / "theory.md").read_text(encoding="utf-8").splitlines():
+        folder = "" if not line or line.startswith("|") else folder
+        for path in re.findall(r"`((?:[\w/]+/)?\w+\.py|[\w/]+/)`", line):
+            folder = path.rpartition("/")[0] or folder
+            places = [ROOT / path, ROOT / "src" / "fourbar" / folder / path.rpartition("/")[2]]
+            assert any(place.exists() for place in places), (path, line)
+            found += 1
+    assert found > 80
+
+
 @pytest.mark.parametrize("paper", NUMBERED)
 def test_everything_numbered_is_listed_once(paper: str) -> None:
     listed = [x for row in rows(paper) for x in numbers(row[0])]

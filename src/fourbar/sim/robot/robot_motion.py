@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -41,42 +40,6 @@ from .runge_kutta_step import Followed, ForceLaw, Traced, control_sizes, rollout
 
 class PartlyIndependent(Exception):
     """Joints such as balls would be independent in part, for which no steps are compiled."""
-
-
-class RobotSteps:
-    """The steps of a robot under a law of forces, in machine code; a robot with constraints is `held`."""
-
-    def __init__(self, robot: System, held: Constrained | None, law: ForceLaw) -> None:
-        self.robot, self.held, self.law = robot, held, law
-
-    def chart(self, now: System) -> Chart:
-        """The steps in the velocities of `now`. They stay with the robot, and so do the last traced ones."""
-        robot, held, law = self.robot, self.held, self.law
-        if held is None and now is not robot and now.model.cluster_tree.has_shared_joints:
-            raise PartlyIndependent
-
-        def make() -> Chart:
-            if held is not None:
-                return Chart(now, constrained_rollout(held, law), [])
-            followed = Followed(robot, now)
-            return Chart(now, rollout_of(followed, law), followed.loops)
-
-        kept = vars(robot if held is None else held).setdefault("_rollouts", {})
-        return make_recent(kept, (now, law), make, lambda x: x[1].is_traced)
-
-    def start(self, start: Mapping[str, Any], numbers: Mapping[str, Any], controls: MotionControls) -> Any:
-        """Samples at their start."""
-        home, which = self.chart(self.robot), self.law.which
-        state: dict[str, Any] = {name: np.zeros(shape) for name, shape in home.rollout.step.state.items()}
-        state |= start
-        if self.held is not None:
-            return ConstrainedRun(self.held, self.chart, state, numbers, self.law, controls)
-        if home.loops:
-            return ChartedRun(self.robot, self.chart, state, numbers, which=which)
-        samples = home.rollout.start(state, numbers)
-        lost = ~(np.isfinite(start["q"]).all(axis=-1) & np.isfinite(start["v"]).all(axis=-1)).reshape(-1)
-        samples.now = samples.now._replace(status=np.where(lost, float(DIVERGED), float(RUNNING)))
-        return samples
 
 
 class RobotMotion(ControlledMotion):
@@ -155,11 +118,39 @@ class RobotMotion(ControlledMotion):
         from_python = self.torque is not None and not isinstance(self.torque, Traced)
         if from_python or self.robot.model.cluster_tree.has_shared_joints:
             return self._python_samples(request, controls)
-        self._steps = RobotSteps(self.robot, self.held, self._law(controls, request.hold))
+        self._compiled = self._law(controls, request.hold)
         try:
-            return self._steps.start(self._start, {"dt": request.dt, **self.numbers.of_robot}, controls)
+            return self._start_compiled({"dt": request.dt, **self.numbers.of_robot}, controls)
         except PartlyIndependent:
             return self._python_samples(request, controls)
+
+    def _chart(self, now: System) -> Chart:
+        """The compiled steps in the velocities of `now`. They stay with the robot, and so do the last traced ones."""
+        robot, held, law = self.robot, self.held, self._compiled
+        if held is None and now is not robot and now.model.cluster_tree.has_shared_joints:
+            raise PartlyIndependent
+
+        def make() -> Chart:
+            if held is not None:
+                return Chart(now, constrained_rollout(held, law), [])
+            followed = Followed(robot, now)
+            return Chart(now, rollout_of(followed, law), followed.loops)
+
+        kept = vars(robot if held is None else held).setdefault("_rollouts", {})
+        return make_recent(kept, (now, law), make, lambda x: x[1].is_traced)
+
+    def _start_compiled(self, numbers: dict[str, Any], controls: MotionControls) -> Any:
+        """Samples in machine code; only those with loops that are solved are charted."""
+        home, law = self._chart(self.robot), self._compiled
+        state: dict[str, Any] = {name: np.zeros(shape) for name, shape in home.rollout.step.state.items()}
+        state |= self._start
+        if self.held is not None:
+            return ConstrainedRun(self.held, self._chart, state, numbers, law, controls)
+        if home.loops:
+            return ChartedRun(self.robot, self._chart, state, numbers, which=law.which)
+        samples = home.rollout.start(state, numbers)
+        samples.now = samples.now._replace(status=np.where(self.lost_at_start, float(DIVERGED), float(RUNNING)))
+        return samples
 
     def _python_samples(self, request: MotionRequest, controls: MotionControls) -> PythonSamples:
         """Samples whose forces Python is asked for in every pass."""

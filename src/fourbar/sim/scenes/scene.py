@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Argument, batch_shape, to_array, to_count
+from ...arrays import Argument, to_array, to_count
 from ...contact import selection
 from ...contact.candidates import OneOf, Spec
 from ...contact.contact_model import ContactModel, rows
@@ -37,7 +37,7 @@ from ..loops.folds import FIRST_ORDER
 from ..loops.varied_loops import close
 from ..motions.given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, read_numbers, refuse_moved
 from ..motions.outcome import SimulationWarning
-from ..motions.read_arguments import MotionRequest, check_actuators, check_step, unit_quaternions
+from ..motions.read_arguments import MotionRequest, check_actuators, check_step, read_state
 from ..motions.run import Run
 from ..motions.state_observer import Observer, kept_observer
 from ..robot.constrained import Kept
@@ -304,17 +304,12 @@ class Scene(Staged, Hinted):
 
     def read_state(self, caller: str, q: Any, v: Any, numbers: GivenNumbers = NOTHING) -> tuple[np.ndarray, np.ndarray]:
         """q (..., nq) and v (..., nv; zero if None) with the same leading axes, loops closed with the numbers."""
-        arguments = [Argument("q", (self.robot.nq,)), Argument("v", (self.robot.nv,))]
-        q = to_array(caller, arguments[0], q)
-        v = np.zeros(self.robot.nv) if v is None else to_array(caller, arguments[1], v)
+        q, v = read_state(caller, self.robot, q, v)
         for name, x in (("q", q), ("v", v)):
             if x.size and not np.isfinite(x).all(axis=-1).any():  # in a batch, samples that are not finite are marked
                 raise ArgumentError(f"{caller}: {name} is NaN or infinite; a motion starts from finite numbers")
         if q.ndim == 1 and (why := wrong_coordinates(self.robot.model.cluster_tree, "q", q[None])):
             raise CoordinateError(why)
-        batch = batch_shape(caller, arguments, [q, v])
-        q, v = (np.broadcast_to(x, (*batch, x.shape[-1])).copy() for x in (q, v))
-        q = unit_quaternions(caller, self.robot, q)
         if self._closes:
             q, v = close(caller, self.robot, numbers.which, numbers.by_name, q, v)
             self.kept.check(q, v, numbers.which)

@@ -40,6 +40,7 @@ RUNGE_KUTTA, FIRST_ORDER = 0.01, 0.01  # strides: how far steps may move, relati
 _NEAR = 0.02  # the smallest pivot of K_d, in its units, below which a branch is needed, or else short steps
 _LOST = FOLD_STEP  # and below which a motion is marked where no branch was found
 _SEARCHED = 0.2  # the smallest pivot of K_d below which branches are looked for
+_SOONER = 2.0  # pivots below which untried steps are compared with them, relative to those of others
 _FASTEST = 8.0  # how fast pivots change with coordinates, in their units, at most
 _LEAPT = 3e-5, 1e-2  # what a leap and its halves may differ by: kinetic energy, and the relative length of the way
 _PARTS = (8, 64)  # how many parts a step is made in, at least and at most; parts may have parts again
@@ -176,6 +177,22 @@ class LoopFolds:
         if needed < 0.5 * pivot < least:
             return 1
         count = _PARTS[0] if needed <= _PARTS[0] * pivot else _PARTS[1]
+        return count if self.folds or pivot >= _NEAR else -count
+
+    def parts_ahead(self, numbers: np.ndarray, q: np.ndarray, way: np.ndarray) -> int:
+        """As `parts`, for a step that has not been tried, by integrators that do not compare steps with pivots."""
+        if not numbers[STRIDE]:
+            return 0
+        pivot = self.pivot(q) ** 0.5
+        if pivot < _LOST:
+            return 1
+        independent = [j for j, _ in self.tie.independent]
+        moved = way * [scale for _, scale in self.tie.independent]
+        length = float(np.linalg.norm(moved / self.tie.units.steps[independent]))
+        needed = min(length * numbers[STRIDE] ** 0.5, _SOONER * self._watched**0.5)
+        if needed <= pivot:
+            return 0
+        count = min(int(np.ceil(needed / pivot)), _PARTS[1])
         return count if self.folds or pivot >= _NEAR else -count
 
     def _turns(self, q: np.ndarray) -> np.ndarray:
@@ -417,12 +434,17 @@ class Folds:
         loops = [x for x in self.loops if x[0].folds]
         return sorted(loops, key=lambda x: x[0].pivot(q[x[1]])) if len(loops) > 1 else loops
 
-    def parts(self, numbers: np.ndarray, q: np.ndarray, way: np.ndarray) -> tuple[int, np.ndarray]:
-        """In how many parts a step from q (nq) that gave no state should be made, with displacements `way` (nv), and
-        with which numbers: one part where no step is short enough, none if loops are not the reason, and a negative
-        number if a whole step may `leap` first.
+    def parts(
+        self, numbers: np.ndarray, q: np.ndarray, way: np.ndarray, is_untried: bool = False
+    ) -> tuple[int, np.ndarray]:
+        """In how many parts a step from q (nq) should be made that gave no state, or is untried, with displacements
+        `way` (nv), and with which numbers: one part where no step is short enough, none if loops are not the reason,
+        and a negative number if a whole step may `leap` first.
         """
-        counts = [x[0].parts(numbers[x[3]], q[x[1]], way[x[2] : x[2] + x[0].tie.nv]) for x in self.loops]
+        counts = [
+            (loop.parts_ahead if is_untried else loop.parts)(numbers[place], q[own], way[v : v + loop.tie.nv])
+            for loop, own, v, place in self.loops
+        ]
         changed = numbers.copy()
         for (*_, place), count in zip(self.loops, counts, strict=True):
             if count == 1:

@@ -123,7 +123,7 @@ class Follower:
             if not count:
                 break
         if stage is None:  # which would have refused a step that moves too far
-            count = self._parts(t, now, ~diverged(now), dt)
+            count = self._parts(t, now, ~diverged(now), dt, is_untried=True)
             leapt = self._leap(stage, t, now, dt) if count < 0 else None
             if leapt is not None:
                 return leapt
@@ -182,15 +182,15 @@ class Follower:
                 met, numbers[i] = True, changed
         return met
 
-    def _parts(self, t: float, now: SimulatedState, lost: np.ndarray, dt: float) -> int:
-        """In how many parts a step should be made that gave, or may give, some samples (...) no state; see
+    def _parts(self, t: float, now: SimulatedState, lost: np.ndarray, dt: float, is_untried: bool = False) -> int:
+        """In how many parts a step should be made that gave some samples (...) no state, or is untried; see
         `Folds.parts`.
         """
         if not self.charts.moving:
             return 0
         folds, numbers, most = Folds.of(self.charts.now), self._branches(now), 0
         for i in _indices(lost):
-            count, numbers[i] = folds.parts(numbers[i], now.q[i], now.v[i] * dt)
+            count, numbers[i] = folds.parts(numbers[i], now.q[i], now.v[i] * dt, is_untried)
             self.stuck_at = min(self.stuck_at, t) if count == 1 else self.stuck_at
             most = max(most, count, key=abs)
         return most

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ from ..functions.function import make
 from ..functions.recording import BLOCK, Recording, fingerprint
 from ..functions.registry import flat
 from ..functions.rollout import GIVEN, NONE, Rollout, Step, held_control, steps_since
-from ..functions.step_end import OBSERVED, Observation, StepEnd
+from ..functions.step_end import OBSERVED, Observation
 from ..functions.varied_context import VariedContext, argument_names
 from ..mechanism.actuators import Actuator, law_of
 from ..mechanism.mechanism import Mechanism
@@ -121,9 +122,11 @@ def _time(count: Any, dt: Any) -> Any:
 
 
 class ContactStepEnd:
-    """The end of a step with contacts; see `StepEnd`. `inside` makes what it is in the robot's own velocities."""
+    """The end of a step with contacts; see `StepEnd`. `inside` makes the same end in the robot's own velocities."""
 
-    def __init__(self, stepper: Stepper, found: dict[str, Any], count: Any, inside: Callable[[Any], StepEnd]) -> None:
+    def __init__(
+        self, stepper: Stepper, found: dict[str, Any], count: Any, inside: Callable[[ContactStepEnd], ContactStepEnd]
+    ) -> None:
         self.stepper, self.found, self._inside = stepper, found, inside
         given = {name: x for name, x in stepper.c.given.items() if name not in found}
         self.now = stepper.c.with_values({**given, "q": tuple(found["q"]), "v": tuple(found["v"])})
@@ -138,57 +141,46 @@ class ContactStepEnd:
         return c.with_values({**c.given, "a": tuple(self.found["a"])})
 
     @cached_property
-    def _own(self) -> StepEnd:
+    def accelerations(self) -> list[Any]:
+        """The mean accelerations of the joints of all links."""
+        return self.moving.accelerations("a")
+
+    @cached_property
+    def _own(self) -> ContactStepEnd:
         return self._inside(self)
 
     @property
-    def own(self) -> StepEnd:
+    def own(self) -> ContactStepEnd:
         """The same in the robot's own velocities."""
         return self._own
+
+    def in_velocities_of(self, followed: ChartedTree, start: Context, tau: tuple[Any, ...] | None) -> ContactStepEnd:
+        """The same of a step that followed other velocities than those of the recording `start`, in these; `tau` are
+        joint forces on them.
+        """
+        own, a = copy(self), self.accelerations
+        given = {name: x for name, x in self.now.given.items() if name != "tau"}
+        given |= {} if tau is None else {"tau": tau}
+        before, after = self.stepper.c.velocities(), self.now.velocities()
+        moving = start.with_values(
+            {**given, "q": self.stepper.c.given["q"], "v": tuple(followed.robot_entries(start, before)),
+             "a": tuple(followed.robot_entries(start, a))}
+        )  # fmt: skip
+        own.now = start.with_values({**given, "v": tuple(followed.robot_entries(start, after))})
+        vars(own).update(moving=moving, _own=own)
+        if self.stepper.implicit.is_driven:
+            own.now.given["tau"] = driven(self.stepper, moving, a)
+        return own
 
     @property
     def actuator_forces(self) -> list[Any]:
         """The forces of the actuators, means over the step."""
-        return self.stepper.implicit.acted(self.moving.accelerations("a"))
+        return self.stepper.implicit.acted(self.accelerations)
 
     @property
     def contacts(self) -> dict[str, Any]:
         """Gaps and forces of all contacts."""
         return {name: self.found[name] for name in ("gap", "force")}
-
-
-class OwnStepEnd:
-    """The end of a step that followed other velocities than the robot's own, in these; see `StepEnd`."""
-
-    def __init__(self, end: ContactStepEnd, followed: ChartedTree, start: Context, tau: tuple[Any, ...] | None) -> None:
-        self._end, self.t = end, end.t
-        a = end.moving.accelerations("a")
-        given = {name: x for name, x in end.now.given.items() if name != "tau"}
-        given |= {} if tau is None else {"tau": tau}
-        self.moving = start.with_values(
-            {**given, "q": end.stepper.c.given["q"],
-             "v": tuple(followed.robot_entries(start, end.stepper.c.velocities())),
-             "a": tuple(followed.robot_entries(start, a))}
-        )  # fmt: skip
-        v = tuple(followed.robot_entries(start, end.now.velocities()))
-        self.now = start.with_values({**given, "v": v})
-        if end.stepper.implicit.is_driven:
-            self.now.given["tau"] = driven(end.stepper, self.moving, a)
-
-    @property
-    def own(self) -> StepEnd:
-        """Itself."""
-        return self
-
-    @property
-    def actuator_forces(self) -> list[Any]:
-        """The forces of the actuators, means over the step."""
-        return self._end.actuator_forces
-
-    @property
-    def contacts(self) -> dict[str, Any]:
-        """Gaps and forces of all contacts."""
-        return self._end.contacts
 
 
 def driven(stepper: Stepper, c: Context, a: Any = None) -> tuple[Any, ...]:
@@ -262,13 +254,13 @@ class ContactRollout:
             found |= {OBSERVED + name: x.write(end) for name, x in self.taken.observed}
         return found
 
-    def _inside(self, given: dict[str, Any], tau: tuple[Any, ...] | None, end: ContactStepEnd) -> Any:
+    def _inside(self, given: dict[str, Any], tau: tuple[Any, ...] | None, end: ContactStepEnd) -> ContactStepEnd:
         """The end of a step in the robot's own velocities."""
         if self.followed.is_home:
             return end
         start = VariedContext.with_parameters(self._robot, end.now.recorder, given, self.taken.which)
         start.actuators = end.now.actuators
-        return OwnStepEnd(end, self.followed, start.in_steps(), tau)
+        return end.in_velocities_of(self.followed, start.in_steps(), tau)
 
     def _controls(self, c: Context) -> tuple[dict[str, Any], dict[str, Any]]:
         """The controls that are part of the step, and what is kept of them."""

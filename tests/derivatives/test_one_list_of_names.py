@@ -178,6 +178,11 @@ def test_what_is_no_number_is_refused_alike() -> None:
         "crank.stiffness": "it has no spring",
         "screw.friction": "it has no dry friction",
         "crank.gravity_compensation": "it has none",
+        "crank.limits": "do not depend on limits",
+        "lever.volume": "it is in no fluid",
+        "screw.1_placement": "has no placement before its joint 1",
+        "screw.end_placement": "has no placement after its last joint",
+        "screw.2_axis": "an axis of Prismatic is a direction",
         "four_bar.predecessor": "is not made of numbers",
         "nothing.mass": "there is no parameter 'nothing.mass'",
     }

@@ -135,6 +135,11 @@ class Joint(ABC):
         """The numbers that may vary (`System.varying`), by name: the fields that are made of floats, but for axes."""
         return {name: x for name, x in float_fields(self).items() if not name.startswith("axis")}
 
+    def why_constant(self, name: str) -> str:
+        """The reason for which something that is not among the `variable` numbers cannot vary, where only the joint
+        knows it; empty if it does not."""
+        return ""
+
     def with_numbers(self, numbers: Mapping[str, Sequence[Scalar]]) -> Joint:
         """The joint with other values of some of the `variable` numbers: flat entries by name, which may be symbols."""
         other = self

@@ -18,7 +18,7 @@ from ..spatial.vectors import Twist
 from .base import Joint
 from .independence import require_independent
 from .mirror_image import Mirrored, blocks
-from .variable import with_entries, with_field
+from .variable import why_axis_is_constant, with_entries, with_field
 
 if TYPE_CHECKING:
     from .mirror import Mirror
@@ -249,6 +249,16 @@ class Composite(SeriesJoint):
             for i, link in enumerate(self._links, 1)
             for name, x in link.joint.variable.items()
         }
+
+    def why_constant(self, name: str) -> str:
+        number, _, field = name.partition("_")
+        links = self._links
+        if field == "placement" and (number == "end" or number in map(str, range(1, len(links) + 1))):
+            where = "after its last joint" if number == "end" else f"before its joint {number}"
+            return f"the composite joint has no placement {where}; build it with one, such as Transform()"
+        if field.startswith("axis") and number in map(str, range(1, len(links) + 1)):
+            return f"{why_axis_is_constant(links[int(number) - 1].joint)}; turn it by placements around it"
+        return ""
 
     def with_numbers(self, numbers: Mapping[str, Sequence[Scalar]]) -> Composite:
         links, after = self._chain

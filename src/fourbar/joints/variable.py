@@ -162,6 +162,11 @@ def _subspace_rate(joint: Joint, which: tuple[tuple[str, Shape], ...]) -> Rate:
     return rate_of([joint], q, [x for t in columns for x in t.six()], p)
 
 
+def why_axis_is_constant(joint: Joint) -> str:
+    """The reason for which the axis of a joint cannot vary."""
+    return f"an axis of {type(joint).__name__} is a direction, which its unit length ties"
+
+
 @lru_cache(maxsize=256)
 def why_constant(joint: Joint, name: str) -> str:
     """The reason for which a number of a joint cannot vary; empty if it can."""

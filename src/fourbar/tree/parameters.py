@@ -25,6 +25,7 @@ from ..joints.variable import (
     entries_of,
     innermost,
     shape_of,
+    why_axis_is_constant,
     why_constant,
     with_entries,
     with_field,
@@ -242,19 +243,24 @@ def _why_not(thing: Any, field: str) -> str:
     places = [_inner(thing)]
     if isinstance(thing, Body) and field == _COMPENSATION:
         return f"of body {thing.name!r}, it has none; build it with some"
+    if isinstance(thing, Body) and field in FLUID:
+        return f"of body {thing.name!r}, it is in no fluid; build it with one"
     if isinstance(thing, PlacedJoint):
+        if field in ("limits", "lower", "upper"):
+            return "the equations of motion do not depend on limits"
         if field in _OF_JOINTS:
             return f"of joint {thing.name!r}, {_missing(thing, field)}"
         if field in thing.joint.variable:
             return why_constant(thing.joint, field)
+        if why := thing.joint.why_constant(field):
+            return why
         places = [thing, thing.joint, innermost(thing.joint)]
     own = next((x for x in places if is_dataclass(x) and field in {f.name for f in fields(x)}), None)
     if own is None or field.startswith("_"):
         return ""
-    value, kind = getattr(own, field), type(own).__name__
+    value = getattr(own, field)
     if isinstance(own, Joint) and field.startswith("axis"):
-        turned = f"{thing.name}.placement"
-        return f"an axis of {kind} is a direction, which its unit length ties; turn the joint by {turned!r}"
+        return f"{why_axis_is_constant(own)}; turn the joint by {f'{thing.name}.placement'!r}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{field} = {value} is a whole number, which may count something; write {float(value)} if it is a number"
     if shape_of(value) is not None:

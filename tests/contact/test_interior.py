@@ -10,7 +10,7 @@ import pytest
 
 from fourbar.contact import interior
 from fourbar.contact.gauss_seidel import ContactProblem, RowBlock, scaled
-from fourbar.contact.reduced_newton import in_tiles
+from fourbar.contact.tiles import solve_tiles
 from fourbar.expr import Direct
 from fourbar.spatial.linear import Mat, Vec
 
@@ -131,7 +131,7 @@ def test_tiles_that_are_nearly_singular_are_solved_to_rounding() -> None:
         b = rng.normal(size=18)
         cuts = [slice(k, k + 6) for k in (0, 6, 12)]
         tiles = [[Mat(Vec(row) for row in A[i, j].tolist()) for j in cuts] for i in cuts]
-        found = in_tiles(Direct().call, tiles, [Vec(b[i].tolist()) for i in cuts])
+        found = solve_tiles(Direct().call, tiles, [Vec(b[i].tolist()) for i in cuts])
         x = [Fraction(float(y)) for part in found for y in part]
         left = [abs(float(sum((Fraction(u) * y for u, y in zip(row, x, strict=True)), -Fraction(z))))
                 for row, z in zip(A.tolist(), b.tolist(), strict=True)]  # fmt: skip

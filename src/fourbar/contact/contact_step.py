@@ -24,10 +24,9 @@ from . import gauss_seidel, implicit_forces, integration
 from .bilateral import NO_SLACK, BilateralRows, bilateral_terms, links_of
 from .candidates import Candidate, JointRow, Manifold, OneOf, Spec, Touch, axes_of
 from .delassus import Delassus, ForceBasis, FreeMotion, RowsOnBasis
-from .gauss_seidel import FEW_ROWS, ContactProblem, RowBlock, Solution
+from .gauss_seidel import ContactProblem, RowBlock, Solution
 from .impacts import Impact, rebounding, solve_impacts, work
 from .impulse_solver import solve
-from .reduced_newton import ReducedRows
 from .terrain_numbers import Given, TerrainNumbers, mixed_friction, with_numbers
 
 UNITS = Mat.identity(6)
@@ -65,17 +64,22 @@ def located(candidate: Candidate, poses: tuple[Transform, Transform], found: Tou
     out)."""
     touch = candidate.geometry.touch(*poses) if found is None else found
     touch = candidate.law.acting(touch, candidate.on_terrain)
-    across = axes_of(touch.normal) if candidate.discs else ()
-    directions: list[tuple[Vec, bool]] = [(touch.normal, False)]
-    directions += [(x, False) for x in across] if candidate.friction > 0.0 else []
-    directions += [(touch.normal, True)] if candidate.torsion else []
-    directions += [(x, True) for x in across] if candidate.rolling else []
+    axes = (touch.normal, *(axes_of(touch.normal) if candidate.discs else ()))
     rows = tuple(
-        Mat(_row(pose, touch.point, x, turning, sign) for x, turning in directions)
+        Mat(_row(pose, touch.point, x, turning, sign) for x, turning in directions(candidate, axes))
         for pose, sign, link in zip(poses, (1.0, -1.0), candidate.links, strict=True)
         if link != GROUND
     )
-    return LocatedContact(touch, (touch.normal, *across), rows)
+    return LocatedContact(touch, axes, rows)
+
+
+def directions(candidate: Candidate, axes: tuple[Vec, ...]) -> list[tuple[Vec, bool]]:
+    """The direction of each row of a contact, and whether it is that of a moment."""
+    normal, *across = axes
+    found = [(normal, False)]
+    found += [(x, False) for x in across] if candidate.friction > 0.0 else []
+    found += [(normal, True)] if candidate.torsion else []
+    return found + ([(x, True) for x in across] if candidate.rolling else [])
 
 
 def rates(rows: tuple[Mat, ...], twists: tuple[Twist, ...]) -> Vec:
@@ -148,7 +152,6 @@ class Stepper:
         self.bundles: Any = c.model.bundles  # type: ignore[attr-defined]  (of a ContactModel)
         self.coupling: Any = None
         self.softened: Any = ()
-        self.over: ReducedRows | None = None
         self.impacts: list[Impact] = []
         self.free_rates: list[Any] = []  # velocities of all rows without impulses and what laws add
         self.s = self._sweeps()
@@ -197,6 +200,7 @@ class Stepper:
 
     def _placed(self) -> list[LocatedContact]:
         poses = along(self.s, [Location(link, IDENTITY) for link in self._touched()], IDENTITY, place_outward)
+        self.poses = poses
         shared: dict[Any, tuple[Touch, ...]] = {}
         placed = []
         for x in self.spec.candidates:
@@ -309,7 +313,7 @@ class Stepper:
     def problem(self, delassus: Delassus) -> Any:
         """G, g and the bounds of all rows."""
         needed, spec = self.needed(), self.spec
-        a = self.free.accelerations(needed, {})
+        a = self.free_accelerations(delassus, needed)
         ahead = {n: self._ahead(n, a[n]) for n in needed}
         moved = self._moved(delassus, a)
         free = self._rates(ahead, list(range(len(spec.candidates))))
@@ -343,6 +347,10 @@ class Stepper:
             bounds.append(NO_SLACK)
         self.free_rates += g[len(self.free_rates) :]
         return self.assembled(delassus, Vec(g), compliance, tuple(bounds))
+
+    def free_accelerations(self, delassus: Any, needed: list[int]) -> dict[int, Vec]:
+        """The accelerations of some clusters without contacts."""
+        return self.free.accelerations(needed, {})
 
     def _bouncing(self, problem: Any, share: Scalar) -> Any:
         """A problem with a share of all restitution."""
@@ -410,16 +418,7 @@ class Stepper:
         G: Any = self.matrix(delassus)
         if compliance:
             G = self.call(with_compliance, G, tuple(compliance), Vec(compliance.values()))
-        self.over = None if compliance or self.coupling is not None else self._over_bases(delassus)
         return ContactProblem(Mat(G), g, bounds)
-
-    def _over_bases(self, delassus: Delassus) -> ReducedRows | None:
-        """The rows over their bases where Newton steps are cheaper over these: where rows are redundant, or many."""
-        rows, count = sum(block.size for block in self.blocks), len(delassus.bases)
-        if sum(base.size for base in delassus.bases) >= rows and rows <= FEW_ROWS:
-            return None
-        omega = tuple(tuple(delassus.between(a, b) for b in range(count)) for a in range(count))
-        return ReducedRows(tuple(map(tuple, delassus.blocks)), omega)
 
     def _dry(self, row: JointRow) -> Scalar:
         """The dry friction of a joint, which may be given for each sample."""
@@ -439,7 +438,7 @@ class Stepper:
 
     def solve(self, problem: ContactProblem, start: Vec) -> Solution:
         """Impulses that obey the problem, from some to begin with."""
-        return solve(self.c.recorder, problem, self.blocks, start, self.spec, self.over, self.is_redundant)
+        return solve(self.c.recorder, problem, self.blocks, start, self.spec, self.is_redundant)
 
     @property
     def is_redundant(self) -> bool:

@@ -26,8 +26,7 @@ _STUCK = 1e-13  # the same among all rows: less than that is rounding
 _INNER = 2  # rounds of a contact with several kinds of friction on its own in a sweep
 _ROOTS = 3  # Newton steps for how fast a contact slides
 _RELAXATION = 0.5  # weight of a Jacobi round
-FEW_ROWS = 18  # up to which the matrix of all rows is eliminated as it is, in one piece of code
-NEWTON_ROWS = 40  # with more rows than that they are solved link by link: Newton's code grows with their cube
+FEW_ROWS = 18  # up to which the matrix of all rows is eliminated as it is; more are solved over the joints
 
 
 class RowBlock(NamedTuple):
@@ -295,14 +294,13 @@ def jacobi(problem: ContactProblem, scale: Scaled, blocks: tuple[RowBlock, ...],
     """
     old = tuple(Vec([impulse[i] for i in range(x.first, x.first + x.size)]) for x in blocks)
     new = tuple(block_solution(problem, scale, blocks, k, impulse) for k in range(len(blocks)))
-    weight = relaxation(old, new)
+    sizes = [maximum(size_of(a[:1]), size_of(b[:1])) for a, b in zip(old, new, strict=True)]
+    weight = relaxation(sum((select(x > 0.0, 1.0, 0.0) for x in sizes), 0.0))
     return Vec([x for both in zip(old, new, strict=True) for x in damp(*both, weight)])
 
 
-def relaxation(old: tuple[Vec, ...], new: tuple[Vec, ...]) -> Scalar:
-    """The weight of a Jacobi round from old impulses of all blocks to new ones: 1 where only one block has any."""
-    sizes = [maximum(size_of(a[:1]), size_of(b[:1])) for a, b in zip(old, new, strict=True)]
-    count = sum((select(x > 0.0, 1.0, 0.0) for x in sizes), 0.0)
+def relaxation(count: Scalar) -> Scalar:
+    """The weight of a Jacobi round in which so many blocks have impulses: 1 where only one block has any."""
     return select(count > 1.5, _RELAXATION, 1.0)
 
 

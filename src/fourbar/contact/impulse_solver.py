@@ -7,11 +7,10 @@ from typing import Any, NamedTuple, Protocol
 
 from ..expr import maximum, minimum, select
 from ..spatial.linear import Scalar, Vec
-from . import gauss_seidel, newton, reduced_newton
+from . import gauss_seidel, newton
 from .gauss_seidel import ContactProblem, RowBlock, Scaled, Solution
-from .least_norm import LeastNormRows, least_norm
+from .least_norm import LeastNormRows, least_norm, pressing
 from .newton import Yielding
-from .reduced_newton import ReducedRows
 
 _GAIN = 0.1  # a Newton step that leaves more of the residual than that is the last before they are smoothed
 _LEAPS = 4  # such steps at most
@@ -47,20 +46,28 @@ class Passes(LeastNormRows, Protocol):
         """Whether impulses may differ and move the robot alike: several contacts are on one link, or rows are many."""
         ...
 
-    def swept(self, x: Any) -> Any:
-        """After a sweep: of Jacobi where impulses may be redundant, else of Gauss-Seidel."""
+    def start(self, x: Any) -> Solution:
+        """Impulses to begin with."""
         ...
 
-    def measured(self, x: Any) -> Solution:
-        """With their velocities and residual."""
+    def swept(self, at: Solution) -> Any:
+        """Impulses after a sweep: of Jacobi where they may be redundant, else of Gauss-Seidel."""
         ...
 
     def leapt(self, at: Solution, course: Any) -> Any:
-        """After a Newton step, smoothed by a velocity τ with rows made stiffer, (τ, stiff); None: neither."""
+        """Impulses after a Newton step, smoothed by a velocity τ with rows made stiffer, (τ, stiff); None: neither."""
         ...
 
     def reach(self, at: Solution) -> Any:
         """The largest velocity that an impulse gives its own row, or is left."""
+        ...
+
+    def kept(self, at: Solution) -> Solution:
+        """What of a solution is kept beside the search for a better one."""
+        ...
+
+    def resume(self, first: Solution, at: Solution) -> Solution:
+        """The first solution, to begin with again after `at`."""
         ...
 
 
@@ -77,10 +84,8 @@ class InteriorWay(Protocol):
 
 
 class Iterate(NamedTuple):
-    """Where smoothed steps are: impulses after the last sweep; now; the best so far; τ, steps since it was set, and its
-    course."""
+    """Where smoothed steps are: now; the best so far; τ, steps since it was set, and its course."""
 
-    swept: Any
     now: Solution
     best: Solution
     tau: Any
@@ -142,89 +147,142 @@ def _enters(tries: Scalar, course: Scalar, stuck: Scalar, residual: Scalar, tole
     return select(course < 0.5, select(early > 0.5, left_over(residual, tolerance), -1.0), -1.0)
 
 
-def found(
+class Patience:
+    """How far a problem is pursued. A sample that is not solved by then is solved anew with more patience, together
+    with others that are as hard: what it takes does not depend on its company, and the others do not wait for it."""
+
+    NEWTON, SMOOTHED, ALL = 0.0, 1.0, 2.0  # plain Newton steps only; the first smoothed steps too; everything
+
+
+def _begins(going: Scalar, patience: Scalar) -> Scalar:
+    """Above zero where there are smoothed steps."""
+    return select(patience < 0.5 * Patience.SMOOTHED, -1.0, going)
+
+
+def _goes_on(going: Scalar, patience: Scalar, tries: Scalar, course: Scalar) -> Scalar:
+    """Above zero where there is another smoothed step: with little patience not after the early ones of the first
+    attempt."""
+    late = select(course > 0.5, 1.0, select(tries > _EARLY - 1.5, 1.0, 0.0))
+    return select(late > 0.5, select(patience < 0.5 * (Patience.SMOOTHED + Patience.ALL), -1.0, going), going)
+
+
+def gives_up(residual: Scalar, tolerance: Scalar, patience: Scalar) -> Scalar:
+    """Above zero where a sample is not solved and there is more patience to be had."""
+    return select(patience < 0.5 * (Patience.SMOOTHED + Patience.ALL), residual - tolerance, -1.0)
+
+
+def solve_with(
     recorder: Any,
     passes: Passes,
     start: Any,
     effort: Effort,
-    exact: float = _EXACT,
     inside: InteriorWay | None = None,
+    patience: Any = None,
 ) -> Solution:
     """A sweep from given impulses, Newton steps as long as these bring it nearer; then smoothed ones from the sweep.
 
-    There are none where the sweep leaves less than `exact` times the tolerance. `inside`, if it is given, is tried once
-    where the first smoothed steps do not end.
+    There are none where the sweep leaves a small part of the tolerance. `inside`, if it is given, is tried once where
+    the first smoothed steps do not end. `patience` of a sample, if it is given, may end the search early: see
+    `Patience`.
     """
     call, tolerance = recorder.call, effort.aim
-    first = passes.measured(passes.swept(start))
+    given = passes.start(start)
+    first = passes.measured(passes.swept(given), given)
 
     def leap(at: Solution) -> tuple[Solution, Any]:
-        new = passes.measured(passes.leapt(at, None))
+        new = passes.measured(passes.leapt(at, None), at)
         return call(gauss_seidel.better, at, new), call(_falls, new.residual, at.residual, tolerance)
 
-    best = recorder.repeat(leap, first, _LEAPS, call(left_over, first.residual, exact * tolerance))
+    best = passes.kept(recorder.repeat(leap, first, _LEAPS, call(left_over, first.residual, _EXACT * tolerance)))
 
     def smoothed(at: Iterate) -> tuple[Iterate, Any]:
         stiff = call(_stiffness, passes.reach(at.best), at.best.residual, at.course)
-        new = passes.measured(passes.leapt(at.now, (at.tau, stiff)))
-        best = call(gauss_seidel.better, at.best, new)
+        new = passes.measured(passes.leapt(at.now, (at.tau, stiff)), at.now)
+        best = call(gauss_seidel.better, at.best, passes.kept(new))
         tries, course, stuck = call(_turn, at.tries, at.course, new.residual, best.residual, tolerance)
         if inside is not None:
             best = inside.inside(best, tolerance, call(_enters, at.tries, at.course, stuck, best.residual, tolerance))
         tau = call(_sharper, at.tau, new.residual, tolerance)
-        swept, now, tau = _swept(recorder, passes, effort.sweeps, (at.swept, new, tau), course, stuck)
-        best = call(gauss_seidel.better, best, now)
-        return Iterate(swept, now, best, tau, tries, course), call(left_over, best.residual, tolerance)
+        now, tau = _begin_anew(recorder, passes, effort.sweeps, first, (new, tau), course, stuck)
+        best = call(gauss_seidel.better, best, passes.kept(now))
+        going = call(left_over, best.residual, tolerance)
+        if patience is not None:
+            going = call(_goes_on, going, patience, tries, course)
+        return Iterate(now, best, tau, tries, course), going
 
     tau = call(_first_tau, passes.reach(first), 0.0)
-    state = Iterate(first.impulse, first, best, tau, 0.0, 0.0)
     going = call(left_over, best.residual, tolerance)
-    best = recorder.repeat(smoothed, state, effort.rounds, going).best
+    if patience is not None:
+        going = call(_begins, going, patience)
+    best = recorder.repeat(smoothed, Iterate(first, best, tau, 0.0, 0.0), effort.rounds, going).best
     best = best if inside is None else inside.ended(best, tolerance, going)
     return least_norm(recorder, passes, best, tolerance) if passes.is_redundant else best
 
 
-def _swept(recorder: Any, passes: Passes, sweeps: int, state: Any, course: Any, stuck: Any) -> Any:
-    """Sweeps of the samples that are `stuck`, from where sweeps ended last, and a new τ: nothing where no sample is."""
+def _begin_anew(
+    recorder: Any, passes: Passes, sweeps: int, first: Solution, at: tuple[Solution, Any], course: Any, stuck: Any
+) -> tuple[Solution, Any]:
+    """Another start of the samples that are `stuck`, after so many sweeps for every attempt, and a new τ; the others
+    stay `at` theirs. Nothing is done where no sample is stuck."""
 
-    def again(state: tuple[Any, Solution, Any]) -> tuple[Any, Any]:
-        x = recorder.repeat(lambda y: (passes.swept(y), None), state[0], sweeps)
-        now = passes.measured(x)
-        return (x, now, recorder.call(_first_tau, passes.reach(now), course)), 0.0
+    def sweep(state: tuple[Solution, Any]) -> tuple[Any, Any]:
+        at, left = state
+        left = recorder.call(_one_less, left)
+        return (passes.measured(passes.swept(at), at), left), left
 
-    return recorder.repeat(again, state, 1, stuck)
+    def again(_: tuple[Solution, Any]) -> tuple[Any, Any]:
+        count = recorder.call(_sweeps_of, float(sweeps), course)
+        now, _ = recorder.repeat(
+            sweep, (passes.resume(first, at[0]), count), sweeps * (len(_SMOOTH) + len(_STIFF)), count
+        )
+        return (now, recorder.call(_first_tau, passes.reach(now), course)), 0.0
+
+    return recorder.repeat(again, at, 1, stuck)
+
+
+def _one_less(x: Scalar) -> Scalar:
+    return x - 1.0
+
+
+def _sweeps_of(sweeps: Scalar, course: Scalar) -> Scalar:
+    return sweeps * (course + 1.0)
 
 
 class Few(NamedTuple):
-    """All rows together; `over`: their bases, if Newton steps are made over these."""
+    """All rows together."""
 
     recorder: Any
     problem: ContactProblem
     blocks: tuple[RowBlock, ...]
     scale: Scaled
-    over: ReducedRows | None
     is_redundant: bool
 
-    def swept(self, x: Vec) -> Vec:
-        sweep = gauss_seidel.jacobi if self.is_redundant else gauss_seidel.sweep
-        return self.recorder.call(sweep, self.problem, self.scale, self.blocks, x)
+    def start(self, x: Vec) -> Solution:
+        return Solution(x, 0.0)
 
-    def measured(self, x: Vec) -> Solution:
+    def kept(self, at: Solution) -> Solution:
+        return at
+
+    def resume(self, first: Solution, at: Solution) -> Solution:
+        return first
+
+    def redundancy(self, at: Solution) -> Any:
+        contacts = [x for block, _, _, x, _ in self.blocks_at(at) if not block.joint]
+        return self.recorder.call(_several, self.recorder.call(pressing, *contacts))
+
+    def swept(self, at: Solution) -> Vec:
+        sweep = gauss_seidel.jacobi if self.is_redundant else gauss_seidel.sweep
+        return self.recorder.call(sweep, self.problem, self.scale, self.blocks, at.impulse)
+
+    def measured(self, x: Vec, at: Solution | None = None) -> Solution:
         return self.recorder.call(gauss_seidel.measured, self.problem, self.scale, self.blocks, x)
 
     def reach(self, at: Solution) -> Any:
         return self.recorder.call(gauss_seidel.reach, self.scale, self.blocks, at.impulse, at.residual)
 
     def leapt(self, at: Solution, course: Any) -> Vec:
-        call, x, c = self.recorder.call, at.impulse, at.velocity
-        if self.over is None:
-            by = (0.0, newton.PROXIMAL) if course is None else course
-            return call(newton.step, self.problem, self.scale, self.blocks, x, c, *by)
-        yields = []
-        for block, own, bounds, impulse, velocity in self.blocks_at(at):
-            soft = Vec([0.0] * block.size)
-            yields.append(reduced_newton.yielded(call, block, own, soft, bounds, impulse, velocity, course))
-        return self.changed(x, self.steps(yields), -1.0)
+        by = (0.0, newton.PROXIMAL) if course is None else course
+        return self.recorder.call(newton.step, self.problem, self.scale, self.blocks, at.impulse, at.velocity, *by)
 
     def blocks_at(self, at: Solution) -> list[tuple[RowBlock, Vec, Vec, Vec, Vec]]:
         """Of every block: itself as the only one, D, bounds, impulses and velocities."""
@@ -235,14 +293,16 @@ class Few(NamedTuple):
 
     def steps(self, yields: list[Yielding]) -> list[Vec]:
         """The steps δ = own - K v of all blocks, where v is what these steps change the velocities by."""
-        if self.over is not None:
-            return reduced_newton.step(self.recorder, self.over, yields)
         delta = self.recorder.call(newton.coupled_step, self.problem.G, tuple(yields))
         return [Vec(delta[block.first : block.first + block.size]) for block in self.blocks]
 
     def changed(self, x: Vec, steps: list[Vec], length: Any) -> Vec:
         """Impulses less a part of some steps."""
         return self.recorder.call(_less, x, Vec([d for own in steps for d in own]), length)
+
+
+def _several(count: Scalar) -> Scalar:
+    return count - 1.5
 
 
 def _less(x: Vec, step: Vec, length: Scalar) -> Vec:
@@ -255,11 +315,10 @@ def solve(
     blocks: tuple[RowBlock, ...],
     start: Vec,
     effort: Effort,
-    over: ReducedRows | None = None,
     redundant: bool = False,
 ) -> Solution:
     """Impulses from given ones; those of least norm, if they may be `redundant`."""
     if not blocks:
         return Solution(Vec(()), 0.0, Vec(()))
     scale = recorder.call(gauss_seidel.scaled, problem, blocks)
-    return found(recorder, Few(recorder, problem, blocks, scale, over, redundant), start, effort)
+    return solve_with(recorder, Few(recorder, problem, blocks, scale, redundant), start, effort)

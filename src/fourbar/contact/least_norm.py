@@ -40,12 +40,20 @@ class LeastNormRows(Protocol):
         """The steps δ = own - K v of all blocks, where v is what these steps change the velocities by."""
         ...
 
+    def kept(self, at: Solution) -> Solution:
+        """What of a solution is kept beside the search for a better one."""
+        ...
+
     def changed(self, x: Any, steps: list[Vec], length: Any) -> Any:
         """Impulses less a part of some steps."""
         ...
 
-    def measured(self, x: Any) -> Solution:
-        """Impulses with their residual."""
+    def redundancy(self, at: Solution) -> Any:
+        """Above zero where impulses within the robot may change no velocity."""
+        ...
+
+    def measured(self, x: Any, at: Solution | None = None) -> Solution:
+        """Impulses with their residual, and what is known of them; `at`: a solution that these came from."""
         ...
 
 
@@ -117,12 +125,9 @@ def _within_disc(bound: Scalar, press: Scalar, less: Scalar, x: Vec, step: Vec) 
     return minimum(reached, 1.0)
 
 
-def _redundant(residual: Scalar, tolerance: Scalar, *sticking: Scalar) -> Scalar:
-    """Above zero where a problem is solved and several rows stick."""
-    total = sticking[0]
-    for x in sticking[1:]:
-        total = total + x
-    return select(residual > tolerance, -1.0, total - 1.5)
+def _is_due(residual: Scalar, tolerance: Scalar, redundant: Scalar) -> Scalar:
+    """Above zero where a problem is solved and its impulses may be redundant."""
+    return select(residual > tolerance, -1.0, redundant)
 
 
 def _accepted(best: Solution, new: Solution, tolerance: Scalar) -> Solution:
@@ -136,13 +141,13 @@ def _shortest(*lengths: Scalar) -> Scalar:
     return least * _WITHIN
 
 
-def pressing(x: Vec) -> Scalar:
-    """1 where an impulse pushes, else 0."""
-    return select(x[0] > 0.0, 1.0, 0.0)
+def pressing(*x: Vec) -> Scalar:
+    """The number of impulses that push."""
+    return sum((select(own[0] > 0.0, 1.0, 0.0) for own in x), 0.0)
 
 
 def least_norm(recorder: Any, rows: LeastNormRows, best: Solution, tolerance: float) -> Solution:
-    """The least-norm impulses with the effect of given ones, where these solve a problem and several contacts press."""
+    """The least-norm impulses with the effect of given ones, where these solve a problem and may be redundant."""
     call = recorder.call
 
     def even(best: Solution) -> tuple[Solution, Any]:
@@ -154,9 +159,8 @@ def least_norm(recorder: Any, rows: LeastNormRows, best: Solution, tolerance: fl
         steps = rows.steps([call(again, *both) for both in zip(yields, steps, strict=True)])
         both = zip(blocks, steps, strict=True)
         lengths = [call(room, *own, step) for own, step in both]
-        new = rows.measured(rows.changed(best.impulse, steps, call(_shortest, *lengths)))
+        new = rows.kept(rows.measured(rows.changed(best.impulse, steps, call(_shortest, *lengths))))
         return call(_accepted, best, new, tolerance), 0.0
 
-    contacts = [x for block, _, _, x, _ in rows.blocks_at(best) if not block.joint]
-    going = call(_redundant, best.residual, tolerance, *(call(pressing, x) for x in contacts))
+    going = call(_is_due, best.residual, tolerance, rows.redundancy(best))
     return recorder.repeat(even, best, 1, going)

@@ -19,11 +19,12 @@ from .candidates import Candidate, JointRow, Spec, Touch
 from .cones import Cone, Row, SoftProblem
 from .contact_step import Stepper
 from .delassus import Delassus, FreeMotion
-from .gauss_seidel import NEWTON_ROWS, Solution, better
+from .gauss_seidel import Solution, better
 from .implicit_forces import ImplicitDamping
 from .soft_law import LEAST_FRICTION, SoftJoint
 
 _FAR = 1e30
+_AT_ONCE = 40  # rows up to which a Newton step is one piece of code
 
 
 class Terms(NamedTuple):
@@ -129,7 +130,7 @@ class SoftStepper(Stepper):
             return Solution(Vec(()), 0.0)
         x = call(_in_units, start, problem.unit)
         best = call(cones.measured, problem, blocks, x)
-        step = self._onward if len(problem.g) <= NEWTON_ROWS else self._far_onward
+        step = self._onward if len(problem.g) <= _AT_ONCE else self._far_onward
 
         def once_more(state: tuple[Vec, Solution]) -> tuple[tuple[Vec, Solution], Any]:
             x = step(problem, state[0])

@@ -9,8 +9,9 @@ from ..functions.context import Context
 from ..spatial.linear import Scalar, Vec
 from .candidates import Spec
 from .contact_step import Stepper
-from .gauss_seidel import NEWTON_ROWS
-from .matrix_free import MatrixFreeStepper
+from .gauss_seidel import FEW_ROWS
+from .impulse_solver import gives_up
+from .joint_step import JointStepper
 from .soft_step import SoftStepper
 
 
@@ -20,18 +21,22 @@ def watched(residual: Scalar, worst: Scalar, late: Scalar, count: Scalar, tolera
     return Vec((maximum(worst, residual), select(residual > tolerance, first, late), count + 1.0))
 
 
-def stepper(c: Context, spec: Spec) -> Stepper:
-    """MuJoCo's law has a step of its own; else few rows are solved together, many link by link.
+def refuse_unsolved(kept: Vec, residual: Scalar, aim: Scalar, patience: Scalar) -> Vec:
+    """The same; not a number where the step is to be made again with more patience."""
+    return Vec((select(gives_up(residual, aim, patience) > 0.0, float("nan"), kept[0]), *kept[1:]))
 
-    Servos that move several velocities couple all rows: these are solved together however many they are.
-    """
+
+def has_many_rows(spec: Spec, kept: int) -> bool:
+    """Whether the rows of a step, `kept` of which are those of constraints, are solved over the joints."""
+    rows = sum(1 + sum(x.discs) for x in spec.candidates) + len(spec.joints) + kept
+    return rows > FEW_ROWS and not spec.soft
+
+
+def stepper(c: Context, spec: Spec) -> Stepper:
+    """MuJoCo's law has a step of its own; else few rows are eliminated as they are, many over the joints."""
     if spec.soft:
         return SoftStepper(c, spec)
-    kept: int = c.model.kept_rows  # type: ignore[attr-defined]  (of a ContactModel)
-    rows = sum(1 + sum(x.discs) for x in spec.candidates) + len(spec.joints) + kept
-    if rows > NEWTON_ROWS and not (many := MatrixFreeStepper(c, spec)).implicit.coupled:
-        return many
-    return Stepper(c, spec)
+    return JointStepper(c, spec) if has_many_rows(spec, c.model.kept_rows) else Stepper(c, spec)  # type: ignore[attr-defined]
 
 
 def rollout_step(step: Stepper) -> dict[str, list[Any]]:
@@ -43,4 +48,8 @@ def rollout_step(step: Stepper) -> dict[str, list[Any]]:
     found, c, spec = step.results(), step.c, step.spec
     (worst,), (late,), (count,) = (c.given[name] for name in ("worst", "late", "count"))
     kept = c.recorder.call(watched, found["residual"][0], worst, late, count, spec.tolerance)
+    if "patience" in c.given:
+        (patience,) = c.given["patience"]
+        kept = c.recorder.call(refuse_unsolved, kept, found["residual"][0], spec.aim, patience)
+        found["patience"] = [patience]
     return {**found, "worst": [kept[0]], "late": [kept[1]], "count": [kept[2]]}

@@ -23,7 +23,7 @@ from ..functions.context import Context, record_program
 from ..functions.function import make
 from ..functions.recording import BLOCK, Recording, fingerprint
 from ..functions.registry import flat
-from ..functions.rollout import GIVEN, NONE, Rollout, Step, held_control, steps_since
+from ..functions.rollout import GIVEN, NONE, PATIENCE, Rollout, Step, held_control, steps_since
 from ..functions.step_end import OBSERVED, Observation
 from ..functions.varied_context import VariedContext, argument_names
 from ..mechanism.actuators import Actuator, law_of
@@ -35,10 +35,11 @@ from ..tree.parameters import Parameter
 from .candidates import Spec
 from .contact_model import IMPULSE, LARGEST, ContactModel
 from .contact_step import Stepper
-from .step_recording import rollout_step, stepper
+from .impulse_solver import Patience
+from .step_recording import has_many_rows, rollout_step, stepper
 
 DRIVEN = "driven"  # a control: 1 where actuators act, 0 where they do not
-_COUNTED = {"worst": 0.0, "late": -1.0, "count": 0.0}  # parts of the state that tell of the steps so far
+_COUNTED = {"worst": 0.0, "late": -1.0, "count": 0.0, PATIENCE: Patience.ALL}  # states that one step is not given
 REPORTED = ("residual", "stop", "gap", "force")  # by `OneStep`, in this order, where they exist
 
 
@@ -215,6 +216,9 @@ class ContactRollout:
         self.state = {x.name: x.shape(self.model) for x in (Q, V, IMPULSE)} | {"worst": (), "late": (), "count": ()}
         if self.period > 1:
             self.state |= {f"held_{name}": self._sizes[name] for name in self.forces} | {"since": ()}
+        many = has_many_rows(self.spec, self.model.kept_rows)
+        self.patience = (Patience.NEWTON, Patience.SMOOTHED, Patience.ALL) if many else ()
+        self.state |= {PATIENCE: ()} if many else {}
         given = {name: size for name, size in self._sizes.items() if getattr(taken, name) == GIVEN}
         self.controls: dict[str, tuple[int, ...]] = {**given}
         if taken.u == GIVEN and can_rest(mechanism) and _has_bias(mechanism, taken.which):
@@ -288,7 +292,7 @@ def contact_rollout(mechanism: Mechanism, spec: Spec, taken: Taken, robot: Mecha
     key = (mechanism, spec, taken, *(() if robot is mechanism else (robot,)))
     given = (x.state, x.controls, x.numbers, x.records)
     watched = {"stop": bool(x.loops), "thresholds": ("usual",)}
-    return Rollout(RolloutStep("contact_rollout", x.write, *given, key=key, **watched))
+    return Rollout(RolloutStep("contact_rollout", x.write, *given, key=key, patience=x.patience, **watched))
 
 
 class OneStep(Recording):

@@ -15,6 +15,12 @@ samples of its batch still need: the recorder selects between old and new state,
 batch.
 
 The state lies in slots of its own: it is copied there before the first pass and at the end of each pass.
+
+A step that most samples do not need is left out where none does: `recorder.update` writes its results over `variables`
+only if a scalar is above zero in some sample. Nothing is copied or selected.
+
+    found = recorder.variables((0.0, 0.0))
+    found = recorder.update(found, going, function, x, y)      # (0.0, 0.0) where going is not above zero
 """
 
 from __future__ import annotations
@@ -35,13 +41,15 @@ if TYPE_CHECKING:
 
 Body = Callable[[Any], tuple[Any, Any]]  # the second is None where all passes are made
 CARRIED = "carried by a repeat"  # no argument has such a name
+ALWAYS_USED = 1 << 62  # the call that uses a value last, of one that no call has to ask for
 
 
 @dataclass(frozen=True)
 class OpenRepeat:
-    """A repeat while it is recorded: the copy before it, the copy at the end of each pass, and whether it goes on."""
+    """A repeat while it is recorded: the copy before it (None if it is one step), the last step of each pass, and
+    whether it goes on."""
 
-    enter: Use
+    enter: Use | None
     turn: Use
     going: Value
     most: int
@@ -63,7 +71,10 @@ class OpenRepeats:
     def repeats(self, number: Mapping[int, int]) -> tuple[Repeat, ...]:
         """The repeats as ranges of calls, given the numbers of calls by the identities of uses that are left."""
         kept = [loop for loop in self.found if id(loop.turn) in number]  # nobody wants what the others compute
-        ranges = [(number[id(loop.enter)] + 1, number[id(loop.turn)] + 1, loop) for loop in kept]
+        ranges = []
+        for loop in kept:
+            last = number[id(loop.turn)]
+            ranges.append((last if loop.enter is None else number[id(loop.enter)] + 1, last + 1, loop))
         ranges.sort(key=lambda x: (x[0], -x[1]))
         return tuple(Repeat(first, end - first, loop.going.slot, loop.most) for first, end, loop in ranges)
 
@@ -101,6 +112,33 @@ def repeat(recorder: RepeatRecorder, loops: OpenRepeats, body: Body, state: Any,
         turn = recorder.copy([new for new, _ in moved], [old for _, old in moved])
         loops.found.append(OpenRepeat(enter, turn, goes, most))
     return before
+
+
+def variables(recorder: RepeatRecorder, loops: OpenRepeats, state: Any) -> Any:
+    """Values in slots of their own, which `update` writes anew; `state` at first."""
+    given, structure = flatten(state)
+    made = [Value(argument=CARRIED) for _ in given]
+    loops.carried += made
+    recorder.copy(given, made)
+    return unflatten(structure, iter(made))
+
+
+def update(recorder: Any, loops: OpenRepeats, state: Any, going: Any, function: Callable[..., Any], args: Any) -> Any:
+    """Record that variables become function(*args) where `going` is above zero in some sample; returns them.
+
+    In samples in which it is not, the function must give what the variables are; it must be a standalone step, and take
+    none of them. A result that is a constant must be that from the first.
+    """
+    goes = going
+    if going.__class__ is not Value or going.argument != CARRIED:  # whose slot may hold something else by then
+        goes = Value(argument=CARRIED)
+        goes.last_use = ALWAYS_USED
+        loops.carried.append(goes)
+        recorder.copy([_scalar(going)], [goes])
+    known, structure = flatten(state)
+    turn, results = recorder.call_into(function, args, known)
+    loops.found.append(OpenRepeat(None, turn, goes, 1))
+    return unflatten(structure, iter(results))
 
 
 def repeat_numbers(body: Body, state: Any, most: int, going: Any) -> Any:

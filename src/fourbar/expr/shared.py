@@ -25,7 +25,7 @@ import numpy as np
 from .node import Value
 from .program import Block, Call, Program, Store
 from .pytree import flatten, unflatten
-from .repeat import CARRIED, Body, OpenRepeats, repeat
+from .repeat import CARRIED, Body, OpenRepeats, repeat, update, variables
 from .shared_tasks import (
     KEPT,
     TABLE,
@@ -251,9 +251,7 @@ class Shared:
         """Record a step; trace it only if its shape is new."""
         values, structure = flatten(args)
         if is_standalone(function):
-            shape = self._shapes.get((function, structure))
-            if shape is None:
-                shape = self._shapes[function, structure] = standalone_shape(function, structure, len(values))
+            shape = self._standalone(function, structure, len(values))
             read = self._constants.place_constants([values[leaf] for leaf in shape.reads])
         else:
             signature = tuple(_signature(values))
@@ -265,12 +263,34 @@ class Shared:
         self._uses.append(use)
         return unflatten(shape.structure, iter(shape.leaves(values, use.made)))
 
+    def _standalone(self, function: Callable[..., Any], structure: Any, leaves: int) -> TracedStep:
+        shape = self._shapes.get((function, structure))
+        if shape is None:
+            shape = self._shapes[function, structure] = standalone_shape(function, structure, leaves)
+        return shape
+
+    def call_into(self, function: Callable[..., Any], args: Any, into: Sequence[Value]) -> tuple[Use, list[Any]]:
+        """Record a standalone step whose results go into values with slots of their own; and the leaves of these."""
+        values, structure = flatten(args)
+        shape = self._standalone(function, structure, len(values))
+        read = self._constants.place_constants([values[leaf] for leaf in shape.reads])
+        self._uses.append(Use(shape, read, shape.chosen(into)))
+        return self._uses[-1], shape.leaves(values, self._uses[-1].made)
+
     def begin_block(self) -> None:
         """Nothing: steps are blocks of their own."""
 
     def repeat(self, body: Body, state: Any, most: int, going: Any = 1.0) -> Any:
         """Record a part that runs again and again; see `repeat.py`."""
         return repeat(self, self._loops, body, state, most, going)
+
+    def variables(self, state: Any) -> Any:
+        """Values that `update` writes anew; see `repeat.py`."""
+        return variables(self, self._loops, state)
+
+    def update(self, state: Any, going: Any, function: Callable[..., Any], *args: Any) -> Any:
+        """Record a step that is left out where no sample needs it; see `repeat.py`."""
+        return update(self, self._loops, state, going, function, args)
 
     def copy(self, leaves: Sequence[Any], into: Sequence[Value]) -> Use:
         """Record that leaves are copied into values that have slots of their own."""

@@ -15,11 +15,12 @@ from .autodiff import reachable
 from .node import Expr, Graph, Value
 from .program import MEMORY, Instruction
 from .pytree import flatten, unflatten
+from .repeat import ALWAYS_USED
 
 _FUSED = (4, 2, 1)  # how many calls a block may take, best first
 _MOST_INSTRUCTIONS = 16_000  # of all blocks together
 TABLE = "constant from the table"  # what a leaf of the arguments of a step may be
-KEPT = 1 << 62  # when a result of the program is used last
+KEPT = ALWAYS_USED  # when a result of the program is used last
 
 
 @dataclass
@@ -40,6 +41,10 @@ class TracedStep:
             return made
         sources = self.results
         return [x if x.__class__ is not tuple else (given if x[0] == "argument" else made)[x[1]] for x in sources]
+
+    def chosen(self, into: Sequence[Value]) -> list[Value]:
+        """Of values for the leaves of its result those that it stores."""
+        return [into[position] for position in self.positions]
 
     @cached_property
     def _only_roots(self) -> bool:

@@ -19,7 +19,7 @@ from .block_reuse import Reuse
 from .node import Expr, Graph, Value
 from .program import MEMORY, Block, Call, Input, Instruction, Output, Program, Repeat, Store
 from .pytree import flatten, tree_map, unflatten
-from .repeat import Body, OpenRepeats, repeat, repeat_numbers
+from .repeat import Body, OpenRepeats, repeat, repeat_numbers, update, variables
 from .split import split
 from .standalone_steps import Constants, is_standalone
 
@@ -36,6 +36,10 @@ class Recorder(Protocol):
 
     def repeat(self, body: Body, state: Any, most: int, going: Any = 1.0) -> Any: ...
 
+    def variables(self, state: Any) -> Any: ...
+
+    def update(self, state: Any, going: Any, function: Callable[..., Any], *args: Any) -> Any: ...
+
 
 class Direct:
     """No recording: the function is called on the numbers themselves."""
@@ -46,6 +50,14 @@ class Direct:
     def repeat(self, body: Body, state: Any, most: int, going: Any = 1.0) -> Any:
         """Run `body(state) -> (state, going)` while `going` is above zero, at most `most` times."""
         return repeat_numbers(body, state, most, going)
+
+    def variables(self, state: Any) -> Any:
+        """The state itself."""
+        return state
+
+    def update(self, state: Any, going: Any, function: Callable[..., Any], *args: Any) -> Any:
+        """function(*args), or the state as it was where `going` is not above zero for any sample."""
+        return repeat_numbers(lambda _: (function(*args), None), state, 1, going)
 
 
 class InputSlots:
@@ -165,9 +177,15 @@ class Unrolled:
 
     def _call_standalone(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """A block of its own, traced once for each structure of its arguments."""
+        values, structure = flatten(args)
+        use = self._use(function, values, structure, None)
+        return unflatten(use.shape.structure, iter(use.shape.leaves(values, use.made)))
+
+    def _use(
+        self, function: Callable[..., Any], values: Sequence[Any], structure: Any, into: Sequence[Value] | None
+    ) -> Use:
         from .shared_tasks import Use, standalone_shape  # when first needed: few programs have such steps
 
-        values, structure = flatten(args)
         key, size = (function, structure), 0
         if key not in self._shapes:
             self._shapes[key] = standalone_shape(function, structure, len(values))
@@ -175,9 +193,15 @@ class Unrolled:
             self._check(size)
         shape = self._shapes[key]
         read = self._constants.place_constants([values[leaf] for leaf in shape.reads])
-        use = Use(shape, read, [Value() for _ in shape.roots])
+        use = Use(shape, read, [Value() for _ in shape.roots] if into is None else shape.chosen(into))
         self._close_standalone(use, size)
-        return unflatten(shape.structure, iter(shape.leaves(values, use.made)))
+        return use
+
+    def call_into(self, function: Callable[..., Any], args: Any, into: Sequence[Value]) -> tuple[Use, list[Any]]:
+        """Record a standalone step whose results go into values with slots of their own; and the leaves of these."""
+        values, structure = flatten(args)
+        use = self._use(function, values, structure, into)
+        return use, use.shape.leaves(values, use.made)
 
     def _close_standalone(self, use: Use, size: int) -> None:
         """Make a call a block of its own, which adds `size` nodes to the program."""
@@ -188,6 +212,14 @@ class Unrolled:
     def repeat(self, body: Body, state: Any, most: int, going: Any = 1.0) -> Any:
         """Record a part that runs again and again; see `repeat.py`."""
         return repeat(self, self._loops, body, state, most, going)
+
+    def variables(self, state: Any) -> Any:
+        """Values that `update` writes anew; see `repeat.py`."""
+        return variables(self, self._loops, state)
+
+    def update(self, state: Any, going: Any, function: Callable[..., Any], *args: Any) -> Any:
+        """Record a step that is left out where no sample needs it; see `repeat.py`."""
+        return update(self, self._loops, state, going, function, args)
 
     def copy(self, leaves: Sequence[Any], into: Sequence[Value]) -> Use:
         """Record that leaves are copied into values that have slots of their own."""
@@ -242,6 +274,8 @@ class Unrolled:
         return split(whole, max(_LONGEST, 2 * self._block_size), early=True)  # a step may be as large as a robot
 
     def _blocks(self, kept: list[list[Value]]) -> tuple[tuple[Block, ...], tuple[Call, ...], tuple[Repeat, ...]]:
+        from .shared_tasks import shape_of_copy
+
         blocks: list[Block] = []
         calls: list[Call] = []
         known: dict[int, int] = {}
@@ -254,7 +288,7 @@ class Unrolled:
                 calls.append(Call(len(blocks), (0,)))
                 blocks.append(_block(values))
                 continue
-            if all(value.argument for value in use.made):  # a copy
+            if use.shape.function is shape_of_copy:
                 place[id(use)] = len(calls)
                 calls.append(Call(len(blocks), (0,)))
                 blocks.append(_copy(use))
@@ -298,7 +332,8 @@ class Unrolled:
         kept.reverse()
         number = {id(use): block for block, use in self._standalone.items()}
         for loop in self._loops.found:
-            self._outlast(number[id(loop.enter)], number[id(loop.turn)], kept)
+            if loop.enter is not None:
+                self._outlast(number[id(loop.enter)], number[id(loop.turn)], kept)
         return kept
 
     def _outlast(self, enter: int, turn: int, kept: list[list[Value]]) -> None:

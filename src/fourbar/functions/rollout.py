@@ -62,6 +62,8 @@ Entries = Mapping[str, Sequence[Any]]  # the flat entries of arguments or result
 GIVEN, NONE = "given", "none"  # controls: an array of the rollout, or there are none
 ALWAYS = 1 << 62  # hold=ALWAYS: one row of controls for a whole call
 _STOP = "stop"
+PATIENCE = "patience"  # a state of steps that may be made with less of it first
+_FEWEST_TOGETHER = 64  # samples from which on steps are made with little patience first
 _AT_ONCE = 50_000_000  # operations between two looks at signals: some 5 to 30 ms
 _AROUND = 100  # operations that go with every step
 FEWEST = 8  # steps between two looks, however large the batch is
@@ -77,6 +79,10 @@ class Step:
     `key` identifies what `write` does, as far as fourbar's source does not: of steps with equal keys the program is
     written once (see `fingerprint`). With None it is written anew. `thresholds` are those of the numbers with which
     results are only compared, so that they decide nothing else.
+
+    With `patience`, from the least to the most, a step has a state PATIENCE, the last one, which it returns as it was.
+    With less than the most it may refuse to go on, by a state that is not finite: then it is made again with more, for
+    all samples that refused together. What it takes must not depend on the patience with which it was made.
     """
 
     name: str
@@ -88,6 +94,7 @@ class Step:
     stop: bool = False
     key: Any = None
     thresholds: tuple[str, ...] = ()
+    patience: tuple[float, ...] = ()
 
     @property
     def roles(self) -> Roles:
@@ -249,6 +256,10 @@ class Rollout:
             raise
         return motion.outcome(into, every)
 
+    def levels(self, n: int) -> tuple[float, ...]:
+        """The values of PATIENCE with which n samples make a step one after the other; none if it is made at once."""
+        return self.step.patience if n >= _FEWEST_TOGETHER and backend() != "numpy" else ()
+
     def threads_for(self, n: int, steps: int, asked: int | None) -> int:
         """The number of threads for some steps of n samples: `asked`, or what pays off if that is None."""
         if asked is not None:
@@ -270,6 +281,7 @@ class RolloutRun:
         separated: bool = True,
     ) -> None:
         step = rollout.step
+        state = {**state, PATIENCE: step.patience[-1]} if step.patience else state
         self._rollout, self._name, self._separated = rollout, caller or step.name, separated
         self.batch, flat = as_samples(self._name, {**step.state, **step.numbers}, {**state, **numbers}, batch)
         self.n = math.prod(self.batch)
@@ -352,22 +364,23 @@ class RolloutRun:
         Calls with hold=ALWAYS and the same arrays again and again have little to do around them: controls are written
         into these arrays, and states go from one set of arrays to another and back. Who wants to keep one copies it.
         """
-        now, records = self.now, {} if records is None else records
-        if hold == ALWAYS and not first_record and self.n:
+        records = {} if records is None else records
+        levels = self._rollout.levels(self.n)
+        if hold == ALWAYS and not first_record and self.n and not levels:
             held = self._held
             if held is None or not held.is_for(controls, records, every):
                 self._held = _HeldSteps(controls, records, every)
             elif held.advance(self, steps, threads):
                 return
+        now, row = self.now, self.now.steps // hold - first_control
         request = Request(steps, now.steps, hold, every, first_record)
-        row = now.steps // hold - first_control
         after = [*(np.empty_like(x, order="C", subok=False) for x in now.state), np.empty(self.n), np.empty(self.n)]
         brought = [*now.state, *self._numbers, now.status, now.made]
-        count = self.threads_for(steps, threads)
-        if self.n:
-            self._runner(records).run(
-                request, brought, [x[:, row:] for x in controls], after, list(records.values()), count
-            )
+        given, into, count = [x[:, row:] for x in controls], list(records.values()), self.threads_for(steps, threads)
+        if levels:
+            advance_patiently(self._runner(records), levels, request, brought, given, after, into, count)
+        elif self.n:
+            self._runner(records).run(request, brought, given, after, into, count)
         self.now = Now(after[:-2], after[-2], after[-1], now.steps + steps)
 
     def _runner(self, records: Mapping[str, np.ndarray]) -> Any:
@@ -391,6 +404,50 @@ class RolloutRun:
     def outcome(self, records: Mapping[str, np.ndarray], every: int) -> Rolled:
         """The outcome of the motion so far."""
         return outcome(self.now, self.state, self.batch, records, every)
+
+
+def advance_patiently(
+    kernel: Any,
+    levels: Sequence[float],
+    request: Request,
+    brought: Sequence[np.ndarray],
+    controls: Sequence[np.ndarray],
+    taken: Sequence[np.ndarray],
+    records: Sequence[np.ndarray],
+    threads: int,
+) -> None:
+    """Make steps as `RolloutKernel.run` does, each with the least PATIENCE first: the samples that refuse make it again
+    together, with more.
+
+    `brought` may be the arrays of `taken`, which has PATIENCE before the status and the number of steps made.
+    """
+    place = len(taken) - 3
+    numbers = brought[place + 1 : -2]
+    least, most = (np.full(len(taken[place]), x) for x in (levels[0], levels[-1]))
+    status, made = (np.array(x) for x in brought[-2:])
+    for k in range(request.steps):
+        one = request._replace(steps=1, first=request.first + k)
+        row = one.first // request.hold - request.first // request.hold
+        rows = [x[:, row:] for x in controls]
+        state = brought[:place] if k == 0 else taken[:place]
+        kernel.run(one, [*state, least, *numbers, status, made], rows, taken, records, threads)
+        for level in levels[1:]:
+            hard = np.flatnonzero((taken[-2] == DIVERGED) & (status == RUNNING) & (made == one.first))
+            if not hard.size:
+                break
+            parts = [x[hard] for x in taken[:place]]  # as they were before the step
+            some = [*parts, np.full(hard.size, level), *(x[hard] for x in numbers), status[hard], made[hard]]
+            ends = [np.empty_like(x) for x in (*parts, *some[-3:])]
+            into = [np.empty((hard.size, *x.shape[1:])) for x in records]
+            kernel.run(one, some, [x[hard] for x in rows], ends, into, threads if hard.size > len(status) // 8 else 1)
+            for whole, part in zip(taken, ends, strict=True):
+                whole[hard] = part
+            if (one.first + 1) % one.every == 0:
+                at = (one.first + 1) // one.every - 1 - one.first_record
+                for whole, part in zip(records, into, strict=True):
+                    whole[hard, at] = part[:, at]
+        taken[place][...] = most
+        status, made = (np.array(x) for x in taken[-2:])
 
 
 class _HeldSteps:

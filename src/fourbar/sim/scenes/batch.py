@@ -15,7 +15,7 @@ from ...contact.candidates import reported_gaps
 from ...contact.step_rollout import DRIVEN, Taken
 from ...errors import ArgumentError, CoordinateError, unknown
 from ...functions.nan_reasons import wrong_coordinates
-from ...functions.rollout import ALWAYS, FEWEST, GIVEN, NONE, Rollout
+from ...functions.rollout import ALWAYS, PATIENCE, FEWEST, GIVEN, NONE, Rollout, advance_patiently
 from ...functions.step_end import OBSERVED
 from ...hints import Hinted
 from ...system.system import System
@@ -50,7 +50,7 @@ class InPlaceWorlds:
         numbers: Sequence[np.ndarray],
     ) -> None:
         step = rollout.step
-        if list(step.state) != STATE:
+        if [name for name in step.state if name != PATIENCE] != STATE:
             raise ValueError(f"{step.name}: expected a step with the state {STATE}, got {list(step.state)}")
         q, v, impulse, worst, count = state
         n = len(q)
@@ -60,8 +60,10 @@ class InPlaceWorlds:
         rows = {name: np.zeros((n, 1, *shape)) for name, shape in step.controls.items()}
         self.controls = {name: x[:, 0] for name, x in rows.items()}
         self.status, self.made = np.zeros(n), np.zeros(n)
-        brought = [q, v, impulse, nothing, never, count, np.full(n, dt), *numbers, nothing, nothing]
-        taken = [q, v, impulse, worst, np.empty(n), count, self.status, self.made]
+        patience = [np.full(n, step.patience[-1])] if step.patience else []
+        brought = [q, v, impulse, nothing, never, count, *patience, np.full(n, dt), *numbers, nothing, nothing]
+        taken = [q, v, impulse, worst, np.empty(n), count, *patience, self.status, self.made]
+        self._levels = rollout.levels(n)
         self._arrays = (brought, [*rows.values()], taken, [x[:, None] for x in reported.values()])
         self._runner = rollout.runner(n == 1, tuple(reported))
         self._request = _request(1)
@@ -77,7 +79,9 @@ class InPlaceWorlds:
         count = self._rollout.threads_for(self._n, steps, threads)
         if steps != self._request.steps:
             self._request = _request(steps)
-        if self._placed is not None:
+        if self._levels:
+            advance_patiently(self._runner, self._levels, self._request, *self._arrays, count)
+        elif self._placed is not None:
             self._placed.run(self._request, count)
         else:
             self._runner.run(self._request, *self._arrays, count)

@@ -13,6 +13,7 @@ from fourbar.compile.callables import compile_ufunc
 from fourbar.compile.llvm import batch_lanes, single_lane
 from fourbar.expr import Direct, Program, Replay, Shared, Unrolled, from_text, interpret, select, to_text
 from fourbar.expr.program import Repeat
+from fourbar.expr.standalone_steps import standalone
 from fourbar.expr.text import pack, unpack
 
 from .support import triangular
@@ -148,3 +149,41 @@ def test_bodies_that_lose_their_state() -> None:
             recorder.repeat(lambda s: ((s[0], 1.0), 1.0), (x,), 5)
         with pytest.raises(ValueError, match="most=0"):
             recorder.repeat(lambda s: (s, 1.0), (x,), 0)
+
+
+@pytest.mark.parametrize("layout", RECORDERS)
+def test_a_step_is_left_out_where_no_sample_needs_it(layout: str) -> None:
+    """A variable keeps what it had; in a repeat, too, and of a step some of whose results are equal or constant."""
+    recorder = RECORDERS[layout]()
+    a, b = recorder.input("x", (2,))
+    found = recorder.variables((0.0, 0.0, (0.0, 5.0)))
+    found = recorder.update(found, a, twice, a, b)
+    kept = recorder.variables((0.0, 0.0, (0.0, 5.0)))
+
+    def count(state: Any) -> tuple[Any, Any]:
+        n, total = state
+        n = recorder.call(lambda n: n - 1.0, n)
+        more = recorder.update(kept, a, twice, a, b)
+        return recorder.call(lambda n, total, x: (n, total + x), n, total, more[0]), n
+
+    _, total = recorder.repeat(count, (3.0, 0.0), 9)
+    program = recorder.finish("left out", [("y", (4,), [found[0], found[1], *found[2]]), ("total", (), [total])])
+    x = np.array([[1.0, 2.0], [-1.0, 3.0], [0.5, -4.0]])
+    wanted = np.array([[4.0, 4.0, 3.0, 5.0], [0.0, 0.0, 0.0, 5.0], [-8.0, -8.0, -3.5, 5.0]])
+    totals = np.array([12.0, 0.0, -24.0])
+    meant = interpret(program, {"x": x})
+    assert np.array_equal(meant["y"], wanted) and np.array_equal(meant["total"], totals)
+    for lanes in (batch_lanes(), single_lane()):
+        y, sums = machine(program, lanes, x)
+        assert np.array_equal(y, wanted) and np.array_equal(sums, totals)
+        assert np.array_equal(machine(program, lanes, x[1:2])[0], wanted[1:2])
+    y = Direct().update((0.0, 0.0, (0.0, 5.0)), -1.0, twice, -1.0, 3.0)
+    assert y == (0.0, 0.0, (0.0, 5.0))
+
+
+@standalone
+def twice(a: Any, b: Any) -> Any:
+    """2 b twice, a + b, and a constant; all as they were first where a is not above zero."""
+    acts = a > 0.0
+    y = select(acts, 2.0 * b, 0.0)
+    return y, y, (select(acts, a + b, 0.0), 5.0)

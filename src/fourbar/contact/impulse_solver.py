@@ -50,8 +50,9 @@ class Passes(LeastNormRows, Protocol):
         """Impulses to begin with."""
         ...
 
-    def swept(self, at: Solution) -> Any:
-        """Impulses after a sweep: of Jacobi where they may be redundant, else of Gauss-Seidel."""
+    def swept(self, at: Solution, again: bool = False) -> Any:
+        """Impulses after a sweep, the first or one made `again`: of Jacobi where they may be redundant, else of
+        Gauss-Seidel."""
         ...
 
     def leapt(self, at: Solution, course: Any) -> Any:
@@ -191,9 +192,11 @@ def solve_with(
 
     def leap(at: Solution) -> tuple[Solution, Any]:
         new = passes.measured(passes.leapt(at, None), at)
-        return call(gauss_seidel.better, at, new), call(_falls, new.residual, at.residual, tolerance)
+        best = passes.resume(call(gauss_seidel.better, at, new), new)
+        return best, call(_falls, new.residual, at.residual, tolerance)
 
-    best = passes.kept(recorder.repeat(leap, first, _LEAPS, call(left_over, first.residual, _EXACT * tolerance)))
+    last = recorder.repeat(leap, first, _LEAPS, call(left_over, first.residual, _EXACT * tolerance))
+    best, first = passes.kept(last), passes.resume(first, last)
 
     def smoothed(at: Iterate) -> tuple[Iterate, Any]:
         stiff = call(_stiffness, passes.reach(at.best), at.best.residual, at.course)
@@ -228,7 +231,7 @@ def _begin_anew(
     def sweep(state: tuple[Solution, Any]) -> tuple[Any, Any]:
         at, left = state
         left = recorder.call(_one_less, left)
-        return (passes.measured(passes.swept(at), at), left), left
+        return (passes.measured(passes.swept(at, True), at), left), left
 
     def again(_: tuple[Solution, Any]) -> tuple[Any, Any]:
         count = recorder.call(_sweeps_of, float(sweeps), course)
@@ -270,7 +273,7 @@ class Few(NamedTuple):
         contacts = [x for block, _, _, x, _ in self.blocks_at(at) if not block.joint]
         return self.recorder.call(_several, self.recorder.call(pressing, *contacts))
 
-    def swept(self, at: Solution) -> Vec:
+    def swept(self, at: Solution, again: bool = False) -> Vec:
         sweep = gauss_seidel.jacobi if self.is_redundant else gauss_seidel.sweep
         return self.recorder.call(sweep, self.problem, self.scale, self.blocks, at.impulse)
 

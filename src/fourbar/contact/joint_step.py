@@ -532,13 +532,12 @@ class JointRows:
         none = [tuple(Vec([0.0] * b.size) for b in own.blocks) for own in self.groups]
         sizes = [[problem.system.sizes[base] for base in own.bases] for own in self.groups]
         held = [Pressed.none(own.blocks, some) for own, some in zip(self.groups, sizes, strict=True)]
-        steps = (press, press_smoothly)
-        given = ([(x, 0.0) for x in none], none, [held for _ in steps], [none for _ in steps])
-        self._solved, self._damped, pressed, advanced = recorder.variables(_as_tuples(given))
-        self._pressed_by, self._advanced = (
-            dict(zip(steps, pressed, strict=True)),
-            dict(zip(steps, advanced, strict=True)),
-        )
+        sweep = ([(x, 0.0) for x in none], none)
+        first, later, self._held, self._advanced = recorder.variables(_as_tuples((sweep, sweep, held, none)))
+        self._sweeps = {False: first, True: later}  # the first one's impulses are begun with again later
+        moving = [x.link if isinstance(x, LinkBase) else ~k for k, x in enumerate(problem.system.bases)]
+        self._first = [moving.index(x) for x in moving]  # several bases may be on one link
+        self._place = {base: k for k, base in enumerate(sorted(set(self._first)))}
 
     def regroup(self, x: Sequence[Any]) -> tuple[Any, ...]:
         """What belongs to all blocks, in their own order, by group."""
@@ -556,37 +555,38 @@ class JointRows:
         """Impulses by block as a solution to begin with."""
         return self._measure(self.regroup(x), [0.0] * len(self.groups))
 
-    def swept(self, at: Solution) -> Any:
+    def swept(self, at: Solution, again: bool = False) -> Any:
         """Impulses after a round of block Jacobi."""
-        w, active = at.velocity
+        (w, active), (solved, damped) = at.velocity, self._sweeps[again]
         new, counts = [], []
-        given = zip(self._each(), at.impulse, active, self._solved, strict=True)
+        given = zip(self._each(), at.impulse, active, solved, strict=True)
         for (own, rows, local), x, acts, none in given:
-            args = (own.blocks, rows, local, x, self._of(own, w))
+            args = (own.blocks, rows, local, x, self._of(own.bases, w))
             found, count = self.recorder.update(none, acts, solve_blocks, *args)
             new.append(found)
             counts.append(count)
         count = self._call(_total, *counts)
-        both = zip(self._damped, at.impulse, new, active, strict=True)
+        both = zip(damped, at.impulse, new, active, strict=True)
         return tuple(self.recorder.update(none, acts, damp, a, b, count) for none, a, b, acts in both)
 
     def motion(self, x: Any) -> Vecs:
-        """The velocities of all bases that impulses by group cause."""
+        """The velocities of the bases that impulses by group cause, once for those on the same link."""
         F: list[Any] = [None] * len(self._system.sizes)
         for own, rows, impulse in zip(self.groups, self._rows, x, strict=True):
             before = tuple(F[base] for base in own.bases)
             found = self._call(wrenches, impulse, rows, before if before[0] is not None else ())
             for base, force in zip(own.bases, found, strict=True):
                 F[base] = force
-        return tuple(self._system.responses(F))
+        w = self._system.responses(F)
+        return tuple(w[base] for base in self._place)
 
     def _add(self, F: list[Any], bases: Sequence[int], more: Sequence[Vec]) -> None:
         for base, own in zip(bases, more, strict=True):
             F[base] = own if F[base] is None else self._call(add, F[base], own)
 
-    @staticmethod
-    def _of(own: Group, w: Sequence[Vec]) -> Vecs:
-        return tuple(w[base] for base in own.bases)
+    def _of(self, bases: Sequence[int], w: Sequence[Vec]) -> Vecs:
+        """The velocities of some bases."""
+        return tuple(w[self._place[self._first[base]]] for base in bases)
 
     def measured(self, x: Any, at: Solution | None = None) -> Solution:
         """Impulses with their residual, and what else belongs to them; groups that were active stay so."""
@@ -614,7 +614,7 @@ class JointRows:
     def _measure(self, x: Any, active: Sequence[Any]) -> Solution:
         w, missed, after = self.motion(x), [], []
         for (own, rows, local), impulse, acts in zip(self._each(), x, active, strict=True):
-            found, acts = self._call(measure, own.blocks, rows, local, impulse, self._of(own, w), acts)
+            found, acts = self._call(measure, own.blocks, rows, local, impulse, self._of(own.bases, w), acts)
             missed.append(found)
             after.append(acts)
         return Solution(x, self._call(gauss_seidel.largest, *missed), (w, tuple(after)))
@@ -624,15 +624,15 @@ class JointRows:
         step, more = (press, ()) if course is None else (press_smoothly, course)
         w, active = at.velocity
         pressed = []
-        given = zip(self._each(), at.impulse, active, self._pressed_by[step], strict=True)
+        given = zip(self._each(), at.impulse, active, self._held, strict=True)
         for (own, rows, local), x, acts, none in given:
-            args = (own.blocks, rows, local, x, self._of(own, w), acts, *more)
+            args = (own.blocks, rows, local, x, self._of(own.bases, w), acts, *more)
             pressed.append(self.recorder.update(none, acts, step, *args))
         y = self._answer(pressed)
         after = []
-        every = zip(self._each(), at.impulse, pressed, active, self._advanced[step], strict=True)
+        every = zip(self._each(), at.impulse, pressed, active, self._advanced, strict=True)
         for (own, rows, _), x, found, acts, none in every:
-            args = (x, found.yields, rows, self._of(own, y))
+            args = (x, found.yields, rows, tuple(y[base] for base in own.bases))
             after.append(self.recorder.update(none, acts, advance, *args))
         return tuple(after)
 
@@ -658,7 +658,7 @@ class JointRows:
         grouped = self.regroup(x)
         w, found = self.motion(grouped), []
         for (own, rows, local), impulse in zip(self._each(), grouped, strict=True):
-            found.append(self._call(missed_by_law, own.blocks, rows, local, impulse, self._of(own, w)))
+            found.append(self._call(missed_by_law, own.blocks, rows, local, impulse, self._of(own.bases, w)))
         return self._call(largest_of_each, *found)
 
     # Block by block, in the order of the groups: for what is done once a step, or seldom.
@@ -675,7 +675,7 @@ class JointRows:
         """The velocities of all blocks."""
         w = self.motion(self._by_group(x))
         return [
-            self._call(speeds, block, rows, own, impulse, tuple(w[base] for base in bases))
+            self._call(speeds, block, rows, own, impulse, self._of(bases, w))
             for block, rows, own, impulse, bases in self._blocks(x)
         ]
 

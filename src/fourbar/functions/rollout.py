@@ -435,9 +435,10 @@ def advance_patiently(
             hard = np.flatnonzero((taken[-2] == DIVERGED) & (status == RUNNING) & (made == one.first))
             if not hard.size:
                 break
-            parts = [x[hard] for x in taken[:place]]  # as they were before the step
-            some = [*parts, np.full(hard.size, level), *(x[hard] for x in numbers), status[hard], made[hard]]
-            ends = [np.empty_like(x) for x in (*parts, *some[-3:])]
+            parts = [*(x[hard] for x in taken[:place]), np.full(hard.size, level)]  # as they were before the step
+            fate = [status[hard], made[hard]]
+            ends = [np.empty_like(x) for x in (*parts, *fate)]
+            some = [*parts, *(x[hard] for x in numbers), *fate]
             into = [np.empty((hard.size, *x.shape[1:])) for x in records]
             kernel.run(one, some, [x[hard] for x in rows], ends, into, threads if hard.size > len(status) // 8 else 1)
             for whole, part in zip(taken, ends, strict=True):

@@ -15,7 +15,7 @@ from ...contact.candidates import reported_gaps
 from ...contact.step_rollout import DRIVEN, Taken
 from ...errors import ArgumentError, CoordinateError, unknown
 from ...functions.nan_reasons import wrong_coordinates
-from ...functions.rollout import ALWAYS, PATIENCE, FEWEST, GIVEN, NONE, Rollout, advance_patiently
+from ...functions.rollout import ALWAYS, FEWEST, GIVEN, NONE, PATIENCE, Rollout, advance_patiently
 from ...functions.step_end import OBSERVED
 from ...hints import Hinted
 from ...system.system import System

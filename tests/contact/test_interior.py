@@ -10,7 +10,7 @@ import pytest
 
 from fourbar.contact import interior
 from fourbar.contact.gauss_seidel import ContactProblem, RowBlock, scaled
-from fourbar.contact.tiles import solve_tiles
+from fourbar.contact.linear_tiles import solve_tiles
 from fourbar.expr import Direct
 from fourbar.spatial.linear import Mat, Vec
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from .cache import load_module
 from .ir import Lanes
 from .kernel import Tables, loaded_blocks, workspace_slots
 from .llvm import Loaded
-from .rollout_loop import DIVERGED, RUNNING, STOPPED
+from .rollout_loop import DIVERGED, STOPPED
 from .workers import address, call_shared, chunk_size, most_threads
 
 _SHARE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5, ctypes.c_int64)
@@ -249,7 +249,7 @@ class Interpreter:
         number: int,
     ) -> dict[str, np.ndarray]:
         """The states after a step, by the names of results; notes what becomes of each sample."""
-        running = (status == RUNNING) & (made == number)
+        running = (status == own.RUNNING) & (made == number)
         finite = np.ones(len(status), bool)
         for after in self._roles.state.values():
             finite &= np.isfinite(found[after]).reshape(len(status), -1).all(axis=1)
@@ -269,3 +269,84 @@ def _pairs(origin: Sequence[_Move], target: Sequence[_Move]) -> np.ndarray:
     """From which slot to which: (n, 2)."""
     slots = [[slot for move in some for slot in move.slots] for some in (origin, target)]
     return np.array(slots, np.int64).reshape(2, -1).T.copy()
+
+
+def advance_patiently(
+    kernel: Any,
+    levels: Sequence[float],
+    request: Request,
+    brought: Sequence[np.ndarray],
+    controls: Sequence[np.ndarray],
+    taken: Sequence[np.ndarray],
+    records: Sequence[np.ndarray],
+    threads: int,
+) -> None:
+    """Make steps as `RolloutKernel.run` does, each with the least patience first: the samples that refuse make it again
+    together, with more.
+
+    `brought` may be the arrays of `taken`, which has the patience before the status and the number of steps made.
+    """
+    place = len(taken) - 3
+    numbers, first = brought[place + 1 : -2], np.full(len(taken[place]), levels[0])
+    patience = StepPatience(levels, first)
+    fate = [np.array(x) for x in brought[-2:]]
+    for k in range(request.steps):
+        one = request._replace(steps=1, first=request.first + k)
+        row = one.first // request.hold - request.first // request.hold
+        rows, state = [x[:, row:] for x in controls], brought[:place] if k == 0 else taken[:place]
+        patience.begin()
+        kernel.run(one, [*state, first, *numbers, *fate], rows, taken, records, threads)
+        patience.end(redo_patiently(kernel, levels, one, (numbers, fate), rows, taken, records, threads))
+        fate = [np.array(x) for x in taken[-2:]]
+
+
+class StepPatience:
+    """The patience (n,) with which steps are tried: the least, but the most for some steps after one that many made
+    again."""
+
+    AGAIN = 8  # steps
+
+    def __init__(self, levels: Sequence[float], first: np.ndarray) -> None:
+        self._levels, self._first, self._left = levels, first, 0
+
+    def begin(self) -> None:
+        """Choose the patience of a step."""
+        self._first[...] = self._levels[-1 if self._left else 0]
+
+    def end(self, refused: int) -> None:
+        """Learn how many samples refused the step."""
+        self._left = self.AGAIN if 2 * refused > len(self._first) else max(0, self._left - 1)
+
+
+def redo_patiently(
+    kernel: Any,
+    levels: Sequence[float],
+    one: Request,
+    before: tuple[Sequence[np.ndarray], Sequence[np.ndarray]],
+    controls: Sequence[np.ndarray],
+    taken: Sequence[np.ndarray],
+    records: Sequence[np.ndarray],
+    threads: int,
+) -> int:
+    """Let the samples that refused a step with the least patience make it again; returns how many there were. `before`:
+    numbers, and status and number of steps made at its start."""
+    place, (numbers, fate) = len(taken) - 3, before
+    refused = 0
+    for level in levels[1:]:
+        hard = np.flatnonzero((taken[-2] == own.DIVERGED) & (fate[0] == own.RUNNING) & (fate[1] == one.first))
+        if not hard.size:
+            break
+        refused = refused or hard.size
+        parts = [*(x[hard] for x in taken[:place]), np.full(hard.size, level)]  # as they were before the step
+        some = [*parts, *(x[hard] for x in numbers), *(x[hard] for x in fate)]
+        ends = [np.empty_like(x) for x in (*parts, *some[-2:])]
+        into = [np.empty((hard.size, *x.shape[1:])) for x in records]
+        kernel.run(one, some, [x[hard] for x in controls], ends, into, threads if 8 * hard.size > len(fate[0]) else 1)
+        for whole, part in zip(taken, ends, strict=True):
+            whole[hard] = part
+        if (one.first + 1) % one.every == 0:
+            at = (one.first + 1) // one.every - 1 - one.first_record
+            for whole, part in zip(records, into, strict=True):
+                whole[hard, at] = part[:, at]
+    taken[place][...] = levels[-1]
+    return refused

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from ..expr.standalone_steps import standalone
 from ..spatial.linear import Mat, Scalar, Vec, is_zero
 from ..tree.cluster_tree import GROUND
+from .linear_tiles import TiledFactors, Tiles, solve_tiles
 from .path_motions import PathMotions, Segment, add, add_matrices
-from .tiles import TiledFactors, Tiles, solve_tiles
 
 
 class LinkBase(NamedTuple):

@@ -38,7 +38,7 @@ class Segment(NamedTuple):
     nv: int
 
 
-class Composite(NamedTuple):
+class SegmentInertia(NamedTuple):
     """What inertias K of the links below do to a segment: Kᵀ T and K T on its carriers, Tᵀ K T, and K on its
     carriers."""
 
@@ -77,7 +77,7 @@ def _total(parts: tuple[Mat, ...]) -> Mat | None:
 
 
 @standalone
-def compose(segment: tuple[bool, tuple[int, ...]], T: Mats, K: tuple[Mats, ...], D: Mat) -> Composite:
+def compose(segment: tuple[bool, tuple[int, ...]], T: Mats, K: tuple[Mats, ...], D: Mat) -> SegmentInertia:
     """The composite of inertias K on the links of a segment, sums by link; its D is added to a given one."""
     is_chain, of_carrier = segment
     totals = [_total(x) for x in K]
@@ -95,10 +95,10 @@ def compose(segment: tuple[bool, tuple[int, ...]], T: Mats, K: tuple[Mats, ...],
         L[c] = left if L[c] is None else L[c] + left  # type: ignore[operator]
     none = Mat.zeros(6, len(D))
     parts = [tuple(none if x is None else x for x in own) for own in (L, U)]
-    return Composite(*parts, Mat(D), tuple(Mat.zeros(6, 6) if x is None else x for x in carried))  # type: ignore[arg-type]
+    return SegmentInertia(*parts, Mat(D), tuple(Mat.zeros(6, 6) if x is None else x for x in carried))  # type: ignore[arg-type]
 
 
-def _compose_chain(T: Mats, K: Sequence[Mat | None], D: Mat) -> Composite:
+def _compose_chain(T: Mats, K: Sequence[Mat | None], D: Mat) -> SegmentInertia:
     """`compose` of links in line: each carries what is behind it."""
     below: Mat | None = None
     U: list[list[Vec]] = []
@@ -122,7 +122,7 @@ def _compose_chain(T: Mats, K: Sequence[Mat | None], D: Mat) -> Composite:
         rows.append(Vec([*(own.dot(x) for x in motions[:i]), *entries]))
     none = Mat.zeros(6, 6)
     total = none if below is None else below
-    return Composite((Mat.from_columns(left),), (Mat.from_columns(right),), Mat(rows) + D, (total,))
+    return SegmentInertia((Mat.from_columns(left),), (Mat.from_columns(right),), Mat(rows) + D, (total,))
 
 
 @standalone
@@ -345,7 +345,7 @@ class PathMotions:
                 loads.setdefault(link, []).append(own)
             self._couple(t, composite, A)
 
-    def _couple(self, t: int, composite: Composite, A: list[list[Any]]) -> None:
+    def _couple(self, t: int, composite: SegmentInertia, A: list[list[Any]]) -> None:
         """The tiles between a segment and all that carry it."""
         links, U, L = self.segments[t].carriers, composite.U, composite.L
         width = self.segments[t].nv

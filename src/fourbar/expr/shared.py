@@ -274,7 +274,7 @@ class Shared:
         values, structure = flatten(args)
         shape = self._standalone(function, structure, len(values))
         read = self._constants.place_constants([values[leaf] for leaf in shape.reads])
-        self._uses.append(Use(shape, read, shape.chosen(into)))
+        self._uses.append(Use(shape, read, shape.stored_leaves(into)))
         return self._uses[-1], shape.leaves(values, self._uses[-1].made)
 
     def begin_block(self) -> None:

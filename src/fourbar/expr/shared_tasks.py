@@ -42,7 +42,7 @@ class TracedStep:
         sources = self.results
         return [x if x.__class__ is not tuple else (given if x[0] == "argument" else made)[x[1]] for x in sources]
 
-    def chosen(self, into: Sequence[Value]) -> list[Value]:
+    def stored_leaves(self, into: Sequence[Value]) -> list[Value]:
         """Of values for the leaves of its result those that it stores."""
         return [into[position] for position in self.positions]
 

@@ -193,7 +193,7 @@ class Unrolled:
             self._check(size)
         shape = self._shapes[key]
         read = self._constants.place_constants([values[leaf] for leaf in shape.reads])
-        use = Use(shape, read, [Value() for _ in shape.roots] if into is None else shape.chosen(into))
+        use = Use(shape, read, [Value() for _ in shape.roots] if into is None else shape.stored_leaves(into))
         self._close_standalone(use, size)
         return use
 

@@ -45,7 +45,7 @@ import numpy as np
 
 from ..compile.llvm import batch_lanes, single_lane
 from ..compile.program_cache import cached_program
-from ..compile.rollout_kernel import Interpreter, Request, Roles, RolloutKernel
+from ..compile.rollout_kernel import Interpreter, Request, Roles, RolloutKernel, advance_patiently
 from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
 from ..compile.workers import default_threads
 from ..errors import ArgumentError
@@ -264,7 +264,8 @@ class Rollout:
         """The number of threads for some steps of n samples: `asked`, or what pays off if that is None."""
         if asked is not None:
             return at_least_one(self.step.name, "threads", asked)
-        return default_threads() if self.work * n * steps >= _WORTH_SHARING and n > 1 else 1
+        several = n > batch_lanes().width  # else all are computed side by side
+        return default_threads() if several and self.work * n * steps >= _WORTH_SHARING else 1
 
 
 class RolloutRun:
@@ -376,11 +377,11 @@ class RolloutRun:
         request = Request(steps, now.steps, hold, every, first_record)
         after = [*(np.empty_like(x, order="C", subok=False) for x in now.state), np.empty(self.n), np.empty(self.n)]
         brought = [*now.state, *self._numbers, now.status, now.made]
-        given, into, count = [x[:, row:] for x in controls], list(records.values()), self.threads_for(steps, threads)
+        rows, into, count = [x[:, row:] for x in controls], list(records.values()), self.threads_for(steps, threads)
         if levels:
-            advance_patiently(self._runner(records), levels, request, brought, given, after, into, count)
+            advance_patiently(self._runner(records), levels, request, brought, rows, after, into, count)
         elif self.n:
-            self._runner(records).run(request, brought, given, after, into, count)
+            self._runner(records).run(request, brought, rows, after, into, count)
         self.now = Now(after[:-2], after[-2], after[-1], now.steps + steps)
 
     def _runner(self, records: Mapping[str, np.ndarray]) -> Any:
@@ -404,51 +405,6 @@ class RolloutRun:
     def outcome(self, records: Mapping[str, np.ndarray], every: int) -> Rolled:
         """The outcome of the motion so far."""
         return outcome(self.now, self.state, self.batch, records, every)
-
-
-def advance_patiently(
-    kernel: Any,
-    levels: Sequence[float],
-    request: Request,
-    brought: Sequence[np.ndarray],
-    controls: Sequence[np.ndarray],
-    taken: Sequence[np.ndarray],
-    records: Sequence[np.ndarray],
-    threads: int,
-) -> None:
-    """Make steps as `RolloutKernel.run` does, each with the least PATIENCE first: the samples that refuse make it again
-    together, with more.
-
-    `brought` may be the arrays of `taken`, which has PATIENCE before the status and the number of steps made.
-    """
-    place = len(taken) - 3
-    numbers = brought[place + 1 : -2]
-    least, most = (np.full(len(taken[place]), x) for x in (levels[0], levels[-1]))
-    status, made = (np.array(x) for x in brought[-2:])
-    for k in range(request.steps):
-        one = request._replace(steps=1, first=request.first + k)
-        row = one.first // request.hold - request.first // request.hold
-        rows = [x[:, row:] for x in controls]
-        state = brought[:place] if k == 0 else taken[:place]
-        kernel.run(one, [*state, least, *numbers, status, made], rows, taken, records, threads)
-        for level in levels[1:]:
-            hard = np.flatnonzero((taken[-2] == DIVERGED) & (status == RUNNING) & (made == one.first))
-            if not hard.size:
-                break
-            parts = [*(x[hard] for x in taken[:place]), np.full(hard.size, level)]  # as they were before the step
-            fate = [status[hard], made[hard]]
-            ends = [np.empty_like(x) for x in (*parts, *fate)]
-            some = [*parts, *(x[hard] for x in numbers), *fate]
-            into = [np.empty((hard.size, *x.shape[1:])) for x in records]
-            kernel.run(one, some, [x[hard] for x in rows], ends, into, threads if hard.size > len(status) // 8 else 1)
-            for whole, part in zip(taken, ends, strict=True):
-                whole[hard] = part
-            if (one.first + 1) % one.every == 0:
-                at = (one.first + 1) // one.every - 1 - one.first_record
-                for whole, part in zip(records, into, strict=True):
-                    whole[hard, at] = part[:, at]
-        taken[place][...] = most
-        status, made = (np.array(x) for x in taken[-2:])
 
 
 class _HeldSteps:

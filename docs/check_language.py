@@ -41,10 +41,11 @@ CHECKED: tuple[str, ...] = (
     "mechanism",
     "reference",
     "robots",
+    "sim",
     "spatial",
     "targets",
 )
-UNREAD = ("contact", "sim")
+UNREAD = ("contact",)
 
 PHRASES = {  # what to write instead, by a regular expression of the phrase
     r"such as (lie|stand|lies|stands)\b": "those that lie ...",
@@ -99,6 +100,9 @@ NOUNS = {  # names that end like participles, and why they stay
     "joint_torques_from_generalized": "'generalized forces' is the term",
     "wrenches_from_generalized": "'generalized forces' is the term",
     "forces_and_joint_torques_from_generalized": "'generalized forces' is the term",
+    "converged": "a public property: a mask of worlds",
+    "contact_found": "a public observation, called as the contacts' `found`",
+    "traced": "public: marks a function",
     "resolved": "a problem with unknown forces, resolved by an SVD; listed among the members of Constrained",
     "compiled": "a compiled function; listed among the members of Constrained",
 }

@@ -121,7 +121,7 @@ def test_only_loops_that_lose_their_hold_change() -> None:
     crank = fb.robots.crank_rocker()
     charts = Charts(crank)
     q = crank.assemble((2.0, -1.6, 1.9))
-    assert charts.looked_at(q, np.ones(1)) is not None and charts.now is crank
+    assert charts.examine(q, np.ones(1)) is not None and charts.now is crank
     assert charts.better(q, np.ones(1), 1e-3) is None and charts.better(q, np.ones(1), 1.0) is None
     arm = fb.robots.double_pendulum()
     assert not Charts(arm).moving

@@ -139,7 +139,7 @@ def test_states_near_a_fold_are_computed_well_or_refused(name: str, size: float)
     refused = {"velocity": 0.0, "acceleration": 0.0}
     for x in (fold + way * away * 1.07**k for away in DISTANCES for way in (-1.0, 1.0) for k in range(3)):
         exact = loop._at(branch, x)
-        closed = loop._closed(exact + (np.arange(3) != loop.i) * loop.tie.units.guesses * 1e-3 * (x - fold))
+        closed = loop._close(exact + (np.arange(3) != loop.i) * loop.tie.units.guesses * 1e-3 * (x - fold))
         for q in (exact, closed):
             results = {
                 "velocity": (lambda q=q: robot.expand_velocity(q, [1.0]), branch.slope(x)),

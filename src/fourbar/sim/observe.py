@@ -61,12 +61,12 @@ class OfMethod:
         return self._outputs(end.moving if "a" in METHODS[self.name].arguments else end.now)[0]
 
     def _outputs(self, c: Context) -> Any:
-        own = METHODS[self.name]
-        if "tau" in own.arguments and "tau" not in c.given:
+        method = METHODS[self.name]
+        if "tau" in method.arguments and "tau" not in c.given:
             c = c.with_values({**c.given, "tau": (0.0,) * c.nv})
-        if "f_ext" in c.given and "f_ext" not in own.optional:
+        if "f_ext" in c.given and "f_ext" not in method.optional:
             c = c.with_values({name: x for name, x in c.given.items() if name != "f_ext"})
-        return own.record(c, **own.read_options(c.model.cluster_tree, **dict(self.options)))
+        return method.record(c, **method.read_options(c.model.cluster_tree, **dict(self.options)))
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class OfFunction:
         return list(c.recorder.call(symbols, self.traced.function, end.t, Vec(c.given["q"]), Vec(c.given["v"])))
 
 
-def _named(frame: Any) -> str:
+def _check_frame(frame: Any) -> str:
     if not isinstance(frame, str):
         raise ArgumentError(f"observe: frame={frame!r}: expected the name of a frame or body")
     return frame
@@ -255,7 +255,7 @@ def pose(frame: str) -> Observation:
     >>> run.observations["tip"].shape
     (11, 4, 4)
     """
-    return OfMethod("pose", (("frame", _named(frame)),))
+    return OfMethod("pose", (("frame", _check_frame(frame)),))
 
 
 def velocity(frame: str, at: Any = "origin", expressed_in: str = "world") -> Observation:
@@ -283,7 +283,7 @@ def velocity(frame: str, at: Any = "origin", expressed_in: str = "world") -> Obs
     >>> run.observations["tip"].shape
     (11, 6)
     """
-    return method("velocity", frame=_named(frame), at=at, expressed_in=expressed_in)
+    return method("velocity", frame=_check_frame(frame), at=at, expressed_in=expressed_in)
 
 
 def acceleration(frame: str, at: Any = "origin", expressed_in: str = "world") -> Observation:
@@ -311,11 +311,11 @@ def acceleration(frame: str, at: Any = "origin", expressed_in: str = "world") ->
     >>> run.observations["tip"].shape
     (11, 6)
     """
-    return method("acceleration", frame=_named(frame), at=at, expressed_in=expressed_in)
+    return method("acceleration", frame=_check_frame(frame), at=at, expressed_in=expressed_in)
 
 
 def imu(frame: str) -> Observation:
-    """Observe what an inertial measurement unit feels: [angular velocity; specific force] in its own axes.
+    """Observe an inertial measurement unit: [angular velocity; specific force] in its own axes.
 
     Parameters
     ----------
@@ -337,7 +337,7 @@ def imu(frame: str) -> Observation:
     >>> abs(run.observations["imu"][[2, -1], 5].round(6)).tolist()
     [0.0, 9.81]
     """
-    return Imu(_named(frame))
+    return Imu(_check_frame(frame))
 
 
 def contact_force(contact: str | None = None) -> Observation:
@@ -464,17 +464,17 @@ def read_observations(observe: Any, subject: Any) -> tuple[tuple[str, Observatio
         raise ArgumentError(
             f"observe={observe!r}: expected observations by name, such as {{'imu': fb.observe.imu('base')}}"
         )
-    found = []
-    for name, given in observe.items():
-        x = OfFunction(given) if isinstance(given, Traced) else given
-        if not isinstance(name, str) or not hasattr(x, "write"):
+    observations = []
+    for name, asked in observe.items():
+        observation = OfFunction(asked) if isinstance(asked, Traced) else asked
+        if not isinstance(name, str) or not hasattr(observation, "write"):
             raise ArgumentError(
-                f"observe: {name!r}: {given!r} is not an observation; expected one of fb.observe, such as "
+                f"observe: {name!r}: {asked!r} is not an observation; expected one of fb.observe, such as "
                 "fb.observe.pose('hand'), or fb.traced(function) of (t, q, v)"
             )
-        x.shape(subject)
-        found.append((name, x))
-    return tuple(found)
+        observation.shape(subject)
+        observations.append((name, observation))
+    return tuple(observations)
 
 
 def check_driven(observed: Iterable[tuple[str, Observation]], mechanism: Mechanism) -> None:

@@ -1,6 +1,4 @@
-"""The velocities in which samples are followed whose loops may need others than the robot's own, each on its own
-account.
-"""
+"""The velocities in which samples are followed whose loops may need others than the robot's own, each independently."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from ...functions.charted_tree import GROWN
 from ...functions.rollout import Rollout
 from ...once import cached_property, make_recent
 from ...system.system import System
-from .charts import FAIR, POOR, Charts, noted
+from .charts import FAIR, POOR, Charts, update_reference
 from .folds import RUNGE_KUTTA, Folds
 from .varied_loops import Which, folds_at, loop_parameters
 
@@ -37,7 +35,7 @@ class Chart(NamedTuple):
         return Folds.of(self.now)
 
     @property
-    def watched(self) -> int:
+    def reference_size(self) -> int:
         """How many numbers say what is usual of its loops: a velocity for each, and those of folds, if taken."""
         (count,) = self.rollout.step.numbers.get("usual", (0,))
         return count
@@ -45,7 +43,7 @@ class Chart(NamedTuple):
     @property
     def far_from_folds(self) -> np.ndarray:
         """The numbers of folds where none is near."""
-        return self.folds.first(self.stride) if self.watched > len(self.loops) else np.zeros(0)
+        return self.folds.first(self.stride) if self.reference_size > len(self.loops) else np.zeros(0)
 
 
 class ChartedSamples(NamedTuple):
@@ -74,7 +72,7 @@ class ChartedSamples(NamedTuple):
             state, np.ones((n, watched)), np.zeros(n, int), np.full(n, np.inf), status, np.zeros(n), 0, tuple(numbers)
         )
 
-    def copied(self) -> ChartedSamples:
+    def copies(self) -> ChartedSamples:
         """Copies of the samples."""
         state = {name: x.copy() for name, x in self.state.items()}
         usual, chart, stuck, status, made = (x.copy() for x in self[1:6])
@@ -142,13 +140,13 @@ class ChartTable:
 
     def robot_velocities(self, s: ChartedSamples) -> np.ndarray:
         """Velocities (n, nv) of all samples in the robot's own."""
-        found = s.state["v"]
+        velocities = s.state["v"]
         away = [k for k in np.unique(s.chart) if k] if len(self.charts) > 1 else []
-        found = found.copy() if away else found
+        velocities = velocities.copy() if away else velocities
         for k in away:
             own = s.chart == k
-            found[own] = self.at(k, s, own).to_robot_velocities(s.state["q"][own], found[own])
-        return found
+            velocities[own] = self.at(k, s, own).to_robot_velocities(s.state["q"][own], velocities[own])
+        return velocities
 
     def begin(self, s: ChartedSamples, ids: np.ndarray) -> None:
         """Some samples begin in the robot's own velocities: those in which joints move much faster per unit velocity
@@ -178,7 +176,7 @@ class ChartTable:
     def _neutral(self) -> tuple[np.ndarray, bool]:
         """What is usual of loops in the neutral configuration, and whether the robot's own velocities do well there."""
         charts, q = self.at(0), self.robot.model.neutral()
-        return noted(charts.sizes(q), None)[self.home.loops], bool(charts.holds(q[None])[0] >= POOR)
+        return update_reference(charts.sizes(q), None)[self.home.loops], bool(charts.holds(q[None])[0] >= POOR)
 
     def examine(self, s: ChartedSamples, ids: np.ndarray, poor: float = POOR) -> np.ndarray:
         """Look at the loops of some samples, and switch those whose conditioning is below `poor` to other velocities
@@ -186,43 +184,45 @@ class ChartTable:
         """
         switched, before = np.zeros(len(s.chart), bool), s.chart[ids].copy()
         for k in np.unique(before):
-            own = ids[before == k]
-            hold = self.at(k, s, own).holds(s.state["q"][own])
-            for i in own[hold < poor]:
+            members = ids[before == k]
+            hold = self.at(k, s, members).holds(s.state["q"][members])
+            for i in members[hold < poor]:
                 switched[i] = self._switch(s, int(i), poor)
         for k in np.unique(s.chart[ids]):
-            own = ids[s.chart[ids] == k]
+            members = ids[s.chart[ids] == k]
             loops = self.charts[k].loops
-            s.usual[own, : len(loops)] = noted(self.at(k, s, own).sizes(s.state["q"][own]), None)[:, loops]
-            s.usual[own[switched[own]], len(loops) :] = self.charts[k].far_from_folds
+            s.usual[members, : len(loops)] = update_reference(
+                self.at(k, s, members).sizes(s.state["q"][members]), None
+            )[:, loops]
+            s.usual[members[switched[members]], len(loops) :] = self.charts[k].far_from_folds
         return switched[ids]
 
     def meet_folds(self, s: ChartedSamples, ids: np.ndarray) -> np.ndarray:
         """Look for folds near samples whose step gave no state: which of them may make it now, along the branch that is
         followed there.
         """
-        found = np.zeros(len(ids), bool)
-        for n, i in enumerate(ids if self.home.watched > len(self.home.loops) else ()):
+        may_go_on = np.zeros(len(ids), bool)
+        for n, i in enumerate(ids if self.home.reference_size > len(self.home.loops) else ()):
             chart = self.charts[s.chart[i]]
             first = len(chart.loops)
             changed = self._folds(s, i).meet(s.usual[i, first:], s.state["q"][i], s.state["v"][i])
             if changed is not None:
-                found[n], s.usual[i, first:] = True, changed
-        return found
+                may_go_on[n], s.usual[i, first:] = True, changed
+        return may_go_on
 
     def parts(self, s: ChartedSamples, ids: np.ndarray, dt: np.ndarray) -> np.ndarray:
         """In how many parts samples, whose steps of lengths dt (m) gave no state, should make them: none where loops
         are not the reason, one where no step is short enough, which is marked.
         """
-        found = np.zeros(len(ids), int)
-        for n, i in enumerate(ids if self.home.watched > len(self.home.loops) else ()):
+        counts = np.zeros(len(ids), int)
+        for n, i in enumerate(ids if self.home.reference_size > len(self.home.loops) else ()):
             chart = self.charts[s.chart[i]]
             own = slice(len(chart.loops), None)
             way = s.state["v"][i] * dt[n]
-            found[n], s.usual[i, own] = self._folds(s, i).parts(s.usual[i, own], s.state["q"][i], way)
-            if found[n] == 1:
+            counts[n], s.usual[i, own] = self._folds(s, i).parts(s.usual[i, own], s.state["q"][i], way)
+            if counts[n] == 1:
                 s.stuck[i] = min(s.stuck[i], s.made[i])
-        return found
+        return counts
 
     def end_parts(self, s: ChartedSamples, ids: np.ndarray) -> None:
         """Let samples that have made a step in parts make whole steps again."""
@@ -233,11 +233,11 @@ class ChartTable:
 
     def look_again(self, s: ChartedSamples, ids: np.ndarray) -> None:
         """Examine samples that stopped: those that keep their velocities stop later next time."""
-        own = slice(len(self.home.loops))
-        before = s.usual[ids, own].copy()
+        watched = slice(len(self.home.loops))
+        before = s.usual[ids, watched].copy()
         switched = self.examine(s, ids)
         kept = ids[~switched]
-        s.usual[kept, own] = np.fmax(s.usual[kept, own], before[~switched])
+        s.usual[kept, watched] = np.fmax(s.usual[kept, watched], before[~switched])
 
     def _switch(self, s: ChartedSamples, i: int, poor: float) -> bool:
         """Switch a sample to other velocities, if they are better."""

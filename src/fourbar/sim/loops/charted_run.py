@@ -1,4 +1,4 @@
-"""Samples under way whose loops may be followed in other velocities than the robot's own, each on its own account.
+"""Samples under way whose loops may be followed in other velocities than the robot's own, each independently.
 
 All samples advance together. Where the independent velocities of a loop become ill-conditioned, the samples concerned
 stop (`ChartedTree.growth`), are switched to other velocities, and catch up with the others. A sample that diverges is
@@ -59,17 +59,17 @@ class ChartedRun:
         step, loops = home.rollout.step, home.loops
         shapes = {**step.state, **{name: x for name, x in step.numbers.items() if name != "usual"}}
         batch, flat = as_samples(caller or step.name, shapes, {**state, **numbers}, batch)
-        own = {name: flat[name] for name in step.state}
-        n = len(own["q"])
-        is_lost = ~(np.isfinite(own["q"]).all(axis=-1) & np.isfinite(own["v"]).all(axis=-1))
+        start = {name: flat[name] for name in step.state}
+        n = len(start["q"])
+        is_lost = ~(np.isfinite(start["q"]).all(axis=-1) & np.isfinite(start["v"]).all(axis=-1))
         status = np.where(is_lost, float(DIVERGED), float(RUNNING))
         called = dict(zip(which, argument_names(which), strict=True))
-        s = ChartedSamples.at_start(own, status, home.watched, [flat[called[x]] for x in table.which])
+        s = ChartedSamples.at_start(start, status, home.reference_size, [flat[called[x]] for x in table.which])
         if loops:
-            s = s.copied()
+            s = s.copies()
             table.begin(s, np.flatnonzero(~is_lost))
         self._begin(table, s, {name: flat[name] for name in shapes if name not in step.state}, batch)
-        self._layout = home.rollout.start(*self._given(self.now, slice(None), home), (n,))
+        self._layout = home.rollout.start(*self._inputs(self.now, slice(None), home), (n,))
         self._layout.now = self._layout.now._replace(status=status)
         self._motion = None if self.now.chart.any() else self._layout
 
@@ -99,19 +99,19 @@ class ChartedRun:
     def go_on(self, asked: AskedSteps) -> None:
         """Let samples that have stopped, or diverged, in steps that were made elsewhere, make those that are left."""
         self.lost_at_start = np.zeros(self.n, bool)
-        self.now = self._switched(self.now, asked)
+        self.now = self._switch_velocities(self.now, asked)
 
     @property
-    def folds_are_met(self) -> bool:
+    def meets_folds(self) -> bool:
         """Whether steps follow branches near folds."""
         home = self.table.home
-        return home.watched > len(home.loops)
+        return home.reference_size > len(home.loops)
 
     def stuck_since(self, dt: float) -> np.ndarray | None:
         """When samples (...) came so near to a singular position of a loop that no step is short enough (s), infinite
         if never; None if no folds are looked for.
         """
-        return (self.now.stuck * dt).reshape(self.batch) if self.folds_are_met else None
+        return (self.now.stuck * dt).reshape(self.batch) if self.meets_folds else None
 
     # As a `RolloutRun`.
 
@@ -136,7 +136,7 @@ class ChartedRun:
         return self._layout.control_shapes
 
     def rows(self, controls: Mapping[str, np.ndarray], least: int) -> list[np.ndarray]:
-        """Controls (..., rows, *shape) as (n, rows, *shape), in the order of the step; at least so many rows."""
+        """Controls (..., rows, *shape) as (n, rows, *shape), in the order of the step; at least `least` rows."""
         shapes = self.control_shapes
         core = {name: x.shape[-1 - len(shapes[name]) :] for name, x in controls.items()}
         wide = {name: np.broadcast_to(x, (*self.batch, *core[name])) for name, x in controls.items()}
@@ -173,13 +173,13 @@ class ChartedRun:
         if len(going) == 1:
             s = self._together(s, int(going[0]), asked)
         else:
-            s = s.copied()
+            s = s.copies()
             for k in going:
                 self.catch_up(s, int(k), np.flatnonzero((s.chart == k) & (s.status == RUNNING)), asked)
-        s = self._switched(s, asked)
+        s = self._switch_velocities(s, asked)
         self.now = s._replace(steps=end)
 
-    def _given(self, s: ChartedSamples, ids: Any, chart: Chart) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _inputs(self, s: ChartedSamples, ids: Any, chart: Chart) -> tuple[dict[str, Any], dict[str, Any]]:
         """States and numbers of some samples."""
         numbers = {name: x[ids] for name, x in self._numbers.items()}
         return {name: x[ids] for name, x in s.state.items()}, numbers | ({"usual": s.usual[ids]} if chart.loops else {})
@@ -189,7 +189,7 @@ class ChartedRun:
         motion = self._motion
         if motion is None or motion.now.steps != s.steps:  # which an interrupt has left behind
             chart = self.table.charts[k]
-            motion = chart.rollout.start(*self._given(s, slice(None), chart), (self.n,), separated=self._separated)
+            motion = chart.rollout.start(*self._inputs(s, slice(None), chart), (self.n,), separated=self._separated)
             motion.now = motion.now._replace(status=s.status, made=s.made, steps=s.steps)
             self._motion = motion
         motion.advance(asked.end - s.steps, asked.controls, asked.records, hold=asked.hold, every=asked.every,
@@ -215,30 +215,30 @@ class ChartedRun:
         if not len(ids):
             return
         chart, behind = self.table.charts[k], s.made[ids].copy()
-        motion = chart.rollout.start(*self._given(s, ids, chart), (len(ids),), behind, separated=self._separated)
+        motion = chart.rollout.start(*self._inputs(s, ids, chart), (len(ids),), behind, separated=self._separated)
         first = motion.now.steps // asked.every
         rows = asked.end // asked.every - first
         into = {name: np.empty((len(ids), rows, *x.shape[2:])) for name, x in asked.records.items()}
         motion.advance(asked.end - motion.now.steps, [x[ids] for x in asked.controls], into, hold=asked.hold,
                        every=asked.every, first_record=first, threads=asked.threads)  # fmt: skip
-        for name, x in motion.state.items():
-            s.state[name][ids] = x
+        for name, values in motion.state.items():
+            s.state[name][ids] = values
         s.status[ids], s.made[ids] = motion.now.status, motion.now.made
         which, row = fresh_records(behind, motion.now.made, asked.every)
         fresh = {name: x[which, row - first] for name, x in into.items()}
         if k and len(which) and "v" in fresh:
             fresh["v"] = self.table.at(k, s, ids[which]).to_robot_velocities(fresh["q"], fresh["v"])
-        for name, x in asked.records.items():
-            x[ids[which], row] = fresh[name]
+        for name, values in asked.records.items():
+            values[ids[which], row] = fresh[name]
 
-    def _switched(self, s: ChartedSamples, asked: AskedSteps) -> ChartedSamples:
+    def _switch_velocities(self, s: ChartedSamples, asked: AskedSteps) -> ChartedSamples:
         """The samples after those that stopped, or diverged, have been given other velocities and caught up."""
         while self.table.home.loops:
             stopped = s.status == STOPPED
             failed = (s.status == DIVERGED) & ~self.lost_at_start & (self.given_up != s.made)
             if not (stopped | failed).any():
                 return s
-            s = s.copied()
+            s = s.copies()
             self.start_anew()
             self.table.look_again(s, np.flatnonzero(stopped))
             s.status[stopped] = RUNNING
@@ -281,16 +281,16 @@ class ChartedRun:
         valid = np.zeros(len(ids), bool)
         reports = {name: np.empty((len(ids), *shape)) for name, shape in shapes.items()}
         for count in [_LEAP, *np.unique(np.abs(counts[np.abs(counts) > 1])).tolist()]:
-            own = np.flatnonzero(counts < 0 if count == _LEAP else (np.abs(counts) == count) & ~valid)
-            if not len(own):
+            members = np.flatnonzero(counts < 0 if count == _LEAP else (np.abs(counts) == count) & ~valid)
+            if not len(members):
                 continue
             make = self._leap if count == _LEAP else partial(self._parts_of, count=count)
-            part, found = make(s, ids[own], [x[own] for x in controls], shapes, threads)
+            part, recorded = make(s, ids[members], [x[members] for x in controls], shapes, threads)
             made = np.flatnonzero(part.status == RUNNING)
-            valid[own[made]] = True
-            s.take(ids[own[made]], part, made)
-            for name, x in found.items():
-                reports[name][own] = report_parts(name, x)
+            valid[members[made]] = True
+            s.take(ids[members[made]], part, made)
+            for name, x in recorded.items():
+                reports[name][members] = report_parts(name, x)
         self.table.end_parts(s, ids[valid])
         return valid, reports
 
@@ -303,24 +303,24 @@ class ChartedRun:
         """
         before = s.usual[ids]
         for k in np.unique(s.chart[ids]):
-            own, first = ids[s.chart[ids] == k], len(self.table.charts[k].loops)
-            s.usual[own, first:] = self.table.charts[k].folds.leap(s.usual[own, first:])
+            members, first = ids[s.chart[ids] == k], len(self.table.charts[k].loops)
+            s.usual[members, first:] = self.table.charts[k].folds.leap(s.usual[members, first:])
         whole, _ = self._parts_of(s, ids, controls, shapes, threads, 1)
-        halves, found = self._parts_of(s, ids, controls, shapes, threads, 2)
+        halves, recorded = self._parts_of(s, ids, controls, shapes, threads, 2)
         s.usual[ids] = before
         good = (whole.status == RUNNING) & (halves.status == RUNNING) & (whole.chart == halves.chart)
         good &= np.isinf(whole.stuck) & np.isinf(halves.stuck)
         for k in np.unique(halves.chart[good]):
-            own = np.flatnonzero(good & (halves.chart == k))
-            ends = [(x.state["q"][own], x.state["v"][own]) for x in (whole, halves)]
-            good[own] = leapt_well(self.table.charts[k].now, s.state["q"][ids[own]], *ends)
-        return halves._replace(status=np.where(good, float(RUNNING), float(DIVERGED))), found
+            members = np.flatnonzero(good & (halves.chart == k))
+            ends = [(x.state["q"][members], x.state["v"][members]) for x in (whole, halves)]
+            good[members] = leapt_well(self.table.charts[k].now, s.state["q"][ids[members]], *ends)
+        return halves._replace(status=np.where(good, float(RUNNING), float(DIVERGED))), recorded
 
     def _parts_of(
         self, s: ChartedSamples, ids: np.ndarray, controls: list[np.ndarray],
         shapes: Mapping[str, tuple[int, ...]], threads: int | None, count: int,
     ) -> tuple[ChartedSamples, dict[str, np.ndarray]]:  # fmt: skip
-        """Some samples (m) after a step in so many parts, and what was recorded (m, count, *shape) of the parts."""
+        """Some samples (m) after a step in `count` parts, and what was recorded (m, count, *shape) of the parts."""
         before = {name: x[ids] for name, x in s.state.items()}
         numbers = {name: x[ids] / count if name == "dt" else x[ids] for name, x in self._numbers.items()}
         run = ChartedRun.of(self.table, s.begin_parts(ids, begin_parts(before, count)), numbers, self._separated)
@@ -336,7 +336,7 @@ class ChartedRun:
 
 
 def fresh_records(before: np.ndarray, after: np.ndarray, every: int) -> tuple[np.ndarray, np.ndarray]:
-    """Samples and rows of the records of steps that samples (n) made, from so many before to so many after."""
+    """Samples and rows of the records of steps that samples (n) made, from `before` steps to `after`."""
     first, last = int(before.min(initial=np.inf)) // every, int(after.max(initial=0)) // every
     row = np.arange(first, last)
     at = (row[None] + 1) * every
@@ -356,17 +356,17 @@ _FIRST, _LARGEST, _MEAN = ("gap",), ("residual", "residuals"), ("force", "kept")
 
 def begin_parts(state: Mapping[str, np.ndarray], count: int) -> State:
     """The state (n, ...) by name at the start of the parts of a step."""
-    found = dict(state)
+    started = dict(state)
     for name in _COUNTS:
-        if name in found:
-            found[name] = found[name] * count
-    if "impulse" in found:
-        found["impulse"] = found["impulse"] / count
-    return found
+        if name in started:
+            started[name] = started[name] * count
+    if "impulse" in started:
+        started["impulse"] = started["impulse"] / count
+    return started
 
 
 def asks_in_periods(state: Mapping[str, np.ndarray]) -> bool:
-    """Whether traced controls are asked for every so many steps."""
+    """Whether traced controls are asked for once in several steps."""
     return any(name in state for name in _PHASES)
 
 
@@ -377,19 +377,19 @@ def hold_parts(state: Mapping[str, np.ndarray]) -> State:
 
 def end_parts(before: Mapping[str, np.ndarray], first: Mapping[str, np.ndarray], last: State, count: int) -> State:
     """The state after a step, of those `before` it, after the `first` of its parts and after the `last`."""
-    found = dict(last)
+    after = dict(last)
     for name in _COUNTS:
-        if name in found:
-            found[name] = before[name] + 1.0
+        if name in after:
+            after[name] = before[name] + 1.0
     for name in _PHASES:
-        if name in found:
-            found[name] = first[name]
-    if "late" in found:
-        is_new = (before["late"] < 0.0) & (found["late"] >= 0.0)
-        found["late"] = np.where(is_new, before["count"], found["late"])
-    if "impulse" in found:
-        found["impulse"] = found["impulse"] * count
-    return found
+        if name in after:
+            after[name] = first[name]
+    if "late" in after:
+        is_new = (before["late"] < 0.0) & (after["late"] >= 0.0)
+        after["late"] = np.where(is_new, before["count"], after["late"])
+    if "impulse" in after:
+        after["impulse"] = after["impulse"] * count
+    return after
 
 
 def report_parts(name: str, parts: np.ndarray) -> np.ndarray:

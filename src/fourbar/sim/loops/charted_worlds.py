@@ -30,7 +30,7 @@ class ChartedWorlds:
         self._tables: dict[Any, ChartTable] = {}
         self._home = self._table(())
         state, n = {"q": q.copy(), "v": v.copy()}, len(q)
-        self.samples = ChartedSamples.at_start(state, np.full(n, float(RUNNING)), self._home.home.watched)
+        self.samples = ChartedSamples.at_start(state, np.full(n, float(RUNNING)), self._home.home.reference_size)
         self._shown = (q.copy(), v.copy())
         self.any_away = False
         self.begin(np.arange(n), q, v)
@@ -46,13 +46,13 @@ class ChartedWorlds:
 
     def begin(self, worlds: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
         """Some worlds begin anew."""
-        s = self._looked_at()
+        s = self._update_numbers()
         s.chart[worlds], s.stuck[worlds] = 0, np.inf
         s.state["q"][worlds], s.state["v"][worlds] = q[worlds], v[worlds]
         self._home.begin(s, worlds)
         self._note(worlds, q, v[worlds])
 
-    def _looked_at(self) -> ChartedSamples:
+    def _update_numbers(self) -> ChartedSamples:
         """The samples with the parameters that loops have now."""
         if self._home.which:
             known = self._read()
@@ -82,7 +82,7 @@ class ChartedWorlds:
         which of them have diverged. `fate` are status and steps made (m) of worlds that have begun with these steps in
         the robot's own velocities, and which may need others to go on.
         """
-        s, table, m = self._looked_at(), self._table(acting), len(worlds)
+        s, table, m = self._update_numbers(), self._table(acting), len(worlds)
         usual, chart, stuck = (x[worlds] for x in (s.usual, s.chart, s.stuck))
         state["v"] = np.where(chart[:, None] > 0, s.state["v"][worlds], state["v"])
         status, made = (np.full(m, float(RUNNING)), np.zeros(m)) if fate is None else fate

@@ -143,9 +143,9 @@ class Charts:
 
     def to_robot_velocities(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Velocities w in the current coordinates as those of the robot."""
-        return w if self.now is self.robot else self._converted(self.now, self.robot, q, w)
+        return w if self.now is self.robot else self._convert(self.now, self.robot, q, w)
 
-    def checked(
+    def read_forces(
         self, q: np.ndarray, tau: Any, name: str = "tau", size: int | None = None, caller: str = "simulate"
     ) -> np.ndarray:
         """Forces (..., nv), or controls of another size, that the user's function returned for q."""
@@ -153,13 +153,13 @@ class Charts:
 
     def force(self, q: np.ndarray, tau: Any) -> np.ndarray:
         """Joint forces of the user, on the robot's own velocities, as forces on those that are integrated."""
-        tau = self.checked(q, tau)
+        tau = self.read_forces(q, tau)
         if self.now is self.robot:
             return tau
         PE = self.to_robot_velocities(q[..., None, :], np.eye(self.now.nv))  # a row for each of w
         return np.einsum("...ij,...j->...i", PE, tau)
 
-    def looked_at(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def examine(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """The velocities to integrate in the next step, at q and w: others than before where those become
         ill-conditioned.
 
@@ -171,7 +171,7 @@ class Charts:
         sizes = self.sizes(q)
         if self.usual is not None and not (sizes > GROWN * self.usual).any():
             return w
-        self.usual = noted(sizes, self.usual)
+        self.usual = update_reference(sizes, self.usual)
         changed = self.better(q, w, POOR)
         return w if changed is None else changed
 
@@ -201,7 +201,7 @@ class Charts:
             names = _others(self.now, cluster, tie, K, poor)
             every += names or _independent(self.now, cluster, tie)
             wanted, here = wanted + names, int(np.argmin(_hold(K, tie.dependent))) if names else here
-        return self._changed(wanted, every, samples[here], q, w) if wanted else None
+        return self._change(wanted, every, samples[here], q, w) if wanted else None
 
     def _loops(
         self, samples: np.ndarray, values: Sequence[np.ndarray]
@@ -214,14 +214,14 @@ class Charts:
             robot = self.robot if own.links == cluster.links else self.now
             yield cluster, tie, _rows_of_loops(robot, k, samples, self.which, values)
 
-    def _changed(
+    def _change(
         self, wanted: list[str], every: list[str], here: np.ndarray, q: np.ndarray, w: np.ndarray
     ) -> np.ndarray | None:
         try:
             other = self._other(wanted, every, here)
             if other.nq != self.now.nq:  # the loop is explicit in these, and q would change its meaning
                 return None
-            w = self._converted(self.now, other, q, w)
+            w = self._convert(self.now, other, q, w)
         except FourbarError:
             return None
         self.now, self.usual = other, None
@@ -237,22 +237,22 @@ class Charts:
             try:  # where the robot was built, so that a sample has the same bits whoever came here first
                 self.known[key] = self.robot.with_independent(every)
             except FourbarError:
-                self.known[key] = _built_at(self.now, here).with_independent(wanted)
+                self.known[key] = _build_at(self.now, here).with_independent(wanted)
         return self.known[key]
 
-    def _converted(self, robot: System, other: System, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def _convert(self, robot: System, other: System, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Velocities of a robot converted to those of the same robot with other independent joints."""
         every = expand_velocity(robot, self.which, self.values, q, w)
         return gathered_velocity(other.model.cluster_tree, every)
 
 
-def noted(sizes: np.ndarray, usual: np.ndarray | None) -> np.ndarray:
+def update_reference(sizes: np.ndarray, usual: np.ndarray | None) -> np.ndarray:
     """The reference sizes after an examination, which found sizes (..., n)."""
     known = sizes if usual is None else np.fmax(sizes, usual)
     return np.fmax(known, _SMALL * known.max(axis=-1, keepdims=True))
 
 
-def _built_at(robot: System, q: np.ndarray) -> System:
+def _build_at(robot: System, q: np.ndarray) -> System:
     """The robot built at q: where it was built first, other velocities may be the ill-conditioned ones."""
     m = robot.mechanism
     here = Configuration("here", tuple(coordinates(robot.model.cluster_tree, q).items()))

@@ -120,7 +120,7 @@ class LoopFolds:
         return found
 
     @cached_property
-    def _watched(self) -> float:
+    def _watched_pivot(self) -> float:
         """The square of the pivot below which steps are compared with it."""
         return watched_pivot(self.tie)
 
@@ -140,16 +140,16 @@ class LoopFolds:
         """
         if not self.folds or not self.pivot(q) < _SEARCHED**2 or self._is_searched(numbers, q):
             return None
-        branch, found = self._near(q, w), numbers.copy()
+        branch, changed = self._near(q, w), numbers.copy()
         if branch is None:
-            found[[LEAST, CENTRE, INVERSE, ACTIVE]] = _LOST**2, q[self.i], 0.0, 0.0
-            return found
+            changed[[LEAST, CENTRE, INVERSE, ACTIVE]] = _LOST**2, q[self.i], 0.0, 0.0
+            return changed
         turn = self._turn(q, branch)
-        found[[LEAST, CENTRE, INVERSE, ACTIVE]] = branch.least, branch.centre + turn[0], 1.0 / branch.radius, 1.0
+        changed[[LEAST, CENTRE, INVERSE, ACTIVE]] = branch.least, branch.centre + turn[0], 1.0 / branch.radius, 1.0
         coefficients = branch.coefficients.copy()
         coefficients[:, 0] += turn[1]
-        found[COEFFICIENTS:] = coefficients.ravel()
-        return None if np.array_equal(found, numbers) else found
+        changed[COEFFICIENTS:] = coefficients.ravel()
+        return None if np.array_equal(changed, numbers) else changed
 
     def _is_searched(self, numbers: np.ndarray, q: np.ndarray) -> bool:
         """Whether no branch was found near q before."""
@@ -170,7 +170,7 @@ class LoopFolds:
             return 1
         independent, moved = [j for j, _ in self.tie.independent], self.expand_velocity(q, way, K)
         length, change = (float(np.linalg.norm((moved / steps)[own])) for own in (independent, slice(None)))
-        needed = min(length * numbers[STRIDE] ** 0.5, self._watched**0.5)
+        needed = min(length * numbers[STRIDE] ** 0.5, self._watched_pivot**0.5)
         least = numbers[LEAST] ** 0.5
         if not pivot - _FASTEST * change < max(needed, least):
             return 0
@@ -189,7 +189,7 @@ class LoopFolds:
         independent = [j for j, _ in self.tie.independent]
         moved = way * [scale for _, scale in self.tie.independent]
         length = float(np.linalg.norm(moved / self.tie.units.steps[independent]))
-        needed = min(length * numbers[STRIDE] ** 0.5, _SOONER * self._watched**0.5)
+        needed = min(length * numbers[STRIDE] ** 0.5, _SOONER * self._watched_pivot**0.5)
         if needed <= pivot:
             return 0
         count = min(int(np.ceil(needed / pivot)), _PARTS[1])
@@ -213,46 +213,46 @@ class LoopFolds:
 
     def _near(self, q: np.ndarray, w: float) -> FoldBranch | None:
         """The branch through the fold near q, which is known or found now."""
-        branch = self._recognised(q)
+        branch = self._recognise(q)
         if branch is not None:
             return branch
         q = q - self._turns(q)
         for way in (1.0, -1.0) if w >= 0.0 else (-1.0, 1.0):
-            path = self._explored(q, way)
+            path = self._explore(q, way)
             if path is not None:
-                return self._fitted(path)
+                return self._branch_of_path(path)
         return None
 
-    def _recognised(self, q: np.ndarray) -> FoldBranch | None:
+    def _recognise(self, q: np.ndarray) -> FoldBranch | None:
         """The nearest of the known branches on which q is."""
-        found: list[tuple[float, FoldBranch]] = []
+        near: list[tuple[float, FoldBranch]] = []
         for branch in self.known:
             x, turned = self._turn(q, branch)
             away = abs(q[self.i] - x - branch.centre) / self.unit
             if away < _SIGHT:
                 off = np.abs((q[self.d] - turned - branch.dependent(q[self.i] - x)) / self.units).max()
                 if off < 0.02 * away + 1e-9:
-                    found.append((away, branch))
-        return min(found, key=lambda x: x[0])[1] if found else None
+                    near.append((away, branch))
+        return min(near, key=lambda x: x[0])[1] if near else None
 
     def expand_velocity(self, q: np.ndarray, v: np.ndarray, K: np.ndarray | None = None) -> np.ndarray:
         """The velocities of all joints at q with independent velocities v (nv): near a fold along the branch, if it is
         known; NaN where nothing determines them. K: that at q, if it is known.
         """
-        found = np.zeros(len(self.tie.units.steps))
-        found[[j for j, _ in self.tie.independent]] = v * [scale for _, scale in self.tie.independent]
-        branch = self._recognised(q) if self.folds else None
+        velocities = np.zeros(len(self.tie.units.steps))
+        velocities[[j for j, _ in self.tie.independent]] = v * [scale for _, scale in self.tie.independent]
+        branch = self._recognise(q) if self.folds else None
         x = q[self.i] - self._turn(q, branch)[0] if branch is not None else 0.0
         if branch is not None and abs(x - branch.centre) < branch.radius:
-            found[self.d] = branch.slope(x) * found[self.i]
-            return found
+            velocities[self.d] = branch.slope(x) * velocities[self.i]
+            return velocities
         K = self._slopes(q) if K is None else K
-        found[self.d] = least_squares(K[:, self.d], -K @ found) if self._pivot_of(K) > TOGGLE else np.nan
-        return found
+        velocities[self.d] = least_squares(K[:, self.d], -K @ velocities) if self._pivot_of(K) > TOGGLE else np.nan
+        return velocities
 
     # Following closed configurations.
 
-    def _closed(self, q: np.ndarray) -> np.ndarray | None:
+    def _close(self, q: np.ndarray) -> np.ndarray | None:
         """q with dependent coordinates that close the loops, as well as rounding allows; None where they do not."""
         tie, d = self.tie, self.d
         best, least = None, np.inf
@@ -281,47 +281,49 @@ class LoopFolds:
             at = [p[self.i] for p in some]
             weights = [np.prod([(x - b) / (a - b) for b in at if b != a]) for a in at]
             q[self.d] = sum(weight * p[self.d] for weight, p in zip(weights, some, strict=True))
-        found = self._closed(q)
-        if found is None:
+        closed = self._close(q)
+        if closed is None:
             return None
-        bend = np.abs((found - q)[self.d] / self.units).max()
-        return found if bend <= _BENT * abs(x - last[self.i]) / self.unit else None
+        bend = np.abs((closed - q)[self.d] / self.units).max()
+        return closed if bend <= _BENT * abs(x - last[self.i]) / self.unit else None
 
     def _determinant(self, q: np.ndarray) -> float:
         return float(np.linalg.det(self.tie.units.of(self.tie.slopes(q))[self.rows][:, self.d]))
 
-    def _explored(self, q: np.ndarray, way: float) -> list[np.ndarray] | None:
+    def _explore(self, q: np.ndarray, way: float) -> list[np.ndarray] | None:
         """Closed configurations from q past a fold, where the determinant of K_d changes its sign; None without one."""
         step = way * _STEP * self.unit
         path, sizes, beyond = [q], [self._determinant(q)], 0
         if self.pivot(q) < FOLD_BRANCHES**2:
             return None
         for _ in range(_STEPS):
-            x = path[-1][self.i] + step
+            coordinate = path[-1][self.i] + step
             if len(path) > 1 and not beyond:
                 slope = (sizes[-1] - sizes[-2]) / (path[-1][self.i] - path[-2][self.i])
                 ahead = -sizes[-1] / slope if slope else np.inf
                 if 0.0 < ahead / step < 1.5:  # not to end next to the fold
-                    x = path[-1][self.i] + 2.0 * ahead if ahead / step > 0.5 else path[-1][self.i] + ahead + step
-            found = self._next(path, x)
-            if found is None:
+                    coordinate = (
+                        path[-1][self.i] + 2.0 * ahead if ahead / step > 0.5 else path[-1][self.i] + ahead + step
+                    )
+            point = self._next(path, coordinate)
+            if point is None:
                 return path if beyond else None
-            path.append(found)
-            sizes.append(self._determinant(found))
+            path.append(point)
+            sizes.append(self._determinant(point))
             beyond += bool(beyond) or sizes[-1] * sizes[-2] < 0.0
             if beyond > _BEYOND:
                 return path
         return None
 
-    def _fitted(self, path: list[np.ndarray]) -> FoldBranch | None:
+    def _branch_of_path(self, path: list[np.ndarray]) -> FoldBranch | None:
         """The branch of a path, which passes a fold; None where no smooth one is closed at the fold."""
-        x = np.array([p[self.i] for p in path])
+        coordinates = np.array([p[self.i] for p in path])
         sizes = np.array([self._determinant(p) for p in path])
         k = int(np.flatnonzero(sizes[1:] * sizes[:-1] < 0.0)[0])
         near = slice(max(0, k - 2), k + 4)
-        root = x[k] - sizes[k] * (x[k + 1] - x[k]) / (sizes[k + 1] - sizes[k])
+        root = coordinates[k] - sizes[k] * (coordinates[k + 1] - coordinates[k]) / (sizes[k + 1] - sizes[k])
         for _ in range(8):
-            fit = np.polynomial.Polynomial.fit(x[near], sizes[near], len(x[near]) - 1)
+            fit = np.polynomial.Polynomial.fit(coordinates[near], sizes[near], len(coordinates[near]) - 1)
             root = root - fit(root) / fit.deriv()(root)
         centre = np.round(root / (_GRID * self.unit)) * (_GRID * self.unit)
         for radius in _RADII:
@@ -340,7 +342,7 @@ class LoopFolds:
             return None
         start[self.d] = np.round(start[self.d] / (_FINE * self.units)) * (_FINE * self.units)
         start -= self._turns(start) * (np.arange(len(start)) != self.i)
-        start = self._closed(start)
+        start = self._close(start)
         if start is None:
             return None
         u = np.sort(np.cos((2.0 * np.arange(_NODES) + 1.0) * (0.5 * np.pi / _NODES)))
@@ -460,11 +462,11 @@ class Folds:
 
     def after_parts(self, numbers: np.ndarray, stride: float) -> np.ndarray:
         """The numbers after a step in parts."""
-        found = numbers.copy()
+        changed = numbers.copy()
         for *_, place in self.loops:
             first = place.start
-            found[first + STRIDE], found[first + LEAST] = stride**-2.0, max(_LOST**2, found[first + LEAST])
-        return found
+            changed[first + STRIDE], changed[first + LEAST] = stride**-2.0, max(_LOST**2, changed[first + LEAST])
+        return changed
 
 
 def leapt_well(now: System, q: np.ndarray, whole: Ends, halves: Ends) -> np.ndarray:

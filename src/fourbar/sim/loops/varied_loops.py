@@ -32,12 +32,12 @@ def varied_clusters(robot: System, which: Which) -> dict[Loops, tuple[Following,
 
 
 def _clusters(robot: System, which: Which) -> dict[Loops, tuple[Following, list[bool]]]:
-    tree, found = robot.model.cluster_tree, {}
+    tree, varied = robot.model.cluster_tree, {}
     for cluster in tree.clusters:
         loops = loops_with(robot.mechanism, tree, cluster, which) if cluster.embedding.is_solved else None
         if loops is not None:
-            found[cluster.loops] = loops
-    return found
+            varied[cluster.loops] = loops
+    return varied
 
 
 def loop_parameters(robot: System, which: Which) -> Which:
@@ -130,16 +130,16 @@ def close(
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], *leading)
     q, v = (np.broadcast_to(x, (*batch, x.shape[-1])).copy() for x in (q, v))
     goals = [np.broadcast_to(values[x.name], (*batch, *x.shape)).reshape(-1, *x.shape) for x in known]
-    given = q.reshape(-1, q.shape[-1])
-    found, left = _closed(robot, known, goals, given)
+    start = q.reshape(-1, q.shape[-1])
+    closed, left = _close_along(robot, known, goals, start)
     if left.size:
         first = int(left[0])
         where = f" of sample {first}" if batch else ""
-        raise ArgumentError(_open(caller, robot, known, [x[first] for x in goals], given[first], where))
-    return found.reshape(q.shape), v
+        raise ArgumentError(_open(caller, robot, known, [x[first] for x in goals], start[first], where))
+    return closed.reshape(q.shape), v
 
 
-def _closed(
+def _close_along(
     robot: System, which: Which, goals: Sequence[np.ndarray], given: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Closed configurations (n, nq), and which of the samples have none that was found."""
@@ -147,7 +147,7 @@ def _closed(
     move, still = varied_functions(robot, which).integrate, np.zeros(robot.nv)
     places = dict(_coordinates(robot, varied_clusters(robot, which)))
     columns = np.concatenate([np.arange(own.start, own.stop) for own in places.values()])
-    found, left = given.copy(), np.flatnonzero(np.isfinite(given).all(axis=-1))
+    closed_q, left = given.copy(), np.flatnonzero(np.isfinite(given).all(axis=-1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of NaN, which says what is asked here
         for stages in _STAGES:
@@ -156,11 +156,11 @@ def _closed(
                 some = [a + (b[left] - a) * (k / stages) for a, b in zip(starts, goals, strict=True)]
                 now[:, columns] = move(now, still, 1.0, *some)[:, columns]
             closed = np.isfinite(now[:, columns]).all(axis=-1)
-            found[left[closed]] = now[closed]
+            closed_q[left[closed]] = now[closed]
             left = left[~closed]
             if not left.size:
                 break
-    return found, left
+    return closed_q, left
 
 
 def _open(caller: str, robot: System, which: Which, values: Sequence[np.ndarray], q: np.ndarray, where: str) -> str:

@@ -211,7 +211,7 @@ class ControlledMotion:
         return self.ends_early and not (self.samples.now.status == RUNNING).any()
 
     @property
-    def made(self) -> np.ndarray:
+    def step_counts(self) -> np.ndarray:
         """The number of steps that each sample (...) made."""
         return self.samples.now.made.reshape(self.samples.batch).astype(int)
 
@@ -223,7 +223,7 @@ class ControlledMotion:
     def run(self) -> Run:
         """Make all steps. An error that ends them has the states so far."""
         request = self.request
-        with states_attached(request.caller, lambda: self.t, self.result_so_far):
+        with attach_states(request.caller, lambda: self.t, self.result_so_far):
             for k in (self.steps - 1,) if request.progress is None else request.progress(range(self.steps)):
                 self.reach(k + 1)
                 if self.is_over:
@@ -244,7 +244,7 @@ class ControlledMotion:
                     samples.advance(some, controls.rows, into, hold=controls.period, every=every,
                                     threads=self.request.threads)  # fmt: skip
 
-    def recorded(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    def records(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """The times, and what was recorded (rows, ..., *shape) by name, so far; NaN where a sample had ended. The state
         that was reached is among them if all that is recorded are parts of the state.
         """
@@ -252,17 +252,17 @@ class ControlledMotion:
         done = int(now.made.max(initial=0)) if self.is_over and self.samples.n else now.steps
         count, last = 1 + done // self.every, done % self.every
         if last and done < self.steps and self._rows.keys() <= self.samples.state_shapes.keys():
-            for name, x in self._rows.items():
+            for name, rows in self._rows.items():
                 part = self.samples.part(name)
-                x[count] = part.reshape(x.shape[1:])
+                rows[count] = part.reshape(rows.shape[1:])
         elif last and done < self.steps:
             last = 0
         count += bool(last)
         numbers = np.minimum(np.arange(count) * self.every, done)
         if (now.status != RUNNING).any():
             gone = (numbers[:, None] > now.made) & (now.status != RUNNING)
-            for x in self._rows.values():
-                x[:count][gone] = np.nan
+            for rows in self._rows.values():
+                rows[:count][gone] = np.nan
         return numbers * self.dt, {
             name: x[:count].reshape(count, *batch, *x.shape[2:]) for name, x in self._rows.items()
         }
@@ -285,7 +285,7 @@ class ControlledMotion:
 
 
 def check_room(caller: str, steps: int, every: int, numbers: int) -> None:
-    """Refuse a motion whose records, of so many numbers each, are larger than the memory of this machine."""
+    """Refuse a motion whose records, of `numbers` each, are larger than the memory of this machine."""
     records, available = 2 + steps // every, memory()
     needed = float(records) * _BYTES * numbers
     if needed <= min(available, _ADDRESSES):
@@ -309,7 +309,7 @@ def _ordinal(every: int) -> str:
 
 
 @contextmanager
-def states_attached(caller: str, time: Callable[[], float], run: Callable[[BaseException], Any]) -> Iterator[None]:
+def attach_states(caller: str, time: Callable[[], float], run: Callable[[BaseException], Any]) -> Iterator[None]:
     """Attach `run(error)`, the motion up to the time that was reached (s), to an error or interrupt that ends it."""
     try:
         yield

@@ -110,26 +110,26 @@ def refuse_moved_rows(which: Iterable[Parameter]) -> None:
             )
 
 
-def refuse_moved(mechanism: Mechanism, spec: Spec, constrained: bool, given: GivenNumbers) -> GivenNumbers:
+def refuse_moving_numbers(mechanism: Mechanism, spec: Spec, constrained: bool, given: GivenNumbers) -> GivenNumbers:
     """The numbers of a scene; those that its contacts, and constraints if it has some, cannot follow are refused."""
     moving = [x for x in given.which if x.moves_links]
     if moving:
-        _refuse_moved_shapes(mechanism, spec, moving)
+        _refuse_moving_shapes(mechanism, spec, moving)
     if constrained:
         refuse_moved_rows(moving)
     return given
 
 
-def _refuse_moved_shapes(mechanism: Mechanism, spec: Spec, which: Iterable[Parameter]) -> None:
+def _refuse_moving_shapes(mechanism: Mechanism, spec: Spec, which: Iterable[Parameter]) -> None:
     """Refuse placements of bodies without joints of their own that carry shapes: contacts know these as built."""
     tree = lower(mechanism)
-    for x in which:
-        if x.owners != "joints" or x.field != "placement" or mechanism.joints[x.place].joint.nv:
+    for parameter in which:
+        if parameter.owners != "joints" or parameter.field != "placement" or mechanism.joints[parameter.place].joint.nv:
             continue
-        link = tree.bodies[mechanism.joints[x.place].child].link
+        link = tree.bodies[mechanism.joints[parameter.place].child].link
         if any(link in y.links and (link != GROUND or y.footing is None) for y in spec.candidates):
             raise ArgumentError(
-                f"numbers: {x.name!r} displaces a body that is fixed to others with shapes that may touch, and "
+                f"numbers: {parameter.name!r} displaces a body that is fixed to others with shapes that may touch, and "
                 "contacts keep shapes where they were built; displace the moving joint that carries them, or make a "
                 "scene for each value"
             )
@@ -179,24 +179,25 @@ def read_numbers(
 def _of_terrain(mechanism: Mechanism, numbers: Mapping[str, Any], grounds: Grounds) -> tuple[Parameter, ...]:
     """The numbers of the terrain, in its order."""
     known = numbers_of(grounds.names, grounds.terrains)
-    own = {x.name for x in every_parameter(mechanism)}
+    of_robot = {x.name for x in every_parameter(mechanism)}
     for name in numbers:
-        if name in known and name in own:
+        if name in known and name in of_robot:
             raise ArgumentError(
                 f"numbers: {name!r} names a number of the robot and one of the terrain; rename the part of the robot"
             )
         of_terrain = isinstance(name, str) and name.rpartition(".")[0] in grounds.names
-        if of_terrain and name not in known and name not in own:
+        if of_terrain and name not in known and name not in of_robot:
             raise unknown("number of the terrain", name, list(known))
-    found = tuple(x for x, _ in known.values() if x.name in numbers)
-    for x in found:
+    asked = tuple(x for x, _ in known.values() if x.name in numbers)
+    for number in asked:
         footings = [y.footing for y in grounds.spec.candidates if y.friction > 0.0]
-        if x.field == FRICTION and not any(y and y.terrain == x.place and y.friction is not None for y in footings):
+        acts = any(y and y.terrain == number.place and y.friction is not None for y in footings)
+        if number.field == FRICTION and not acts:
             raise ArgumentError(
-                f"numbers: {x.name!r} acts on no contact: build the scene with friction above zero there, and with "
-                "pairs and priorities that leave friction to the terrain"
+                f"numbers: {number.name!r} acts on no contact: build the scene with friction above zero there, and "
+                "with pairs and priorities that leave friction to the terrain"
             )
-    return found
+    return asked
 
 
 def read_values(x: Parameter, given: Any) -> np.ndarray:

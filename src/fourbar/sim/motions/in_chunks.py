@@ -46,30 +46,30 @@ class ChunkRollout:
         controls = {name: sent.anew for name, sent in self._controls.items()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of samples by their number in the chunk; results say it of all samples
-            return self._read(self._roll(**_nested(arrays), **controls, **self._options))
+            return self._read(self._roll(**_nest(arrays), **controls, **self._options))
 
 
 def _flat(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by name; those of mappings as "numbers:hand.mass". What is None is left out."""
-    found: dict[str, Any] = {}
-    for name, x in given.items():
-        if isinstance(x, Mapping):
-            found |= {f"{name}:{inner}": value for inner, value in x.items()}
-        elif x is not None:
-            found[name] = x
-    return found
+    """Values by name; those of mappings as "numbers:hand.mass". Arguments that are None are left out."""
+    flat: dict[str, Any] = {}
+    for name, argument in given.items():
+        if isinstance(argument, Mapping):
+            flat |= {f"{name}:{inner}": value for inner, value in argument.items()}
+        elif argument is not None:
+            flat[name] = argument
+    return flat
 
 
-def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments with their mappings restored."""
-    found: dict[str, Any] = {}
-    for name, x in flat.items():
+    nested: dict[str, Any] = {}
+    for name, value in flat.items():
         outer, _, inner = name.partition(":")
         if inner:
-            found.setdefault(outer, {})[inner] = x
+            nested.setdefault(outer, {})[inner] = value
         else:
-            found[name] = x
-    return found
+            nested[name] = value
+    return nested
 
 
 def rolled_lazily(
@@ -88,18 +88,18 @@ def rolled_lazily(
     mappings of core shapes.
     """
     arrays, shapes = _flat(given), _flat(cores)
-    controls, more = {}, {}
+    controls, constants = {}, {}
     for which in CONTROLS:
         if not callable(arrays.get(which)):
             continue
         function = arrays.pop(which)
         sent = Sent.of(f"{name}: {which}", function)
         if isinstance(function, Traced):  # which keeps nothing, and is compiled: once per process
-            more[which] = function
+            constants[which] = function
         else:
             controls[which] = sent
     arguments = [Argument(x, shapes[x]) for x in arrays]
-    run = ChunkRollout(roll, read, {**options, **more}, controls)
+    run = ChunkRollout(roll, read, {**options, **constants}, controls)
     found = apply(name, run, arrays, arguments, results)
     return dict(zip((x.name for x in results), found, strict=True))
 
@@ -115,18 +115,18 @@ class Lazy(NamedTuple):
     def read(cls, robot: System, scene: Any, request: MotionRequest) -> Lazy:
         """From a request for a motion of a robot, or of a scene if there is one."""
         model, grounds = (robot.model, NOWHERE) if scene is None else (scene.model, scene.grounds)
-        given = {name: getattr(request, name) for name in ("q", "v", *CONTROLS, "numbers")}
+        arguments = {name: getattr(request, name) for name in ("q", "v", *CONTROLS, "numbers")}
         if request.u is not None:
             check_actuators(robot)
         sizes, rows = {"tau": robot.nv, "u": robot.nu}, -(-request.steps // request.hold)
         cores: dict[str, Any] = {"q": (robot.nq,), "v": (robot.nv,)}
-        cores |= {name: control_core(name, given[name], rows, size) for name, size in sizes.items()}
+        cores |= {name: control_core(name, arguments[name], rows, size) for name, size in sizes.items()}
         cores["f_ext"] = () if callable(request.f_ext) else wrench_cores("rollout", robot, request.f_ext)
         cores["numbers"] = {x.name: x.shape for x in which_numbers(robot.mechanism, request.numbers, grounds)}
         observed = read_observations(request.observe, model)
         if request.u is None:
             check_driven(observed, robot.mechanism)
-        return cls(given, cores, {name: x.shape(model) for name, x in observed})
+        return cls(arguments, cores, {name: x.shape(model) for name, x in observed})
 
 
 def rollout_lazily(x: Any, scene: Any, roll: Callable[..., Run], request: MotionRequest, period: Any) -> Run:
@@ -141,28 +141,28 @@ def rollout_lazily(x: Any, scene: Any, roll: Callable[..., Run], request: Motion
     rows = 1 + -(-request.steps // request.every)  # the start, and the end too where it is none of the others
     results = _results(robot, scene, request, lazy.observed, rows)
     options = {name: getattr(request, name) for name in ("dt", "steps", "every", "passive", "observe", "threads")}
-    found = rolled_lazily(
+    arrays = rolled_lazily(
         "rollout", partial(roll, x), _read, lazy.given, lazy.cores, results, {**options, "period": period}
     )
     t = np.minimum(np.arange(rows) * request.every, request.steps) * request.dt
-    observed = {name: found.pop(f"{OBSERVED}{name}") for name in lazy.observed}
+    observed = {name: arrays.pop(f"{OBSERVED}{name}") for name in lazy.observed}
     if scene is not None:
-        found["contacts"] = Contacts(scene.contacts, **{name: found.pop(name) for name in _CONTACTS})
-        found["last"] = found.pop("last_q"), found.pop("last_v")
-        found["residuals"] = Residuals(*(found.pop(name) for name in Residuals._fields))
-    return Run(t, robot=robot, observations=observed, scene=scene, **found)
+        arrays["contacts"] = Contacts(scene.contacts, **{name: arrays.pop(name) for name in _CONTACTS})
+        arrays["last"] = arrays.pop("last_q"), arrays.pop("last_v")
+        arrays["residuals"] = Residuals(*(arrays.pop(name) for name in Residuals._fields))
+    return Run(t, robot=robot, observations=observed, scene=scene, **arrays)
 
 
 def _results(robot: System, scene: Any, request: MotionRequest, observed: Mapping[str, Any], rows: int) -> list[Result]:
-    """The arrays of a run in so many rows, in the order of `_read`."""
+    """The arrays of a run with that number of rows, in the order of `_read`."""
     nq, nv, time = robot.nq, robot.nv, (rows,)
-    found = [Result("q", (nq,), before=time), Result("v", (nv,), before=time), Result("steps", (), int),
+    results = [Result("q", (nq,), before=time), Result("v", (nv,), before=time), Result("steps", (), int),
              Result("diverged", (), bool)]  # fmt: skip
     if scene is None:
-        found.append(Result("lost", (), before=time))
+        results.append(Result("lost", (), before=time))
     else:
         n = len(scene.contacts)
-        found += [
+        results += [
             Result("residual", (), before=time), Result("worst", (), before=time),
             Result("converged", (), bool, before=time),
             Result("gap", (n,), before=time), Result("force", (n, 3), before=time),
@@ -170,21 +170,21 @@ def _results(robot: System, scene: Any, request: MotionRequest, observed: Mappin
             *(Result(name, (), before=time) for name in Residuals._fields),
         ]  # fmt: skip
     if request.u is not None:
-        found.append(Result("u", (robot.nu,), before=time))
-    return found + [Result(f"{OBSERVED}{name}", shape, before=time) for name, shape in observed.items()]
+        results.append(Result("u", (robot.nu,), before=time))
+    return results + [Result(f"{OBSERVED}{name}", shape, before=time) for name, shape in observed.items()]
 
 
 def _read(run: Run) -> tuple[np.ndarray, ...]:
     """The arrays of a run, in the order of the results."""
-    found: list[Any] = [run.q, run.v, run.steps, run.diverged]
+    arrays: list[Any] = [run.q, run.v, run.steps, run.diverged]
     if run.contacts is None:
-        found.append(run.lost)
+        arrays.append(run.lost)
     else:
         contacts, last = (getattr(run.contacts, name) for name in _CONTACTS), run.last or ()
-        found += [run.residual, run.worst, run.converged, *contacts, *last, *run.residuals]
+        arrays += [run.residual, run.worst, run.converged, *contacts, *last, *run.residuals]
     if run.u is not None:
-        found.append(run.u)
-    return (*found, *run.observations.values())
+        arrays.append(run.u)
+    return (*arrays, *run.observations.values())
 
 
 def control_core(name: str, control: Any, rows: int, size: int) -> tuple[int, ...]:

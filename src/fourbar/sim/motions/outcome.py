@@ -48,7 +48,7 @@ def acting_on(robot: System, passive: bool, caller: str = "simulate") -> Acting:
     rubbing = [c.name for c in joints if any(c.friction)]
     if rubbing:
         warn(
-            f"{caller}: the Coulomb friction of {_listed(rubbing)} is ignored: it is discontinuous where a joint "
+            f"{caller}: the Coulomb friction of {_list_joints(rubbing)} is ignored: it is discontinuous where a joint "
             "comes to rest, which Runge-Kutta steps cannot resolve; simulate fb.Scene(robot), where it acts, or set "
             "friction=0 with with_parameters",
             SimulationWarning,
@@ -100,14 +100,14 @@ def warn_of_limits(robot: System, t: np.ndarray, q: np.ndarray) -> None:
     if beyond is not None:
         warn(
             (
-                f"simulate: {_listed(beyond.joints)} moved beyond the limits (first at t = {beyond.since:.4g} s): "
+                f"simulate: {_list_joints(beyond.joints)} moved beyond the limits (first at t = {beyond.since:.4g} s): "
                 "joint limits are enforced in scenes only, such as fb.Scene(robot)"
             ),
             SimulationWarning,
         )
 
 
-def _listed(joints: Iterable[str]) -> str:
+def _list_joints(joints: Iterable[str]) -> str:
     names = [repr(name) for name in joints]
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"joint{'s' if len(names) > 1 else ''} {', '.join(names[:_SHOWN])}{more}"

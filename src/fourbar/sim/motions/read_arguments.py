@@ -69,7 +69,7 @@ def check_closed(robot: System, q: np.ndarray, which: Which = ()) -> None:
         )
 
 
-def started(
+def starting_configuration(
     robot: System, q: np.ndarray, still: np.ndarray, which: Which = (), values: Mapping[str, np.ndarray] | None = None
 ) -> np.ndarray:
     """q with quaternions of unit length; refuses coordinates that describe no placement. Loops stay as they are: where
@@ -124,11 +124,11 @@ def unit_quaternions(caller: str, robot: System, q: np.ndarray) -> np.ndarray:
     normalised, with a warning. Those that are zero or not finite are left as they are.
     """
     for name, first in _quaternions(robot.model.cluster_tree):
-        own = q[..., first : first + 4]
-        size = np.linalg.norm(own, axis=-1, keepdims=True)
+        quaternion = q[..., first : first + 4]
+        size = np.linalg.norm(quaternion, axis=-1, keepdims=True)
         off = (np.abs(size - 1.0) > _NOT_UNIT) & (size > 0.0) & np.isfinite(size)
         if off.any():
-            own[...] = np.where(off, own / np.where(off, size, 1.0), own)
+            quaternion[...] = np.where(off, quaternion / np.where(off, size, 1.0), quaternion)
             warn(f"{caller}: the quaternion of joint {name!r}, q[{first}:{first + 4}], has the length "
                  f"{size[off][0]:.6g} at the start, not 1; it is normalised. The order is (w, x, y, z)",
                  SimulationWarning)  # fmt: skip
@@ -153,7 +153,7 @@ def read_counts(every: Any, passive: Any, threads: Any = None) -> int:
 
 
 def check_step(dt: Any) -> None:
-    """Refuse what is no length of a step, or no array of them."""
+    """Validate the length of a step (s), or an array of them."""
     if dt.__class__ is float and 0.0 < dt < np.inf:
         return
     try:
@@ -195,13 +195,13 @@ def read_hold(period: Any, dt: Any) -> tuple[int, bool]:
 def read_steps(steps: Any, period: int, *controls: Any) -> int:
     """The number of steps: if None, as long as the rows of the first array among controls last."""
     if steps is None:
-        steps = _rows_given(*controls) * period
+        steps = _count_rows(*controls) * period
     if (count := to_count(steps)) is None:
         raise ArgumentError(f"steps={steps!r}: expected a whole number of steps, at least 1")
     return count
 
 
-def _rows_given(*controls: Any) -> int:
+def _count_rows(*controls: Any) -> int:
     """The number of rows of the first array among controls."""
     for control in controls:
         if control is not None and not callable(control) and np.ndim(control) >= 2:
@@ -279,8 +279,8 @@ def read_answer(
     """Forces or controls (..., size) that a user's function returned: one per state of a batch, or one for all. Its
     results had the shape (..., *core), (..., size) if that is empty.
     """
-    found = to_array(caller, _answer(name, size), answer)
-    shape = found.shape
+    answered = to_array(caller, _answer(name, size), answer)
+    shape = answered.shape
     over = zip(reversed(shape[:-1]), reversed(batch), strict=False)
     if len(shape) - 1 > len(batch) or not all(n in (1, own) for n, own in over):
         states = f"a batch of states {batch}" if batch else "one state"
@@ -288,7 +288,7 @@ def read_answer(
         raise ArgumentError(
             f"{caller}: {name}(t, q, v) returned shape {(*shape[:-1], *core)} for {states}, expected {(*batch, *core)}"
         )
-    return found
+    return answered
 
 
 def _read_wrenches(caller: str, robot: System, f_ext: Any, rows: int) -> Any:
@@ -296,7 +296,7 @@ def _read_wrenches(caller: str, robot: System, f_ext: Any, rows: int) -> Any:
     if isinstance(f_ext, Traced):
         return Traced(TracedWrenches(f_ext.function, robot.names.bodies))
     if callable(f_ext):
-        return _asked(caller, robot, f_ext)
+        return _wrench_function(caller, robot, f_ext)
     flat = read_constant(caller, robot, f_ext)[..., None, :]
     return np.broadcast_to(flat, (*flat.shape[:-2], rows, flat.shape[-1]))
 
@@ -316,7 +316,7 @@ def wrench_cores(caller: str, robot: System, f_ext: Any) -> Any:
     return dict.fromkeys(f_ext, argument.shape[1:])
 
 
-def _asked(caller: str, robot: System, function: Callable[..., Any]) -> Callable[..., np.ndarray]:
+def _wrench_function(caller: str, robot: System, function: Callable[..., Any]) -> Callable[..., np.ndarray]:
     """A function of the user's, which returns wrenches in any of their forms, as a function of flat results."""
     on_states = on_copies(function)
 
@@ -336,11 +336,11 @@ class TracedWrenches:
 
     def __call__(self, t: Any, q: Any, v: Any) -> list[Any]:
         """The wrenches on all bodies, one after the other."""
-        found = self.function(t, q, v)
+        wrenches = self.function(t, q, v)
         every = Argument(_ANSWER, (len(self.bodies), 6), rows=self.bodies)
-        if not isinstance(found, Mapping):
-            return _entries("traced", every, found).ravel().tolist()
-        given, _ = named_rows("traced", every, found, _entries)
+        if not isinstance(wrenches, Mapping):
+            return _entries("traced", every, wrenches).ravel().tolist()
+        given, _ = named_rows("traced", every, wrenches, _entries)
         still = [0.0] * 6
         return [x for k in range(len(self.bodies)) for x in given.get(k, still)]
 

@@ -66,7 +66,7 @@ class Recorded(ABC):
             that plays the motion in any browser, without a server. ``.glb``: binary glTF with animation, for Blender
             and others. ``.gif``, ``.mp4``: a film; ``.png``: a picture.
         **options : object
-            ``ghosts=5``: pale copies at so many times (.html, .glb, .png). ``rate=60.0``: states per second at most.
+            ``ghosts=5``: translucent copies at 5 times (.html, .glb, .png). ``rate=60.0``: states per second at most.
             ``layers=["shapes", "frames", "axes", "mass", "inertia", "collision", "ground"]``: what is drawn.
             ``spread=1.0``: distance (m) between the worlds of a batch; in one place if not given. ``follow=True``: the
             camera follows the base, ``follow="hand"`` a body by name (not .glb). Pictures also take ``size=(960, 600)``
@@ -132,34 +132,34 @@ def _summary(name: str, x: np.ndarray) -> tuple[str, ...]:
 
 def save_arrays(path: Path, kind: str, arrays: Mapping[str, np.ndarray], robot: System) -> None:
     """Write arrays with the robot that they belong to, if a file can hold it."""
-    more = {_VERSION: np.array(_FORMAT), _KIND: np.array(kind)}
+    about = {_VERSION: np.array(_FORMAT), _KIND: np.array(kind)}
     mechanism, folders = _findable(robot.mechanism)
     try:
         text, _ = FORMATS["json"].write(mechanism, path.name)
-        more |= {_ROBOT: np.array(text), _FOLDERS: np.array(json.dumps(folders))}
+        about |= {_ROBOT: np.array(text), _FOLDERS: np.array(json.dumps(folders))}
     except FourbarError as error:
         warn(f"save: {path.name} holds the motion but not the robot; give robot= when loading it: {error}",
              SimulationWarning)  # fmt: skip
     with path.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays, **more)
+        np.savez_compressed(file, allow_pickle=False, **arrays, **about)
 
 
 def _findable(mechanism: Mechanism) -> tuple[Mechanism, list[str]]:
     """A mechanism whose meshes are found again in the folders, which are returned too."""
     folders: set[str] = set()
 
-    def found(shapes: tuple[Geometry, ...]) -> tuple[Geometry, ...]:
+    def findable(shapes: tuple[Geometry, ...]) -> tuple[Geometry, ...]:
         kept = []
-        for x in shapes:
-            steps = (x.mesh.partition("://")[2] or x.mesh).split("/")
-            plain = x.file and ".." not in steps and Path(x.file).parts[-len(steps) :] == tuple(steps)
-            if x.file:
-                folders.add(str(Path(*Path(x.file).parts[: -len(steps)]) if plain else Path(x.file).parent))
-            kept.append(x if plain or not x.file else replace(x, mesh=x.file))
+        for shape in shapes:
+            steps = (shape.mesh.partition("://")[2] or shape.mesh).split("/")
+            plain = shape.file and ".." not in steps and Path(shape.file).parts[-len(steps) :] == tuple(steps)
+            if shape.file:
+                folders.add(str(Path(*Path(shape.file).parts[: -len(steps)]) if plain else Path(shape.file).parent))
+            kept.append(shape if plain or not shape.file else replace(shape, mesh=shape.file))
         return tuple(kept)
 
-    bodies = tuple(replace(b, geometry=found(b.geometry)) for b in mechanism.bodies)
-    return replace(mechanism, bodies=bodies, world=found(mechanism.world)), sorted(folders)
+    bodies = tuple(replace(b, geometry=findable(b.geometry)) for b in mechanism.bodies)
+    return replace(mechanism, bodies=bodies, world=findable(mechanism.world)), sorted(folders)
 
 
 def load_arrays(
@@ -221,13 +221,13 @@ def check_shapes(path: str | Path, arrays: Mapping[str, np.ndarray], cores: Mapp
     """Refuse arrays of a file that are not numbers (n, ..., *core) at its n times, with leading axes as q has them."""
     times, batch = arrays["t"].shape, arrays["q"].shape[1:-1]
     for name, core in {"t": None, **cores}.items():
-        x = arrays[name]
+        array = arrays[name]
         expected = times if core is None else (*times, *batch, *core)
-        if len(times) != 1 or x.shape != expected or x.dtype.kind not in "fiu":
+        if len(times) != 1 or array.shape != expected or array.dtype.kind not in "fiu":
             wanted = "(n,)" if core is None else str(expected)
             raise ArgumentError(
-                f"{Path(path).name}: {name} must hold numbers of shape {wanted}, got {x.dtype} {x.shape}; the file is "
-                "damaged, or belongs to another robot"
+                f"{Path(path).name}: {name} must hold numbers of shape {wanted}, got {array.dtype} {array.shape}; the "
+                "file is damaged, or belongs to another robot"
             )
 
 
@@ -238,25 +238,25 @@ def loaded_observations(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarra
 
 def load_recording(path: str | Path, robot: System | None = None, folders: Any = ()) -> RecordedMotion:
     """Any motion that was saved to a .npz file, as it is shown."""
-    _, x, robot = load_arrays(path, robot, folders)
-    more: dict[str, Any] = {}
-    if x.get(POINTS, np.zeros(0)).size:
-        more = {"points": x[POINTS], "forces": x[FORCES]}
-    if VERTICES in x:
-        more["ground"] = (shaded(x[VERTICES], x[FACES]),)
-    if TOUCHING in x:
-        more["touching"] = tuple(Shape(*given) for given in json.loads(str(x[TOUCHING])))
-    return RecordedMotion.of(robot, x["t"], x["q"], **more)
+    _, arrays, robot = load_arrays(path, robot, folders)
+    shown: dict[str, Any] = {}
+    if arrays.get(POINTS, np.zeros(0)).size:
+        shown = {"points": arrays[POINTS], "forces": arrays[FORCES]}
+    if VERTICES in arrays:
+        shown["ground"] = (shaded(arrays[VERTICES], arrays[FACES]),)
+    if TOUCHING in arrays:
+        shown["touching"] = tuple(Shape(*given) for given in json.loads(str(arrays[TOUCHING])))
+    return RecordedMotion.of(robot, arrays["t"], arrays["q"], **shown)
 
 
 def shown_arrays(recording: RecordedMotion) -> dict[str, np.ndarray]:
     """The arrays that a file needs to show contacts and ground, besides the motion."""
-    found = {POINTS: recording.points, FORCES: recording.forces}
+    arrays = {POINTS: recording.points, FORCES: recording.forces}
     surfaces = recording.surfaces()
     if surfaces:
         whole = merged(surfaces)
-        found |= {VERTICES: whole.vertices, FACES: whole.faces}
+        arrays |= {VERTICES: whole.vertices, FACES: whole.faces}
     if recording.touching:
         touching = [(x.frame, x.kind, x.size, x.position, x.rotation) for x in recording.touching]
-        found[TOUCHING] = np.array(json.dumps(touching))
-    return found
+        arrays[TOUCHING] = np.array(json.dumps(touching))
+    return arrays

@@ -181,12 +181,12 @@ class Run(Recorded):
         ArgumentError
             If the run has no robot.
         """
-        scene, more = self.scene, {}
+        scene, shown = self.scene, {}
         if scene is not None:
             forces = np.zeros((*self.q.shape[:-1], 0, 3)) if self.contacts is None else self.contacts.force
             points = scene.contact_points(self.q) if forces.shape[-2] else np.zeros(forces.shape)
-            more = {"terrains": tuple(scene.terrains), "touching": scene.added, "points": points, "forces": forces}
-        return RecordedMotion.of(self.robot, self.t, self.q, **more)
+            shown = {"terrains": tuple(scene.terrains), "touching": scene.added, "points": points, "forces": forces}
+        return RecordedMotion.of(self.robot, self.t, self.q, **shown)
 
     @staticmethod
     def load(path: str | Path, robot: System | Scene | None = None, folders: Iterable[str | Path] = ()) -> Run:
@@ -223,35 +223,35 @@ class Run(Recorded):
         ((11, 3), True)
         """
         scene = None if robot is None or isinstance(robot, System) else robot
-        kind, x, robot = load_arrays(path, robot if scene is None else scene.robot, folders)  # type: ignore[arg-type]
+        kind, arrays, robot = load_arrays(path, robot if scene is None else scene.robot, folders)  # type: ignore[arg-type]
         file = Path(path).name
         if kind != _KIND:
             raise ArgumentError(f"{file} holds a {kind}, not a {_KIND}; fb.view and `fourbar view` can show it")
-        of_scene = "contact_names" in x
+        of_scene = "contact_names" in arrays
         cores: dict[str, tuple[int, ...]] = {"q": (robot.nq,), "v": (robot.nv,)}
-        cores |= {"u": (robot.nu,)} if "u" in x else {}
-        cores |= _OF_SCENE if of_scene else _OF_ROBOT if "lost" in x else {}
-        names = tuple(str(name) for name in x["contact_names"].ravel()) if of_scene else ()
+        cores |= {"u": (robot.nu,)} if "u" in arrays else {}
+        cores |= _OF_SCENE if of_scene else _OF_ROBOT if "lost" in arrays else {}
+        names = tuple(str(name) for name in arrays["contact_names"].ravel()) if of_scene else ()
         cores |= {"gap": (len(names),), "force": (len(names), 3)} if of_scene else {}
-        if missing := [name for name in (*cores, *(_PLAIN if of_scene else ())) if name not in x]:
+        if missing := [name for name in (*cores, *(_PLAIN if of_scene else ())) if name not in arrays]:
             raise ArgumentError(f"{file}: a {_KIND} has an array {missing[0]!r}, which is missing; it is damaged")
-        check_shapes(path, x, cores)
+        check_shapes(path, arrays, cores)
         if scene is not None and names != tuple(scene.contacts):
             raise ArgumentError(f"{file}: its {len(names)} contacts are not the {len(scene.contacts)} of the scene")
-        more = {name: x[name] for name in ("lost", "steps", "u", "constraint_force", "too_fast") if name in x}
-        more |= {"diverged": x["diverged"][()]} if "diverged" in x else {}
+        more = {name: arrays[name] for name in ("lost", "steps", "u", "constraint_force", "too_fast") if name in arrays}
+        more |= {"diverged": arrays["diverged"][()]} if "diverged" in arrays else {}
         return Run(
-            x["t"], x["q"], x["v"], robot, scene=scene, observations=loaded_observations(x), **more,
-            **(_loaded_contacts(names, x) if of_scene else {}),
+            arrays["t"], arrays["q"], arrays["v"], robot, scene=scene, observations=loaded_observations(arrays), **more,
+            **(_loaded_contacts(names, arrays) if of_scene else {}),
         )  # fmt: skip
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        found = super()._arrays() | {"diverged": np.asarray(self.diverged)}
+        arrays = super()._arrays() | {"diverged": np.asarray(self.diverged)}
         if self.contacts is None:
-            return found
-        found |= {"gap": self.contacts.gap, "force": self.contacts.force, **self.residuals._asdict()}
-        found["contact_names"] = np.array(self.contacts.names, str)
-        return found if self.last is None else found | {"last_q": self.last[0], "last_v": self.last[1]}
+            return arrays
+        arrays |= {"gap": self.contacts.gap, "force": self.contacts.force, **self.residuals._asdict()}
+        arrays["contact_names"] = np.array(self.contacts.names, str)
+        return arrays if self.last is None else arrays | {"last_q": self.last[0], "last_v": self.last[1]}
 
     def plot(
         self,
@@ -305,10 +305,10 @@ class Run(Recorded):
         q, v = self.q[at], self.v[at]
         lost = None if self.lost is None else self.lost[at]
         forces = _joint_forces(tau, self.t, q, v)
-        shown = PlottedMotion(self.robot, self.t, q, v, forces, lost, self._pressed(at))
+        shown = PlottedMotion(self.robot, self.t, q, v, forces, lost, self._contact_forces(at))
         return plot_motion(shown, what, joints, title)
 
-    def _pressed(self, at: tuple[Any, ...]) -> Mapping[str, np.ndarray] | None:
+    def _contact_forces(self, at: tuple[Any, ...]) -> Mapping[str, np.ndarray] | None:
         """The size of the force of each contact over time, if there are any."""
         if self.contacts is None or not self.contacts.names:
             return None

@@ -43,7 +43,7 @@ from ..loops.varied_loops import Which, loop_parameters
 from ..motions.controlled_motion import MotionControls, force_of_controls
 from ..motions.read_arguments import check_closed, on_copies
 from .runge_kutta import Follower, SimulatedState, Torque, diverged, step
-from .runge_kutta_step import Followed, ForceLaw, RungeKutta, RungeKuttaStage, assembled, integrated
+from .runge_kutta_step import Followed, ForceLaw, RungeKutta, RungeKuttaStage, assemble_rollout, integrate
 
 NEWTON = 5  # steps at most that close it: two are usual
 _INFINITE = float("inf")
@@ -78,7 +78,7 @@ def _where_open(gap: Any, old: Vec, new: Vec) -> Vec:
     return Vec([select(gap > 0.0, y, x) for x, y in zip(old, new, strict=True)])
 
 
-def _marked(lost: Any, stop: Any) -> Any:
+def _mark(lost: Any, stop: Any) -> Any:
     return select(stop > 0.0, _INFINITE, lost)
 
 
@@ -91,7 +91,7 @@ class ConstrainedStage(RungeKuttaStage):
         self.trust = Trust(held.choose("forward_dynamics", {}), held._tolerance)
         self._health: Any = None
 
-    def _solved(self, c: Context, tau: list[Any]) -> list[Any]:
+    def _solve(self, c: Context, tau: list[Any]) -> list[Any]:
         m: Any = self.model
         forward = ForwardDynamics(
             c.equations(m.touched), c.clusters, c.cluster_states, m.bundles, given_state(c), tau, c.F_ext(), c.gravity
@@ -120,15 +120,15 @@ class ConstrainedRungeKutta(RungeKutta):
 
     def write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
         """Record it."""
-        found = super().write(recorder, given)
-        base, loose = self._held.base(recorder, given), Vec(found["v"])
+        results = super().write(recorder, given)
+        base, loose = self._held.base(recorder, given), Vec(results["v"])
 
         def again(now: Met) -> tuple[Met, Any]:
             return self._nearer(base, now, loose)
 
-        (stop,), (lost,) = found.pop("stop"), found["lost"]
-        end = recorder.repeat(again, Met(Vec(found["q"]), loose, stop), NEWTON)
-        return {**found, "q": end.q, "v": end.v, "lost": (recorder.call(_marked, lost, end.stop),)}
+        (stop,), (lost,) = results.pop("stop"), results["lost"]
+        end = recorder.repeat(again, Met(Vec(results["q"]), loose, stop), NEWTON)
+        return {**results, "q": end.q, "v": end.v, "lost": (recorder.call(_mark, lost, end.stop),)}
 
     def _nearer(self, base: Context, now: Met, v: Vec) -> tuple[Met, Any]:
         """One Newton step of q where a row is open, v without what breaks a row, and how far rows were open."""
@@ -143,7 +143,7 @@ class ConstrainedRungeKutta(RungeKutta):
         kept = flat([call(add, *both) for both in jumps])
         back, _ = still.rowed.multipliers(Vec([x for own in rows for x in own.phi]), trust.chosen)
         ways = zip(clusters, c.by_cluster("q"), still.answers(back), strict=True)
-        q = Vec(flat([call(integrated, cluster.embedding, x, way) for cluster, x, way in ways]))
+        q = Vec(flat([call(integrate, cluster.embedding, x, way) for cluster, x, way in ways]))
         stop = call(_larger, now.stop, call(doubt, trust, health))
         return Met(call(_where_open, gap, Vec(now.q), q), Vec(kept), stop), gap
 
@@ -152,13 +152,13 @@ def constrained_rollout(held: Constrained, law: ForceLaw) -> Rollout:
     """The steps of a robot with constraints, ready to run."""
     key = None if law.is_traced else ("held", held._recipe[1:], law)
     step = ConstrainedRungeKutta(ConstrainedStage(held, law))
-    return assembled(Followed(held.system, held.system), law, step, 0, key)
+    return assemble_rollout(Followed(held.system, held.system), law, step, 0, key)
 
 
 _UNIT_TIME = np.array(1.0)
 
 
-def motorised(robot: Actuated) -> System:
+def with_motors(robot: Actuated) -> System:
     """The robot with a motor on each actuated velocity, and no bounds on the forces of joints."""
     mechanism = robot.system.mechanism
     motors = []
@@ -204,10 +204,10 @@ class Kept(NamedTuple):
 
 
 def _in_motors(robot: Actuated) -> System:
-    """`motorised`, made once."""
+    """`with_motors`, made once."""
     kept = vars(robot)
     if "_motorised" not in kept:
-        kept["_motorised"] = motorised(robot)
+        kept["_motorised"] = with_motors(robot)
     return kept["_motorised"]
 
 
@@ -215,15 +215,15 @@ def in_drives(robot: Actuated, torque: Any, control: Any, u: Any) -> tuple[Syste
     """The robot to simulate, its torque, and the controls of its motors."""
     if u is not None:
         raise ArgumentError("u: an actuated robot takes the forces of its drives as tau=, not u=")
-    made = _in_motors(robot)
+    motorised_robot = _in_motors(robot)
     if torque is None:
-        return made, None, control
+        return motorised_robot, None, control
     if not callable(torque) or hasattr(torque, "function"):
         raise ArgumentError(
             "tau: an actuated robot takes a law of arrays with period=0; give traced forces with a period"
         )
     asked: Any = on_copies(torque)
-    return made, lambda t, q, v: made.actuator_force(q, asked(t, q, v)), control
+    return motorised_robot, lambda t, q, v: motorised_robot.actuator_force(q, asked(t, q, v)), control
 
 
 class ConstrainedFollower(Follower):
@@ -249,24 +249,24 @@ class ConstrainedFollower(Follower):
         if not valid.any():
             return after
         if after.q.ndim == 1:
-            return after._replace(**dict(zip(("q", "v"), self._met(after.q, after.v), strict=True)))
-        q, v = self._met_where(valid, after, now)
+            return after._replace(**dict(zip(("q", "v"), self._project(after.q, after.v), strict=True)))
+        q, v = self._project_where(valid, after, now)
         return after._replace(q=q, v=v)
 
-    def _met_where(self, valid: Any, after: SimulatedState, now: SimulatedState) -> tuple[np.ndarray, np.ndarray]:
+    def _project_where(self, valid: Any, after: SimulatedState, now: SimulatedState) -> tuple[np.ndarray, np.ndarray]:
         """The states of a batch after a step from `now`, on the constraints in the samples that are `valid`."""
         q, v = after.q.copy(), after.v.copy()
-        q[valid], v[valid] = self._met(q[valid], v[valid])
+        q[valid], v[valid] = self._project(q[valid], v[valid])
         return q, v
 
     def _inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
         return self._held.system.inverse_mass_matrix(q)
 
-    def _kept(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def _allowed_velocity(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """v without what breaks a row."""
         return self._held.impulse(q, v)[0]
 
-    def _met(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         held = self._held
         for _ in range(NEWTON):
             phi = held.residual(q)
@@ -275,7 +275,7 @@ class ConstrainedFollower(Follower):
             L = np.linalg.cholesky(self._inverse_mass_matrix(q))  # M⁻¹ = L Lᵀ; along M⁻¹ Aᵀ
             back = -np.einsum("...ij,...j->...i", L @ inverse_in_units(held.jacobian(q) @ L), phi)
             q = held.system.integrate(q, back, _UNIT_TIME)
-        return q, self._kept(q, v)
+        return q, self._allowed_velocity(q, v)
 
 
 class VaryingFollower(ConstrainedFollower):
@@ -312,13 +312,13 @@ class VaryingFollower(ConstrainedFollower):
     def _inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
         return self._robots.inverse_mass_matrix(q)
 
-    def _kept(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def _allowed_velocity(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return v + self._answer(q, self._held.rate(q, v))
 
-    def _met_where(self, valid: Any, after: SimulatedState, now: SimulatedState) -> tuple[np.ndarray, np.ndarray]:
+    def _project_where(self, valid: Any, after: SimulatedState, now: SimulatedState) -> tuple[np.ndarray, np.ndarray]:
         """All samples at once, since parameters are those of all: others are where they were meanwhile."""
         which = valid[..., None]
-        met = self._met(np.where(which, after.q, now.q), np.where(which, after.v, now.v))
+        met = self._project(np.where(which, after.q, now.q), np.where(which, after.v, now.v))
         return np.where(which, met[0], after.q), np.where(which, met[1], after.v)
 
 
@@ -337,11 +337,11 @@ def check_met(held: Constrained, q: np.ndarray, v: np.ndarray) -> None:
     if not finite.any():
         return
     gap, rate = np.abs(held.residual(q[finite])), np.abs(held.rate(q[finite], v[finite]))
-    for what, x, unit in (("q", gap, "is open by"), ("v", rate, "moves by")):
-        if x.max(initial=0.0) > OPEN:
-            row = int(np.argmax(x.reshape(-1, held.m).max(axis=0)))
+    for what, errors, unit in (("q", gap, "is open by"), ("v", rate, "moves by")):
+        if errors.max(initial=0.0) > OPEN:
+            row = int(np.argmax(errors.reshape(-1, held.m).max(axis=0)))
             raise ArgumentError(
-                f"{what}: the constraint {held.rows[row]!r} {unit} {x.max():.3g} at the start; start from "
+                f"{what}: the constraint {held.rows[row]!r} {unit} {errors.max():.3g} at the start; start from "
                 "constrained.project(q, v)"
             )
 
@@ -356,13 +356,13 @@ class ConstrainedRun(ChartedRun):
         super().__init__(held.system, chart_of, state, numbers, which=law.which)
         self._held, self._law, self._controls = held, law, controls
 
-    def _switched(self, s: ChartedSamples, asked: AskedSteps) -> ChartedSamples:
+    def _switch_velocities(self, s: ChartedSamples, asked: AskedSteps) -> ChartedSamples:
         """The samples after those whose step gave no state have made it another way, and caught up."""
         while True:
             failed = (s.status == DIVERGED) & ~self.lost_at_start & (self.retried != s.made)
             if not failed.any():
                 return s
-            s = s.copied()
+            s = s.copies()
             self.start_anew()
             for made in np.unique(s.made[failed]):
                 self._step_anew(s, np.flatnonzero(failed & (s.made == made)), int(made), asked)
@@ -384,7 +384,7 @@ class ConstrainedRun(ChartedRun):
         valid = np.atleast_1d(~diverged(after))
         done = ids[valid]
         found = {"q": after.q, "v": after.v, "lost": np.asarray(after.lost)}
-        found |= {f"held_{name}": held[name] for name in law.asked}
+        found |= {f"held_{name}": held[name] for name in law.traced_controls}
         for name, x in found.items():
             fresh = x.reshape(len(ids), *s.state[name].shape[1:])[valid]
             s.state[name][done] = fresh
@@ -408,8 +408,8 @@ class ConstrainedRun(ChartedRun):
 
     def _acting(self, s: ChartedSamples, ids: np.ndarray, made: int, now: SimulatedState) -> dict[str, np.ndarray]:
         """The controls of a step of some samples, by name."""
-        found = self._controls.acting(self, ids, made)
-        for name, traced in self._law.asked.items():
+        controls = self._controls.acting(self, ids, made)
+        for name, traced in self._law.traced_controls.items():
             begins = made % self._law.period == 0
-            found[name] = traced(made * self._dt, now.q, now.v) if begins else s.state[f"held_{name}"][ids]
-        return {name: x.reshape(*now.v.shape[:-1], -1) for name, x in found.items()}
+            controls[name] = traced(made * self._dt, now.q, now.v) if begins else s.state[f"held_{name}"][ids]
+        return {name: x.reshape(*now.v.shape[:-1], -1) for name, x in controls.items()}

@@ -29,7 +29,7 @@ from ..motions.outcome import (
     warn_of_limits,
     with_passive,
 )
-from ..motions.read_arguments import MotionRequest, check_closed, on_copies, read_state, started
+from ..motions.read_arguments import MotionRequest, check_closed, on_copies, read_state, starting_configuration
 from ..motions.run import Run
 from ..motions.state_observer import InstantObserver, Observer, kept_observer
 from ..observe import check_driven, read_observations
@@ -65,11 +65,11 @@ class RobotMotion(ControlledMotion):
         if "u" not in controls.every:
             check_driven(self.observed, self.robot.mechanism)
         q, v = self._spread(controls, q, v)
-        which, given = self.numbers.which, self.numbers.by_name
+        which, values = self.numbers.which, self.numbers.by_name
         if which:
-            q, v = close(caller, self.robot, which, given, q, v)
+            q, v = close(caller, self.robot, which, values, q, v)
         check_closed(self.robot, q, which)
-        start = started(self.robot, q, np.zeros_like(v), which, given)
+        start = starting_configuration(self.robot, q, np.zeros_like(v), which, values)
         if self.held is not None:
             check_met(self.held, q, v)
         self._given, self._start = {"q": q, "v": v}, {"q": start, "v": v.copy()}
@@ -80,11 +80,11 @@ class RobotMotion(ControlledMotion):
         self._begin(request, self._samples(request, controls), controls)
 
     def _read_numbers(self, numbers: Any) -> GivenNumbers:
-        found = read_numbers(self.robot.mechanism, numbers)
-        refuse_dry_friction(found.which)
+        known = read_numbers(self.robot.mechanism, numbers)
+        refuse_dry_friction(known.which)
         if self.held is not None:
-            refuse_moved_rows(found.which)
-        return found
+            refuse_moved_rows(known.which)
+        return known
 
     def _spread(self, controls: MotionControls, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The state with the leading axes of controls and numbers too."""
@@ -92,11 +92,11 @@ class RobotMotion(ControlledMotion):
         for x, values in zip(self.numbers.which, self.numbers.of_robot.values(), strict=True):
             leading.append((f"numbers: {x.name!r}", values.shape[: values.ndim - len(x.shape)]))
         batch = q.shape[:-1]
-        for name, more in leading:
+        for name, axes in leading:
             try:
-                batch = np.broadcast_shapes(more, batch)
+                batch = np.broadcast_shapes(axes, batch)
             except ValueError:
-                raise ArgumentError(f"{name}: leading axes {more} do not fit a batch of states {batch}") from None
+                raise ArgumentError(f"{name}: leading axes {axes} do not fit a batch of states {batch}") from None
         if batch == q.shape[:-1]:
             return q, v
         return np.broadcast_to(q, (*batch, q.shape[-1])).copy(), np.broadcast_to(v, (*batch, v.shape[-1])).copy()
@@ -120,7 +120,7 @@ class RobotMotion(ControlledMotion):
             return self._python_samples(request, controls)
         self._compiled = self._law(controls, request.hold)
         try:
-            return self._start_compiled({"dt": request.dt, **self.numbers.of_robot}, controls)
+            return self._machine_samples({"dt": request.dt, **self.numbers.of_robot}, controls)
         except PartlyIndependent:
             return self._python_samples(request, controls)
 
@@ -139,7 +139,7 @@ class RobotMotion(ControlledMotion):
         kept = vars(robot if held is None else held).setdefault("_rollouts", {})
         return make_recent(kept, (now, law), make, lambda x: x[1].is_traced)
 
-    def _start_compiled(self, numbers: dict[str, Any], controls: MotionControls) -> Any:
+    def _machine_samples(self, numbers: dict[str, Any], controls: MotionControls) -> Any:
         """Samples in machine code; only those with loops that are solved are charted."""
         home, law = self._chart(self.robot), self._compiled
         state: dict[str, Any] = {name: np.zeros(shape) for name, shape in home.rollout.step.state.items()}
@@ -179,7 +179,7 @@ class RobotMotion(ControlledMotion):
     # Its outcome.
 
     @property
-    def _lost_at(self) -> np.ndarray:
+    def _loss_times(self) -> np.ndarray:
         """When samples (...) diverged that were finite at the start (s); others never."""
         now = self.samples.now
         gone = (now.status == DIVERGED) & ~self.lost_at_start
@@ -200,11 +200,11 @@ class RobotMotion(ControlledMotion):
         q, v = (now.state[name] if charted else samples.part(name).reshape(samples.n, -1) for name in ("q", "v"))
         for k in np.unique(chart):
             gone = lost & (chart == k)
-            for made in np.unique(now.made[gone]):
-                ids = np.flatnonzero(gone & (now.made == made))
+            for count in np.unique(now.made[gone]):
+                ids = np.flatnonzero(gone & (now.made == count))
                 which: Any = ids if samples.batch else int(ids[0])
                 charts = samples.table.at(k) if charted else Charts(self.robot)
-                self._explain(SimulatedState(q[which], v[which], 0.0), charts, made, ids)
+                self._explain(SimulatedState(q[which], v[which], 0.0), charts, count, ids)
 
     def _explain(self, state: SimulatedState, charts: Charts, made: Any, ids: np.ndarray) -> None:
         """Repeat a step, or look at its forces if it was repeated already and said why it failed."""
@@ -213,44 +213,45 @@ class RobotMotion(ControlledMotion):
             self._force(t, state.q, state.v, ids)
             return
 
-        def asked(t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+        def force_at(t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
             return charts.force(q, self._force(t, q, charts.to_robot_velocities(q, w), ids))
 
         try:
-            step(charts.now, t, state, self.dt, asked, self.acting)
+            step(charts.now, t, state, self.dt, force_at, self.acting)
         except CoordinateError:
             return
 
     def _force(self, t: float, q: np.ndarray, v: np.ndarray, ids: np.ndarray) -> Any:
         """The forces at a time, of some samples; it is noted if they are not finite."""
         controls, samples, look = self.controls, self.samples, self.controls.not_finite.look
-        found = np.zeros_like(v) if self.torque is None else look("tau", t, np.asarray(self.torque(t, q, v)), q, v)
+        total = np.zeros_like(v) if self.torque is None else look("tau", t, np.asarray(self.torque(t, q, v)), q, v)
         acting = controls.acting(samples, ids, int(t / self.dt + 0.25))
         for name, traced in controls.traced.items():
             look(name, t, np.asarray(traced(t, q, v)), q, v)  # what is held may be of the period before
             acting[name] = samples.part(f"held_{name}").reshape(samples.n, -1)[ids]
         shaped = {name: look(name, t, x.reshape(*v.shape[:-1], -1), q, v) for name, x in acting.items()}
-        return found + force_of_controls(self.robot, q, v, shaped)
+        return total + force_of_controls(self.robot, q, v, shaped)
 
     def result(self) -> Run:
         """The states so far, with the controls of actuators, and with what was observed."""
-        return self._reported(self.states())
+        return self._with_reports(self.states())
 
     def result_so_far(self, error: BaseException) -> Run:
         """The states before an error; without observations where a function of the user's may have failed."""
         run = self.states()
-        return self._reported(run) if isinstance(error, KeyboardInterrupt) else run
+        return self._with_reports(run) if isinstance(error, KeyboardInterrupt) else run
 
     def states(self) -> Run:
         """The states so far. Samples that have made fewer steps than were asked for have diverged."""
-        t, found = self.recorded()
-        self._held = {name: found[f"held_{name}"] for name in self.controls.traced}
+        t, records = self.records()
+        self._held = {name: records[f"held_{name}"] for name in self.controls.traced}
         wanted = self.steps if self.is_over else min(self.steps, self.samples.now.steps)
-        return Run(t, found["q"], found["v"], self.robot, found["lost"], self.made, np.asarray(self.made < wanted))
+        made = self.step_counts
+        return Run(t, records["q"], records["v"], self.robot, records["lost"], made, np.asarray(made < wanted))
 
     def warn_of(self, run: Run) -> None:
         """Warn of divergence and limits, but in rollouts, which mark samples; and of folds."""
-        samples, lost_at, caller = self.samples, self._lost_at, self.request.caller
+        samples, lost_at, caller = self.samples, self._loss_times, self.request.caller
         if caller != "rollout":
             if np.isfinite(lost_at).any() and not isinstance(samples, PythonSamples):
                 self.controls.look_at_rows(self.dt)
@@ -261,7 +262,7 @@ class RobotMotion(ControlledMotion):
         if caller != "rollout":
             warn_of_limits(self.robot, run.t, run.q)
 
-    def padded(self, run: Run) -> Run:
+    def pad(self, run: Run) -> Run:
         """A run with NaN in the rows after the last finite state of all samples, if it has ended before its time."""
         made = round(run.t[-1] / self.dt)
         if made == self.steps:
@@ -278,19 +279,21 @@ class RobotMotion(ControlledMotion):
 
     # Controls and observations at the recorded times.
 
-    def _reported(self, run: Run) -> Run:
+    def _with_reports(self, run: Run) -> Run:
         """The run with the controls of actuators, and with what was observed."""
         numbers = np.round(run.t / self.dt).astype(int)
-        acted = {name: self._acted(name, numbers) for name in self.controls.every if name == "u" or self.observed}
-        found: dict[str, np.ndarray] = {}
+        acted = {
+            name: self._control_records(name, numbers) for name in self.controls.every if name == "u" or self.observed
+        }
+        observations: dict[str, np.ndarray] = {}
         if self.observed:
             values = self._values()
             watch = self._observer(Observer, self.numbers.which, self.observed)
-            found = {name: x[None] for name, x in watch.observe(run.q[0], run.v[0], values).items()}
+            observations = {name: x[None] for name, x in watch.observe(run.q[0], run.v[0], values).items()}
             if len(run.t) > 1:
                 later = self._later(run, acted, values)
-                found = {name: np.concatenate([x, later[name]]) for name, x in found.items()}
-        return replace(run, u=acted.get("u"), observations=found)
+                observations = {name: np.concatenate([x, later[name]]) for name, x in observations.items()}
+        return replace(run, u=acted.get("u"), observations=observations)
 
     def _values(self) -> dict[str, np.ndarray]:
         """The parameters of all samples (..., *shape)."""
@@ -301,33 +304,33 @@ class RobotMotion(ControlledMotion):
         """The observations at all times but the first."""
         is_traced = isinstance(self.torque, Traced) and self.held is None
         law = self._law(self.controls, self.request.hold)._replace(torque=self.torque if is_traced else None)
-        given = {name: x[1:] for name, x in acted.items()}
+        acting = {name: x[1:] for name, x in acted.items()}
         if self.torque is not None and not is_traced:
             asked = [self.torque(t, q, v) for t, q, v in zip(run.t[1:], run.q[1:], run.v[1:], strict=True)]
-            given["tau"] = np.array([np.broadcast_to(x, run.v.shape[1:]) for x in asked])
+            acting["tau"] = np.array([np.broadcast_to(x, run.v.shape[1:]) for x in asked])
         if self.held is not None:
             robots: Any = self.robot
             if values:
                 robots = self.robot.varying(*(x.name for x in self.numbers.which)).at(**values)
-            tau = np.zeros(self.robot.nv) + force_of_controls(robots, run.q[1:], run.v[1:], given)
+            tau = np.zeros(self.robot.nv) + force_of_controls(robots, run.q[1:], run.v[1:], acting)
             follower = follower_of(self.held, robots, None, self.acting is with_passive)
-            given["a"] = follower.accelerations(run.q[1:], run.v[1:], tau)
+            acting["a"] = follower.accelerations(run.q[1:], run.v[1:], tau)
         t = run.t[1:].reshape(-1, *[1] * (run.q.ndim - 2))
         watch = self._observer(InstantObserver, law, self.observed)
-        return watch.observe(t, run.q[1:], run.v[1:], given, values)
+        return watch.observe(t, run.q[1:], run.v[1:], acting, values)
 
     def _observer(self, make: Any, *given: Any) -> Any:
         return kept_observer(vars(self.robot).setdefault("_observers", {}), make, self.robot.model, *given)
 
-    def _acted(self, name: str, numbers: np.ndarray) -> np.ndarray:
+    def _control_records(self, name: str, numbers: np.ndarray) -> np.ndarray:
         """The controls in the steps that end with these numbers (n, ..., size); NaN at the start."""
-        found = np.full((len(numbers), *self.samples.batch, control_sizes(self.robot)[name]), np.nan)
+        controls = np.full((len(numbers), *self.samples.batch, control_sizes(self.robot)[name]), np.nan)
         if name in self._held:
-            found[1:] = self._held[name][1:]
-            return found
+            controls[1:] = self._held[name][1:]
+            return controls
         for k, number in enumerate(numbers[1:], 1):
-            found[k] = self.controls.at(name, int(number) - 1)
-        return found
+            controls[k] = self.controls.at(name, int(number) - 1)
+        return controls
 
 
 def run_robot(robot: Any, request: MotionRequest) -> Run:
@@ -337,4 +340,4 @@ def run_robot(robot: Any, request: MotionRequest) -> Run:
     motion = RobotMotion(robot, request)
     warn_of_contacts(motion.robot, request.caller)
     run = motion.run()
-    return motion.padded(run) if request.caller == "rollout" else run
+    return motion.pad(run) if request.caller == "rollout" else run

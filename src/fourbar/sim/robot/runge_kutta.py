@@ -42,7 +42,7 @@ class StateRates(NamedTuple):
     lost: Any
 
 
-def _moved(robot: System, q: np.ndarray, theta: np.ndarray) -> np.ndarray:
+def _move(robot: System, q: np.ndarray, theta: np.ndarray) -> np.ndarray:
     """q ⊕ θ; NaN where a robot without implicit loops is so fast that this is no configuration: it has diverged."""
     try:
         return robot.integrate(q, theta, _UNIT_TIME)
@@ -55,7 +55,7 @@ def _moved(robot: System, q: np.ndarray, theta: np.ndarray) -> np.ndarray:
 def _rates(
     robot: System, t: float, q0: np.ndarray, theta: np.ndarray, v: np.ndarray, torque: Torque, acting: Acting
 ) -> StateRates:
-    q = _moved(robot, q0, theta)
+    q = _move(robot, q0, theta)
     return StateRates(chart_rate(robot, q0, q, theta, v), *acting(robot, q, v, torque(t, q, v)))
 
 
@@ -67,7 +67,7 @@ def step(robot: System, t: float, now: SimulatedState, dt: float, torque: Torque
     k3 = _rates(robot, t + dt / 2, q, dt / 2 * k2.theta, v + dt / 2 * k2.a, torque, acting)
     k4 = _rates(robot, t + dt, q, dt * k3.theta, v + dt * k3.a, torque, acting)
     theta, change, power = (dt / 6 * (a + 2 * (b + c) + d) for a, b, c, d in zip(k1, k2, k3, k4, strict=True))
-    return SimulatedState(_moved(robot, q, theta), v + change, lost + power)
+    return SimulatedState(_move(robot, q, theta), v + change, lost + power)
 
 
 class Follower:
@@ -89,31 +89,31 @@ class Follower:
     def step(self, t: float, now: SimulatedState, dt: float) -> SimulatedState:
         """The next state; velocities are those in use."""
         if self._examines:
-            now = now._replace(v=self.charts.looked_at(now.q, now.v))
+            now = now._replace(v=self.charts.examine(now.q, now.v))
         try:
-            return self._followed(t, now, dt)
+            return self._follow(t, now, dt)
         except SingularError:
             changed = self.charts.better(now.q, now.v, ANY)
             if changed is None:
                 raise
-            return self._followed(t, now._replace(v=changed), dt)
+            return self._follow(t, now._replace(v=changed), dt)
 
-    def _followed(self, t: float, now: SimulatedState, dt: float) -> SimulatedState:
+    def _follow(self, t: float, now: SimulatedState, dt: float) -> SimulatedState:
         stage = self._stage()
         self.all_finite, self._examines = False, self.charts.moving
         while stage is not None:
-            made = stage.step(t, now.q, now.v, dt, self._asked, self.charts.usual, self._branches(now))
-            after = SimulatedState(made.q, made.v, now.lost + made.lost)
+            result = stage.step(t, now.q, now.v, dt, self._user_forces, self.charts.usual, self._branches(now))
+            after = SimulatedState(result.q, result.v, now.lost + result.lost)
             lost = diverged(after) & ~diverged(now)
-            if made.finite or not lost.any():
-                self.all_finite = made.finite
-                self._examines = made.stop or (self.charts.moving and self.charts.usual is None)
+            if result.finite or not lost.any():
+                self.all_finite = result.finite
+                self._examines = result.stop or (self.charts.moving and self.charts.usual is None)
                 return after
             if self._meet_folds(now, lost):
                 continue
             changed = self.charts.better(now.q, now.v, FAIR) if self.charts.moving else None
             if changed is not None:
-                return self._followed(t, now._replace(v=changed), dt)
+                return self._follow(t, now._replace(v=changed), dt)
             count = self._parts(t, now, lost, dt)
             leapt = self._leap(stage, t, now, dt) if count < 0 else None
             if leapt is not None:
@@ -139,7 +139,7 @@ class Follower:
 
         def leap_from(t: float, now: SimulatedState, dt: float) -> SimulatedState | None:
             if stage is not None:
-                made = stage.step(t, now.q, now.v, dt, self._asked, self.charts.usual, numbers)
+                made = stage.step(t, now.q, now.v, dt, self._user_forces, self.charts.usual, numbers)
                 return SimulatedState(made.q, made.v, now.lost + made.lost) if made.finite else None
             try:
                 after = step(self.charts.now, t, now, dt, self._force, self.acting)
@@ -155,7 +155,7 @@ class Follower:
         return end if good.all() else None
 
     def _made_in_parts(self, t: float, now: SimulatedState, dt: float, count: int) -> SimulatedState:
-        """The state after a step of all samples in so many parts."""
+        """The state after a step of all samples in `count` parts."""
         for k in range(count):
             now = self.step(t + k * (dt / count), now, dt / count)
         folds, numbers = Folds.of(self.charts.now), self._branches(now)
@@ -205,15 +205,15 @@ class Follower:
             self._stages[key] = (now, stage)
         return self._stages[key][1]
 
-    def _asked(self, t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def _user_forces(self, t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """The user's forces."""
         if self.torque is None:
             return np.zeros(self.charts.robot.nv)
-        return self.charts.checked(q, self.torque(t, q, self.charts.to_robot_velocities(q, w)), "tau")
+        return self.charts.read_forces(q, self.torque(t, q, self.charts.to_robot_velocities(q, w)), "tau")
 
     def _force(self, t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """The same on the velocities in use; it is noted if they are not finite."""
-        tau = self._asked(t, q, w)
+        tau = self._user_forces(t, q, w)
         self.not_finite.look("tau", t, tau, q, w)
         return self.charts.force(q, tau)
 
@@ -276,11 +276,11 @@ class PythonSamples:
 
     def rows(self, controls: Mapping[str, np.ndarray], least: int) -> list[np.ndarray]:
         """Controls (..., rows, size) as (n, rows, size)."""
-        found = []
+        wide_rows = []
         for name in self.control_shapes:
             wide = np.broadcast_to(controls[name], (*self.batch, *controls[name].shape[-2:]))
-            found.append(wide.reshape(self.n, *wide.shape[-2:]))
-        return found
+            wide_rows.append(wide.reshape(self.n, *wide.shape[-2:]))
+        return wide_rows
 
     def advance(
         self, steps: int, controls: Sequence[np.ndarray], records: Mapping[str, np.ndarray], *,
@@ -289,16 +289,16 @@ class PythonSamples:
         """Make some steps; see `RolloutRun.advance`."""
         for _ in range(steps):
             number = self.now.steps
-            for name, x in zip(self.control_shapes, controls, strict=True):
-                self._acting[name] = x[:, number // hold].reshape(*self.batch, -1)
-            self.now = self._stepped(number)
+            for name, rows in zip(self.control_shapes, controls, strict=True):
+                self._acting[name] = rows[:, number // hold].reshape(*self.batch, -1)
+            self.now = self._step(number)
             if self.now.steps % every == 0 and (self.now.status == RUNNING).any():
-                for name, x in records.items():
-                    x[:, self.now.steps // every - 1] = self.part(name).reshape(x[:, 0].shape)
+                for name, rows in records.items():
+                    rows[:, self.now.steps // every - 1] = self.part(name).reshape(rows[:, 0].shape)
 
-    def _stepped(self, number: int) -> Progress:
+    def _step(self, number: int) -> Progress:
         """The progress after a step; where no finite sample is left, the state stays as it was."""
-        follower, before, (status, made, _) = self._follower, self._state, self.now
+        follower, before, (status, steps_made, _) = self._follower, self._state, self.now
         t = number * self._dt
         if number % self._hold == 0:
             for name, traced in self._traced.items():
@@ -308,14 +308,14 @@ class PythonSamples:
         try:
             after = follower.step(t, before, self._dt)
         except CoordinateError:  # those at the start are valid
-            return Progress(np.full(self.n, float(DIVERGED)), made, number + 1)
+            return Progress(np.full(self.n, float(DIVERGED)), steps_made, number + 1)
         if not follower.all_finite:
             lost = diverged(after).reshape(-1)
             status = np.where(lost, float(DIVERGED), status)
             if lost.all():
-                return Progress(status, made, number + 1)
+                return Progress(status, steps_made, number + 1)
         self._state = after
-        return Progress(status, np.where(status == RUNNING, number + 1.0, made), number + 1)
+        return Progress(status, np.where(status == RUNNING, number + 1.0, steps_made), number + 1)
 
     def _forces(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The forces of this step."""

@@ -51,7 +51,7 @@ class Traced:
 
 @dataclass(frozen=True)
 class Commands:
-    """A traced function as controls of a step: so many numbers, and what to call them in a message."""
+    """A traced function as controls of a step: `size` numbers, and their name in messages."""
 
     traced: Traced
     name: str
@@ -59,11 +59,11 @@ class Commands:
 
     def __call__(self, t: Any, q: Sequence[Any], v: Sequence[Any]) -> Vec:
         """The controls as scalars of a trace."""
-        found = symbols(self.traced.function, t, q, v)
-        if len(found) != self.size:
+        entries = symbols(self.traced.function, t, q, v)
+        if len(entries) != self.size:
             what = "controls" if self.name == "u" else "forces"
-            raise ArgumentError(f"{self.name}(t, q, v) must give {self.size} {what}, got {len(found)}")
-        return found
+            raise ArgumentError(f"{self.name}(t, q, v) must give {self.size} {what}, got {len(entries)}")
+        return entries
 
 
 def control_sizes(robot: System) -> dict[str, int]:
@@ -74,11 +74,11 @@ def control_sizes(robot: System) -> dict[str, int]:
 def symbols(function: Callable[..., Any], t: Any, q: Sequence[Any], v: Sequence[Any]) -> Vec:
     """The result of a function of scalars on traced scalars, as flat entries."""
     given = [traced_array([*x]) for x in (q, v)]
-    found = function(t, *given)
+    result = function(t, *given)
     try:
-        entries = np.asarray(found, dtype=object).ravel().tolist()
+        entries = np.asarray(result, dtype=object).ravel().tolist()
     except ValueError:
-        raise ArgumentError(f"{function!r}: expected a list or an array of numbers, got {found!r}") from None
+        raise ArgumentError(f"{function!r}: expected a list or an array of numbers, got {result!r}") from None
     for x in entries:
         if not isinstance(x, Expr | Real):
             raise ArgumentError(f"{function!r}: expected a list or an array of numbers, got {x!r} among them")
@@ -133,23 +133,23 @@ class ForceLaw(NamedTuple):
     f_ext: Any = NONE
 
     @property
-    def _held(self) -> tuple[tuple[str, Any], ...]:
+    def _controls(self) -> tuple[tuple[str, Any], ...]:
         return ("tau", self.tau), ("u", self.u), ("f_ext", self.f_ext)
 
     @property
-    def asked(self) -> dict[str, Traced]:
+    def traced_controls(self) -> dict[str, Traced]:
         """The controls that are traced, by name."""
-        return {name: x for name, x in self._held if isinstance(x, Traced)}
+        return {name: x for name, x in self._controls if isinstance(x, Traced)}
 
     @property
-    def given(self) -> list[str]:
+    def given_controls(self) -> list[str]:
         """The controls of the rollout, by name."""
-        return [name for name, x in self._held if x == GIVEN]
+        return [name for name, x in self._controls if x == GIVEN]
 
     @property
     def is_traced(self) -> bool:
         """Whether functions of the user's are part of the step."""
-        return self.torque is not None or bool(self.asked)
+        return self.torque is not None or bool(self.traced_controls)
 
 
 class Followed(NamedTuple):
@@ -169,7 +169,7 @@ class Followed(NamedTuple):
         return self.trees.loops
 
     @property
-    def watched(self) -> int:
+    def reference_size(self) -> int:
         """How many numbers say what is usual of these loops."""
         return self.trees.reference_size
 
@@ -187,7 +187,7 @@ class Pass(NamedTuple):
     stop: Any
 
 
-def integrated(embedding: Any, q: Any, theta: Any) -> Any:
+def integrate(embedding: Any, q: Any, theta: Any) -> Any:
     """q ⊕ θ of a cluster."""
     return embedding.integrate(q, theta)
 
@@ -243,17 +243,17 @@ class RungeKuttaStage:
         number, theta, v, way, change, lost = recorder.call(_onward, now, given["v0"], rates, given["dt"])
         starts = split(self.clusters, given["q0"], "nq")
         thetas = split(self.clusters, theta, "nv")
-        q = flat([recorder.call(integrated, *x) for x in zip(ties, starts, thetas, strict=True)])
-        return Pass(number, self._curved(thetas), Vec(q), v, way, change, lost, self._stop(c, now, given))
+        q = flat([recorder.call(integrate, *x) for x in zip(ties, starts, thetas, strict=True)])
+        return Pass(number, self._curved_parts(thetas), Vec(q), v, way, change, lost, self._stop(c, now, given))
 
-    def _curved(self, parts: Sequence[Vec]) -> tuple[Vec, ...]:
+    def _curved_parts(self, parts: Sequence[Vec]) -> tuple[Vec, ...]:
         """θ by cluster, of those whose chart is not flat: only there the rate of θ depends on it."""
         return tuple(Vec() if flat else part for part, flat in zip(parts, self._flat, strict=True))
 
     def begin(self, given: dict[str, Any]) -> Pass:
         """The first pass of a step from q0 and v0."""
         still = Vec([0.0] * len(given["v0"]))
-        theta = self._curved(split(self.clusters, still, "nv"))
+        theta = self._curved_parts(split(self.clusters, still, "nv"))
         return Pass(0.0, theta, given["q0"], given["v0"], still, still, 0.0, -1.0)
 
     def _accelerations(self, c: Context, tau: list[Any]) -> tuple[list[Any], Any]:
@@ -261,9 +261,9 @@ class RungeKuttaStage:
         if self.law.passive:
             tau = [c.recorder.call(add, *both) for both in zip(tau, passive_parts(c), strict=True)]
             power = dissipated_power(c)
-        return self._solved(c, tau), power
+        return self._solve(c, tau), power
 
-    def _solved(self, c: Context, tau: list[Any]) -> list[Any]:
+    def _solve(self, c: Context, tau: list[Any]) -> list[Any]:
         """The accelerations that forces by cluster cause."""
         return flat(self._solver(c, tau))
 
@@ -303,47 +303,47 @@ class RungeKutta:
     def write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
         """Record it."""
         known: dict[str, Any] = {"q0": Vec(given["q"]), "v0": Vec(given["v"]), "dt": given["dt"][0]}
-        known |= {name: Vec(given[name]) for name in self._law.given}
-        found: dict[str, Sequence[Any]] = {}
+        known |= {name: Vec(given[name]) for name in self._law.given_controls}
+        results: dict[str, Sequence[Any]] = {}
         if "count" in given:
             known["count"] = given["count"][0]
-            found["count"] = (recorder.call(add, given["count"][0], 1.0),)
+            results["count"] = (recorder.call(add, given["count"][0], 1.0),)
         if "usual" in given:
             known["usual"] = Vec(given["usual"])
         base = self._stage.base(recorder, given)
-        if self._law.asked:
-            found |= self._asked(base, known, given)
-            known |= {name: found[f"held_{name}"] for name in self._law.asked}
-            found["since"] = (recorder.call(steps_since, given["since"][0], float(self._law.period)),)
+        if self._law.traced_controls:
+            results |= self._ask(base, known, given)
+            known |= {name: results[f"held_{name}"] for name in self._law.traced_controls}
+            results["since"] = (recorder.call(steps_since, given["since"][0], float(self._law.period)),)
 
         def body(now: Pass) -> tuple[Pass, None]:
             return self._stage.write(base, now, known), None
 
         end = recorder.repeat(body, self._stage.begin(known), 4)
         lost = recorder.call(add, given["lost"][0], end.lost)
-        return {**found, "q": end.q, "v": end.v, "lost": (lost,), "stop": (end.stop,)}
+        return {**results, "q": end.q, "v": end.v, "lost": (lost,), "stop": (end.stop,)}
 
-    def _asked(self, base: Context, known: dict[str, Any], given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
+    def _ask(self, base: Context, known: dict[str, Any], given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
         """The controls that are held during this step: new ones at the start of every period."""
         sizes, call = control_sizes(self._stage.followed.robot), base.recorder.call
         c = base.with_values({"q": known["q0"], "v": known["v0"]})
         t = call(_time, known["count"], 0.0, known["dt"])
-        found: dict[str, Any] = {}
-        for name, function in self._law.asked.items():
+        controls: dict[str, Any] = {}
+        for name, function in self._law.traced_controls.items():
             own = Commands(function, name, sizes[name])
             new = call(own, t, known["q0"], Vec(self._stage.robot_velocities(c)))
             old = Vec(given[f"held_{name}"])
-            found[f"held_{name}"] = new if self._law.period == 1 else call(held_control, given["since"][0], new, old)
-        return found
+            controls[f"held_{name}"] = new if self._law.period == 1 else call(held_control, given["since"][0], new, old)
+        return controls
 
 
 def rollout_of(followed: Followed, law: ForceLaw) -> Rollout:
     """The steps of a robot, ready to run."""
     key = None if law.is_traced else ("runge_kutta", followed.now.mechanism, followed.robot.mechanism, law)
-    return assembled(followed, law, RungeKutta(RungeKuttaStage(followed, law)), followed.watched, key)
+    return assemble_rollout(followed, law, RungeKutta(RungeKuttaStage(followed, law)), followed.reference_size, key)
 
 
-def assembled(followed: Followed, law: ForceLaw, step: RungeKutta, watched: int, key: Any) -> Rollout:
+def assemble_rollout(followed: Followed, law: ForceLaw, step: RungeKutta, watched: int, key: Any) -> Rollout:
     """Steps as a rollout. State: q, v, lost, and where functions are traced count, held controls and since. Controls:
     tau, u and f_ext where they are given. Numbers: dt, and the `watched` numbers that are usual of loops.
     """
@@ -351,11 +351,11 @@ def assembled(followed: Followed, law: ForceLaw, step: RungeKutta, watched: int,
     state: dict[str, tuple[int, ...]] = {"q": (now.nq,), "v": (now.nv,), "lost": ()}
     if law.is_traced:
         state["count"] = ()
-    if law.asked:
-        state |= {f"held_{name}": sizes[name] for name in law.asked} | {"since": ()}
+    if law.traced_controls:
+        state |= {f"held_{name}": sizes[name] for name in law.traced_controls} | {"since": ()}
     numbers: dict[str, tuple[int, ...]] = {"dt": ()} | ({"usual": (watched,)} if watched else {})
     numbers |= {name: x.shape for name, x in zip(argument_names(law.which), law.which, strict=True)}
-    controls = {name: sizes[name] for name in law.given}
+    controls = {name: sizes[name] for name in law.given_controls}
     return Rollout(
         Step("runge_kutta", step.write, state, controls, numbers, key=key, stop=bool(watched), thresholds=("usual",))
     )
@@ -380,7 +380,7 @@ class StageRecording(Recording):
         now = followed.now
         self.model = now.model
         self._followed, self._law, self.packed = followed, law, packed
-        self._stage, self._nq, self.watched = RungeKuttaStage(followed, law), now.nq, followed.watched
+        self._stage, self._nq, self.reference_size = RungeKuttaStage(followed, law), now.nq, followed.reference_size
         begin = self._stage.begin({"q0": Vec([0.0] * now.nq), "v0": Vec([0.0] * now.nv)})
         self._structure = flatten(begin)[1]
         sizes = {name: len(leaves(part)) for name, part in zip(Pass._fields, begin, strict=True)}
@@ -398,25 +398,25 @@ class StageRecording(Recording):
         """The other arguments of a pass."""
         robot, law = self._followed.robot, self._law
         sizes = control_sizes(robot)
-        found: Shapes = {name: (sizes[name],) for name in law.given}
-        found |= {"dt": ()} | ({"usual": (self.watched,)} if self.watched else {})
+        found: Shapes = {name: (sizes[name],) for name in law.given_controls}
+        found |= {"dt": ()} | ({"usual": (self.reference_size,)} if self.reference_size else {})
         return found | {name: x.shape for name, x in zip(argument_names(law.which), law.which, strict=True)}
 
     def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         return record_program(self.name, self._record, block)
 
     def _record(self, recorder: Any) -> list[tuple[str, tuple[int, ...], list[Any]]]:
-        given = {a.name: recorder.input(a.name, a.shape) for a in self.arguments}
+        inputs = {a.name: recorder.input(a.name, a.shape) for a in self.arguments}
         if self.packed:
-            entries, start = given.pop("now"), given.pop("start")
+            entries, start = inputs.pop("now"), inputs.pop("start")
             q0, v0 = start[: self._nq], start[self._nq :]
         else:
-            entries = tuple(x for name in self.parts_of_pass for x in given.pop(name))
-            q0, v0 = given.pop("q0"), given.pop("v0")
-        known: dict[str, Any] = {"q0": Vec(q0), "v0": Vec(v0), "dt": given["dt"][0]}
-        known |= {name: Vec(given[name]) for name in (*self._law.given, "usual") if name in given}
+            entries = tuple(x for name in self.parts_of_pass for x in inputs.pop(name))
+            q0, v0 = inputs.pop("q0"), inputs.pop("v0")
+        known: dict[str, Any] = {"q0": Vec(q0), "v0": Vec(v0), "dt": inputs["dt"][0]}
+        known |= {name: Vec(inputs[name]) for name in (*self._law.given_controls, "usual") if name in inputs}
         now = unflatten(self._structure, iter(entries))
-        after = leaves(self._stage.write(self._stage.base(recorder, given), now, known))
+        after = leaves(self._stage.write(self._stage.base(recorder, inputs), now, known))
         if self.packed:
             return [("next", (self.size,), after)]
         shapes = self.parts_of_pass.items()
@@ -477,12 +477,12 @@ class StageFunction:
         now, length = np.zeros((*v.shape[:-1], self._size)), np.array(dt)
         now[..., self._q], now[..., self._v], now[..., self._stop] = q, v, -1.0
         start = np.concatenate([q, v], axis=-1)
-        more: tuple[Any, ...] = ()
+        reference: tuple[Any, ...] = ()
         if self._loops:
             sizes = np.full((*v.shape[:-1], len(self._loops)), np.inf) if usual is None else usual[..., self._loops]
-            more = (np.concatenate([sizes, folds], axis=-1),)
+            reference = (np.concatenate([sizes, folds], axis=-1),)
         for time in (t, t + 0.5 * dt, t + 0.5 * dt, t + dt):
-            now = self._call(now, start, force(time, now[..., self._q], now[..., self._v]), length, *more)
+            now = self._call(now, start, force(time, now[..., self._q], now[..., self._v]), length, *reference)
         stop = bool(self._loops) and bool((now[..., self._stop] > 0.0).any())
         finite = bool(np.isfinite(now).all())
         return StageResult(now[..., self._q], now[..., self._v], now[..., self._lost], stop, finite)

@@ -86,18 +86,18 @@ class Batch(Hinted):
             wrenches = self._wrenches("batch", f_ext, n)
             self.f_ext = np.broadcast_to(wrenches, (n, wrenches.shape[-1])).reshape(n, -1, 6).copy()
         self._charted: ChartedWorlds | None = None
-        given = scene.read_numbers(numbers)
-        if given.friction is not None:
-            self.friction = self._spread("friction", given.friction, (contacts,))
-        self._parameters, self._terrain, self._called = given.which, given.terrain, tuple(given.of_robot)
-        both = zip(given.every, given.values.values(), strict=True)
+        known = scene.read_numbers(numbers)
+        if known.friction is not None:
+            self.friction = self._spread("friction", known.friction, (contacts,))
+        self._parameters, self._terrain, self._called = known.which, known.terrain, tuple(known.of_robot)
+        both = zip(known.every, known.values.values(), strict=True)
         self.numbers = {x.name: self._spread(x.name, y, x.shape) for x, y in both}
         self._number_shapes = {name: x.shape for name, x in self.numbers.items()}
         self._observed = read_observations(observe, scene.model)
         self._watch = scene.observer(self._parameters, self._observed)
-        self.q = self._closed("batch", slice(None), self.q)
+        self.q = self._close("batch", slice(None), self.q)
         if self._chart(robot, ()).loops:
-            self._charted = ChartedWorlds(robot, self._chart, given.which, self.q, self.v, lambda: self.numbers)
+            self._charted = ChartedWorlds(robot, self._chart, known.which, self.q, self.v, lambda: self.numbers)
         self.observations = self._watch.observe(self.q, self.v, self._numbers(slice(None)))
 
     def _spread(self, name: str, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -108,7 +108,7 @@ class Batch(Hinted):
                 f"batch: {name!r} must have shape {shape} or {(self.n, *shape)}, got {x.shape}"
             ) from None
 
-    def _closed(self, verb: str, which: Any, q: np.ndarray, **others: np.ndarray) -> np.ndarray:
+    def _close(self, verb: str, which: Any, q: np.ndarray, **others: np.ndarray) -> np.ndarray:
         """Configurations of some worlds with loops closed that depend on numbers, some of which may be `others`."""
         values = {x.name: self.numbers[x.name][which] for x in self._parameters} | others
         return close(verb, self.scene.robot, self._parameters, values, q, np.zeros(self.scene.robot.nv))[0]
@@ -171,7 +171,7 @@ class Batch(Hinted):
         return self._parts[acting]
 
     def _step_in_parts(self, given: dict[str, Any], ids: Any, steps: tuple[int, int], threads: int | None) -> None:
-        """Steps of some worlds, in calls of machine code with so many of them at most, between which signals are
+        """Steps of some worlds, in calls of machine code with `most` of them at most, between which signals are
         handled.
         """
         left, most = steps
@@ -193,7 +193,7 @@ class Batch(Hinted):
         standing = self._standing.get(acting)
         if standing is None or not standing.holds(arrays):
             self._check_controls(acting)
-            standing = self._standing[acting] = self._placed(acting, self._settled())
+            standing = self._standing[acting] = self._place(acting, self._settle())
         self._drive(standing.controls, self.n, given)
         if not standing.advance(steps, threads):
             worlds, status = np.arange(self.n), standing.status
@@ -202,8 +202,8 @@ class Batch(Hinted):
                 ended = np.flatnonzero(status)
                 fate = status[ended].copy(), standing.made[ended].copy()
                 held = {name: x[ended] for name, x in standing.controls.items()}
-                lost[ended] = self._advance_charted(ended, held, steps, threads, fate)
-            self._mark_diverged(worlds[lost])
+                lost[ended] = self._advance_in_charts(ended, held, steps, threads, fate)
+            self._mark_divergence(worlds[lost])
         self._report_gaps()
 
     def _report_gaps(self) -> None:
@@ -218,7 +218,7 @@ class Batch(Hinted):
         usual = () if self._charted is None else (self._charted.samples.usual,)
         return (*state, *reported, self.friction, *self.numbers.values(), *usual)
 
-    def _settled(self) -> tuple[np.ndarray, ...]:
+    def _settle(self) -> tuple[np.ndarray, ...]:
         """These arrays in a form that machine code can write, also where a user has put others in their place."""
         for some, shapes in ((vars(self), self._shapes), (self.numbers, self._number_shapes)):
             for name, shape in shapes.items():
@@ -227,7 +227,7 @@ class Batch(Hinted):
                     raise ArgumentError(f"batch: {name} must have shape {shape}, got {some[name].shape}")
         return self._arrays()
 
-    def _taken(self, acting: tuple[str, ...]) -> Taken:
+    def _inputs(self, acting: tuple[str, ...]) -> Taken:
         """What a step takes and reports, with some controls; joint forces are always among them."""
         u, f_ext = (GIVEN if name in acting else NONE for name in ("u", "f_ext"))
         return self.scene.inputs(Taken(GIVEN, u, self._parameters, self._observed, self._terrain, f_ext))
@@ -241,9 +241,9 @@ class Batch(Hinted):
 
     def _chart(self, now: System, acting: tuple[str, ...]) -> Chart:
         """The steps in the velocities of `now`, with the controls that act."""
-        return self.scene.chart(self._taken(acting), now)
+        return self.scene.chart(self._inputs(acting), now)
 
-    def _placed(self, acting: tuple[str, ...], arrays: Sequence[np.ndarray]) -> InPlaceWorlds:
+    def _place(self, acting: tuple[str, ...], arrays: Sequence[np.ndarray]) -> InPlaceWorlds:
         """Worlds in given arrays, with some controls, in the robot's own velocities."""
         rollout = self._chart(self.scene.robot, acting).rollout
         names = ["gap", "force", *(OBSERVED + name for name in self.observations)]
@@ -254,13 +254,13 @@ class Batch(Hinted):
     def _drive(self, controls: Mapping[str, np.ndarray], n: int, given: dict[str, Any]) -> None:
         """Write the controls that n worlds hold into arrays (n, size), by name."""
         for name, target in controls.items():
-            x = given.get(name)
+            control = given.get(name)
             if name == DRIVEN:
                 target[...] = "u" in given
             elif name == "f_ext":
-                target[...] = self._wrenches("step", x, n)
+                target[...] = self._wrenches("step", control, n)
             else:
-                target[...] = 0.0 if x is None else self._rows("step", name, x, target.shape[1], n)
+                target[...] = 0.0 if control is None else self._rows("step", name, control, target.shape[1], n)
 
     def _wrenches(self, verb: str, f_ext: Any, n: int) -> np.ndarray:
         """Wrenches of n worlds: (6 n_bodies), or with a row for each of them."""
@@ -286,16 +286,16 @@ class Batch(Hinted):
         if not len(going):
             return
         held = {name: x[~stays] for name, x in held.items()}
-        advance = self._advance_apart if self._charted is None else self._advance_charted
-        self._mark_diverged(going[advance(going, held, steps, threads)])
+        advance = self._advance_apart if self._charted is None else self._advance_in_charts
+        self._mark_divergence(going[advance(going, held, steps, threads)])
         self._report_gaps()
 
     def _advance_apart(
         self, worlds: np.ndarray, controls: dict[str, np.ndarray], steps: int, threads: int | None
     ) -> np.ndarray:
         """Steps of some worlds under controls (m, size), in arrays of their own; which of them have diverged."""
-        arrays = self._settled()
-        apart = self._placed(tuple(controls), [x[worlds] for x in arrays])
+        arrays = self._settle()
+        apart = self._place(tuple(controls), [x[worlds] for x in arrays])
         for name, target in apart.controls.items():
             target[...] = controls[name]
         apart.advance(steps, threads)
@@ -303,16 +303,16 @@ class Batch(Hinted):
             mine[worlds] = x
         return apart.status == DIVERGED
 
-    def _advance_charted(
+    def _advance_in_charts(
         self, worlds: np.ndarray, controls: dict[str, np.ndarray], steps: int, threads: int | None,
         fate: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> np.ndarray:  # fmt: skip
         """The same where loops are solved, each in its velocities; `fate` as in `ChartedWorlds.advance`."""
         assert self._charted is not None
-        self._settled()
+        self._settle()
         acting, m = tuple(controls), len(worlds)
-        own = {"q": self.q, "v": self.v, "impulse": self.impulse, "worst": self.residual, "count": self._count}
-        before = {name: x[worlds] for name, x in own.items()} | {"late": np.full(m, -1.0)}
+        parts = {"q": self.q, "v": self.v, "impulse": self.impulse, "worst": self.residual, "count": self._count}
+        before = {name: x[worlds] for name, x in parts.items()} | {"late": np.full(m, -1.0)}
         state = {name: before[name] for name in STATE}
         if fate is None:
             state["worst"] = np.zeros(m)
@@ -325,13 +325,13 @@ class Batch(Hinted):
         records = {name: x[worlds][:, None] for name, x in reported.items()}
         rows = [controls[name][:, None] for name in step.controls]
         lost = self._charted.advance(acting, worlds, state, numbers, rows, records, steps, threads, fate)
-        for name, x in own.items():
+        for name, x in parts.items():
             x[worlds] = state[name]
         for name, x in reported.items():
             x[worlds] = records[name][:, 0]
         return lost
 
-    def _mark_diverged(self, lost: np.ndarray) -> None:
+    def _mark_divergence(self, lost: np.ndarray) -> None:
         """Mark worlds that have diverged."""
         self.diverged[lost] = True
         self.residual[lost], self.gap[lost], self.force[lost] = np.inf, np.nan, 0.0
@@ -353,7 +353,7 @@ class Batch(Hinted):
         new_q = unit_quaternions("reset", self.scene.robot, new_q)
         if v is not None:
             new_v[...] = self._finite("v", v, new_v)
-        new_q = self._closed("reset", which, new_q)
+        new_q = self._close("reset", which, new_q)
         self.scene.kept.check(new_q, new_v, self._parameters)
         self.q[which], self.v[which] = new_q, new_v
         if self._charted is not None:
@@ -372,22 +372,22 @@ class Batch(Hinted):
         which, known = self._which("change", ids), {"friction": self.friction, **self.numbers}
         if name not in known:
             raise unknown("number that differs from world to world", name, list(known))
-        rows, given = known[name][which], np.asarray(values, float)
-        if name == "friction" and given.ndim == 1 and given.shape == rows.shape[:1]:
-            given = given[:, None]
+        rows, new = known[name][which], np.asarray(values, float)
+        if name == "friction" and new.ndim == 1 and new.shape == rows.shape[:1]:
+            new = new[:, None]
         try:
-            given = np.broadcast_to(given, rows.shape)
+            new = np.broadcast_to(new, rows.shape)
         except ValueError:
             raise ArgumentError(
-                f"change: {name} must have shape {rows.shape} or {rows.shape[1:]}, got {given.shape}"
+                f"change: {name} must have shape {rows.shape} or {rows.shape[1:]}, got {new.shape}"
             ) from None
         if name == "friction":
-            if not (np.isfinite(given).all() and (given >= 0.0).all()):
+            if not (np.isfinite(new).all() and (new >= 0.0).all()):
                 raise ArgumentError(f"change: {name}={values!r}: expected coefficients, finite and not negative")
         else:
-            read_values(next(x for x in (*self._parameters, *self._terrain) if x.name == name), given)
-        q = self._closed("change", which, self.q[which], **{name: given})
-        known[name][which], self.q[which] = given, q
+            read_values(next(x for x in (*self._parameters, *self._terrain) if x.name == name), new)
+        q = self._close("change", which, self.q[which], **{name: new})
+        known[name][which], self.q[which] = new, q
 
     def _which(self, verb: str, ids: Any) -> Any:
         """Worlds as an index: all, or those of numbers or of a mask."""

@@ -35,7 +35,7 @@ from ...viewer.standalone_page import notebook
 from ..loops.chart_table import Chart, ChartTable
 from ..loops.folds import FIRST_ORDER
 from ..loops.varied_loops import close
-from ..motions.given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, read_numbers, refuse_moved
+from ..motions.given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, read_numbers, refuse_moving_numbers
 from ..motions.outcome import SimulationWarning
 from ..motions.read_arguments import MotionRequest, check_actuators, check_step, read_state
 from ..motions.run import Run
@@ -46,13 +46,13 @@ from .batch import Batch
 from .scene_motion import SceneMotion, SceneStep, StepArguments, Stepped
 from .scene_start import (
     Keyframe,
-    added,
+    added_shapes,
     check_parts,
     home,
     home_poses,
     keyframes_of,
     largest_moves,
-    lifted,
+    lift,
     read_points,
     warn_of_selection,
 )
@@ -156,19 +156,19 @@ class Scene(Staged, Hinted):
         wanted = selection.ContactRequest(
             terrains, contacts, pairs, grounded, acting, hulls, partial(home_poses, self.robot)
         )
-        found = selection.what_touches(self.robot.mechanism, tree, wanted)
-        self.terrains, self.added, self.reach = found.terrains, added(contacts), found.reach
+        chosen = selection.what_touches(self.robot.mechanism, tree, wanted)
+        self.terrains, self.added, self.reach = chosen.terrains, added_shapes(contacts), chosen.reach
         joints, unkept = selection.joint_rows(tree, bool(limits), bool(joint_friction), acting)
         if self.kept.conditions and acting.is_soft:
             raise ArgumentError(
                 "Scene: MuJoCo's law cannot enforce constraints of a robot; use Rigid() or Compliant(...)"
             )
         more = {"rounds": int(iterations), "soft": acting.is_soft, "kept": self.kept.conditions}
-        self.spec = Spec(found.candidates, joints, float(bounce_above), float(tolerance), **more)
-        self.grounds = Grounds(found.terrain_names, found.terrains, self.spec)  # whose numbers may differ
+        self.spec = Spec(chosen.candidates, joints, float(bounce_above), float(tolerance), **more)
+        self.grounds = Grounds(chosen.terrain_names, chosen.terrains, self.spec)  # whose numbers may differ
         with OneWarning("Scene", SimulationWarning):
-            warn_of_selection(found, unkept, acting.unkept(found.candidates))
-            if terrains and contacts is None and not (found.candidates or found.left):
+            warn_of_selection(chosen, unkept, acting.unkept(chosen.candidates))
+            if terrains and contacts is None and not (chosen.candidates or chosen.left):
                 warn(f"Scene: {self.robot.name!r} has no shapes that touch the terrain, and moves through it; say what "
                      "touches with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
         self._closes = bool(self.kept.conditions or self.robot.mechanism.loops)
@@ -256,24 +256,26 @@ class Scene(Staged, Hinted):
         differ in each sample.
         """
         check_step(dt)
-        given = NOTHING if numbers is None else self.read_numbers(numbers)
+        known = NOTHING if numbers is None else self.read_numbers(numbers)
         if impulse is None and self._closes and q is not self._stepped:
-            q, v = close("step", self.robot, given.which, given.by_name, *(np.asarray(x, float) for x in (q, v)))
-            self.kept.check(q, v, given.which)
+            q, v = close("step", self.robot, known.which, known.by_name, *(np.asarray(x, float) for x in (q, v)))
+            self.kept.check(q, v, known.which)
         if u is not None:
             check_actuators(self.robot)
-        step = self._step_of(given.which, given.terrain, u is not None, f_ext is not None)
-        found = step.step(StepArguments(q, v, tau, dt, u, f_ext, impulse, given, threads))
+        step = self._step_of(known.which, known.terrain, u is not None, f_ext is not None)
+        found = step.step(StepArguments(q, v, tau, dt, u, f_ext, impulse, known, threads))
         self._stepped = found.q
         return found
 
     def read_numbers(self, numbers: Any) -> GivenNumbers:
         """Numbers by name as the user gives them."""
         mechanism, more = self.robot.mechanism, (self.grounds, self._named)
-        return refuse_moved(mechanism, self.spec, bool(self.kept.conditions), read_numbers(mechanism, numbers, *more))
+        return refuse_moving_numbers(
+            mechanism, self.spec, bool(self.kept.conditions), read_numbers(mechanism, numbers, *more)
+        )
 
     def start(self, q: Any = None) -> np.ndarray:
-        """A configuration in which the robot stands: q with all that moves freely lifted, or lowered, until it touches.
+        """A configuration in which the robot stands: q with all that moves freely lift, or lowered, until it touches.
 
         Parameters
         ----------
@@ -300,7 +302,7 @@ class Scene(Staged, Hinted):
                 raise unknown("configuration", q, list(self.keyframes))
             q = self.keyframes[q].q
         chosen = home(self.robot) if q is None else to_array("start", Argument("q", (self.robot.nq,)), q)
-        return lifted(self.robot, self.spec.candidates, chosen)
+        return lift(self.robot, self.spec.candidates, chosen)
 
     def read_state(self, caller: str, q: Any, v: Any, numbers: GivenNumbers = NOTHING) -> tuple[np.ndarray, np.ndarray]:
         """q (..., nq) and v (..., nv; zero if None) with the same leading axes, loops closed with the numbers."""

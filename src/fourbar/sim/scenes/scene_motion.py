@@ -66,7 +66,7 @@ class SceneMotion(ControlledMotion):
     def result(self) -> Run:
         """The motion so far."""
         samples, scene = self.samples, self.scene
-        t, whole = self.recorded()
+        t, whole = self.records()
         gap, force = whole["gap"], whole["force"]
         gap = reported_gaps(gap) if scene.may_be_apart else gap
         contacts = Contacts(scene.contacts, gap, force, (force != 0.0).any(axis=-1))
@@ -75,7 +75,7 @@ class SceneMotion(ControlledMotion):
         fast = scene.too_fast(whole["v"], self.dt)
         by_law = Residuals(*np.moveaxis(whole["residuals"], -1, 0))
         return Run(
-            t, whole["q"], whole["v"], scene.robot, steps=self.made, diverged=self.diverged,
+            t, whole["q"], whole["v"], scene.robot, steps=self.step_counts, diverged=self.diverged,
             u=whole.get("acting"), observations={x: whole[OBSERVED + x] for x in self._observed}, scene=scene,
             contacts=contacts, residual=whole["residual"], worst=whole["worst"], converged=good, residuals=by_law,
             last=(samples.part("q"), samples.part("v")), constraint_force=whole.get("kept"), too_fast=fast,
@@ -92,11 +92,11 @@ class SceneMotion(ControlledMotion):
         """Warn of what went wrong, and say what can be done about it."""
         name, samples, every = self.request.caller, self.samples, self.controls.every
         since = self._stuck_since()
-        made, late, worst = self.made * self.dt, samples.part("late") * self.dt, samples.part("worst")
+        ended, late, worst = self.step_counts * self.dt, samples.part("late") * self.dt, samples.part("worst")
         gains = " or smaller gains" if "tau" in every or "u" in every else ""
         hint = loop_hint(self.scene.robot) if np.any(run.diverged) else ""
         advice = f"try a shorter step than dt = {self.dt:g} s{gains}{hint}"
-        warn_of(name, run.diverged, made, "diverged and stopped at the last finite state",
+        warn_of(name, run.diverged, ended, "diverged and stopped at the last finite state",
                 self._reason(run) or advice)  # fmt: skip
         tolerance = f"{self.scene.spec.tolerance:g} m/s"
         warn_of(name, late >= 0.0, late, f"had contacts that were not solved to the tolerance of {tolerance}",
@@ -114,7 +114,7 @@ class SceneMotion(ControlledMotion):
         spec = self.scene.spec
         says = f"by {worst:.2g} m/s at most; `converged` and `residual` of the result say in which states"
         if worst <= _LITTLE * spec.tolerance:
-            return f"{says}. If that is good enough, build the scene with tolerance={_rounded_up(worst):g}"
+            return f"{says}. If that is good enough, build the scene with tolerance={_round_up(worst):g}"
         return (
             f"{says}. Try a shorter step than dt = {self.dt:g} s, or more passes of the solver: Scene(..., "
             f"iterations={10 * spec.rounds})"
@@ -127,7 +127,7 @@ class SceneMotion(ControlledMotion):
         return self.controls.not_finite.reason()
 
 
-def _rounded_up(x: float) -> float:
+def _round_up(x: float) -> float:
     """The next power of ten."""
     return float(f"1e{math.ceil(math.log10(x))}") if x > 0.0 else x
 
@@ -159,12 +159,12 @@ def _at_start(
     """Samples at their start."""
     home = scene.chart(taken, scene.robot)
     friction = scene.friction if numbers.friction is None else numbers.friction
-    given = {"dt": wanted.dt, "friction": friction, **numbers.values}
+    inputs = {"dt": wanted.dt, "friction": friction, **numbers.values}
     charted = partial(ChartedRun, scene.robot, partial(scene.chart, taken), which=taken.which)
     start = charted if home.loops else home.rollout.start
     first = {name: np.zeros(shape) for name, shape in home.rollout.step.state.items()}
     first |= {"q": state[0], "v": state[1], "late": np.array(-1.0)}  # nothing has acted, and nothing failed, yet
-    return start(first, given, batch, caller=wanted.caller)
+    return start(first, inputs, batch, caller=wanted.caller)
 
 
 class Stepped(NamedTuple):
@@ -221,31 +221,31 @@ class SceneStep:
         """The state after a step."""
         friction = self._friction if x.numbers.friction is None else x.numbers.friction
         impulse = self._impulse if x.impulse is None else x.impulse
-        controls, params = self._given(x), x.numbers.values.values()
+        controls, params = self._controls_in_order(x), x.numbers.values.values()
         warm, rubbing = (impulse,) if self._takes_impulse else (), (friction,) if self._takes_friction else ()
         given = (x.q, x.v, *warm, x.dt, *rubbing, *params, *self._usual, *controls)
         results = self.function(*given) if x.threads is None else self.function(*given, threads=x.threads)
-        q, v, found, report = results if warm else (*results[:2], results[0][..., :0], results[2])
+        q, v, impulses, report = results if warm else (*results[:2], results[0][..., :0], results[2])
         if q.ndim == 1 and type(q) is np.ndarray and not self._is_looped:
-            size = q.dot(q) + v.dot(v) + found.dot(found)
+            size = q.dot(q) + v.dot(v) + impulses.dot(impulses)
             if not math.isfinite(size):
-                return self._last_finite(x, (q, v, found, report))
+                return self._last_finite(x, (q, v, impulses, report))
             n = self._n
-            return Stepped(q, v, found, report[0], self._gaps(report[1 : 1 + n]), report[1 + n :].reshape(n, 3))
-        return self._last_finite(x, (q, v, found, report))
+            return Stepped(q, v, impulses, report[0], self._gaps(report[1 : 1 + n]), report[1 + n :].reshape(n, 3))
+        return self._last_finite(x, (q, v, impulses, report))
 
-    def _given(self, x: StepArguments) -> list[Any]:
+    def _controls_in_order(self, x: StepArguments) -> list[Any]:
         """The controls in the order of the step."""
-        found = []
+        controls = []
         for name in self._controls:
             if name == DRIVEN:
-                found.append(0.0 if x.u is None else 1.0)
+                controls.append(0.0 if x.u is None else 1.0)
                 continue
             value = getattr(x, name)
             if value is not None and name == "f_ext":
                 value = read_constant("step", self._scene.robot, value)
-            found.append(self._still[name] if value is None else value)
-        return found
+            controls.append(self._still[name] if value is None else value)
+        return controls
 
     def _gaps(self, gaps: np.ndarray) -> np.ndarray:
         return reported_gaps(gaps) if self._scene.may_be_apart else gaps
@@ -258,7 +258,7 @@ class SceneStep:
         n, first = self._n, 1 + self._is_looped
         valid: Any = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1) & np.isfinite(impulse).all(axis=-1)
         if self._is_looped and not is_lazy(q) and not (valid & ~(report[..., 1] > 0.0)).all():
-            return self._rolled(x)
+            return self._roll(x)
         old = [np.asarray(y, float) if not is_lazy(y) else y for y in (x.q, x.v)]
         q, v = (np.where(valid[..., None], new, before) for new, before in zip((q, v), old, strict=True))
         force = report[..., first + n :].reshape(*report.shape[:-1], n, 3)
@@ -267,14 +267,16 @@ class SceneStep:
             self._gaps(report[..., first : first + n]), np.where(valid[..., None, None], force, 0.0),
         )  # fmt: skip
 
-    def _rolled(self, x: StepArguments) -> Stepped:
+    def _roll(self, x: StepArguments) -> Stepped:
         """The same by a motion of one step, in which loops are followed in other velocities, or in parts of the step,
         where they need it.
         """
         scene, n = self._scene, self._n
         friction = self._friction if x.numbers.friction is None else x.numbers.friction
         shapes = self._home.rollout.step.controls
-        controls = {name: np.asarray(y, float) for name, y in zip(self._controls, self._given(x), strict=True)}
+        controls = {
+            name: np.asarray(y, float) for name, y in zip(self._controls, self._controls_in_order(x), strict=True)
+        }
         leading = [y.shape[: y.ndim - len(shapes[name])] for name, y in controls.items()]
         first = {name: np.zeros(shape) for name, shape in self._home.rollout.step.state.items()}
         first |= {"q": x.q, "v": x.v, "late": np.array(-1.0)}

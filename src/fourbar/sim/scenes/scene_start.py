@@ -36,7 +36,7 @@ _LIFTS = 4  # steps until a shape touches terrain that is curved
 _STEEPEST = 0.2  # of the normal against gravity
 
 
-def added(contacts: Any) -> tuple[Shape, ...]:
+def added_shapes(contacts: Any) -> tuple[Shape, ...]:
     """The shapes that a scene gives to its robot, to be shown with it."""
     return tuple(x for x in contacts if isinstance(x, Shape)) if isinstance(contacts, Sequence) else ()
 
@@ -66,14 +66,14 @@ def home_poses(robot: System) -> dict[int, Transform]:
 
 def poses_at(robot: System, q: np.ndarray) -> dict[int, Transform]:
     """The poses of all links that carry bodies."""
-    found: dict[int, Transform] = {}
+    poses: dict[int, Transform] = {}
     tree = robot.model.cluster_tree
     for name, T in zip(robot.names.bodies, np.asarray(robot.poses(q)), strict=True):
         link, pose = tree.bodies[name]
-        if link != GROUND and link not in found:
+        if link != GROUND and link not in poses:
             own = Transform.of(T[:3, :3].tolist(), Vec(T[:3, 3].tolist()))
-            found[link] = own.then(pose.inverse())
-    return found
+            poses[link] = own.then(pose.inverse())
+    return poses
 
 
 def read_points(mesh_points: Any) -> int:
@@ -89,10 +89,10 @@ def warn_of_selection(found: ContactSelection, unkept: Sequence[str], unkept_by_
         warn(f"Scene: {unkept_by_law}", SimulationWarning)
     if found.left:
         left = [x if n == 1 else f"{x} ({n} of them)" for x, n in Counter(found.left).items()]
-        warn(f"Scene: these shapes are not simulated and touch nothing: {_listed(left, '; ')}. Replace them "
+        warn(f"Scene: these shapes are not simulated and touch nothing: {_list_names(left, '; ')}. Replace them "
              "by simple shapes with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
     if (skipped := found.skipped) and (skipped.pairs or skipped.whole or skipped.partly):
-        warn(_left_out(skipped, len(found.candidates)), SimulationWarning)
+        warn(_reasons_of_skipping(skipped, len(found.candidates)), SimulationWarning)
     if found.beyond:
         count = len(found.beyond)
         worst = max(found.beyond, key=lambda name: found.beyond[name])
@@ -100,11 +100,12 @@ def warn_of_selection(found: ContactSelection, unkept: Sequence[str], unkept_by_
              f"which the mesh exceeds by up to {1e3 * found.beyond[worst]:.3g} mm ({worst!r}); increase "
              "mesh_points= for a closer fit", SimulationWarning)  # fmt: skip
     if unkept:
-        warn(f"Scene: the limits of {_listed([repr(x) for x in unkept], ', ')} are not enforced: their coordinates are "
-             "not the integrals of their velocities", SimulationWarning)  # fmt: skip
+        names = _list_names([repr(x) for x in unkept], ", ")
+        warn(f"Scene: the limits of {names} are not enforced: their coordinates are not the integrals of their "
+             "velocities", SimulationWarning)  # fmt: skip
 
 
-def _left_out(skipped: Skipped, simulated: int) -> str:
+def _reasons_of_skipping(skipped: Skipped, simulated: int) -> str:
     """The message about candidates that are left out."""
     rule = (
         "those of the nearest shapes at the start, shapes of equal height together where there is room"
@@ -116,7 +117,7 @@ def _left_out(skipped: Skipped, simulated: int) -> str:
         (skipped.whole, "Shapes that pass through terrain"),
         (skipped.partly, "Shapes with only some of their points, which may sink into terrain between them"),
     )
-    listed = " ".join(f"{what}: {_listed(names, ', ')}." for names, what in parts if names)
+    listed = " ".join(f"{what}: {_list_names(names, ', ')}." for names, what in parts if names)
     return (
         f"Scene: {skipped.total} points may touch, {simulated} of them are simulated; without contacts= at most "
         f"{ENOUGH} are, {rule}. {listed} Name the bodies that should touch in contacts=[...]: then all their points "
@@ -124,7 +125,7 @@ def _left_out(skipped: Skipped, simulated: int) -> str:
     )
 
 
-def _listed(names: Sequence[str], between: str) -> str:
+def _list_names(names: Sequence[str], between: str) -> str:
     return between.join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
@@ -138,7 +139,7 @@ def free_roots(robot: System) -> list[int]:
     ]  # fmt: skip
 
 
-def lifted(robot: System, candidates: Sequence[Candidate], q: np.ndarray) -> np.ndarray:
+def lift(robot: System, candidates: Sequence[Candidate], q: np.ndarray) -> np.ndarray:
     """q with what moves freely lifted, or lowered, against gravity until the lowest of its shapes touches."""
     q = np.array(q, float)
     g = np.array(robot.mechanism.gravity, float)
@@ -146,12 +147,12 @@ def lifted(robot: System, candidates: Sequence[Candidate], q: np.ndarray) -> np.
     tree = robot.model.cluster_tree
     for root in free_roots(robot):
         c = tree.moving[root]
-        own = [x for x in candidates if x.links[1] == GROUND and tree.spanning_tree.roots[x.links[0]] == root]
+        touching = [x for x in candidates if x.links[1] == GROUND and tree.spanning_tree.roots[x.links[0]] == root]
         places = [robot.names.coordinates.index(f"{c.name}.{x}") for x in "xyz"]
         turned = np.array(c.placement.rotation, float)
-        for _ in range(_LIFTS if own else 0):
+        for _ in range(_LIFTS if touching else 0):
             poses = poses_at(robot, q)
-            found = [x.geometry.touch(poses[x.links[0]], IDENTITY) for x in own]
+            found = [x.geometry.touch(poses[x.links[0]], IDENTITY) for x in touching]
             lowest = min(found, key=lambda touch: float(touch.gap))
             steep = max(float(np.dot([float(x) for x in lowest.normal], up)), _STEEPEST)
             q[places] += turned.T @ up * (-float(lowest.gap) / steep)

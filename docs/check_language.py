@@ -32,6 +32,7 @@ CHECKED: tuple[str, ...] = (
     "cli",
     "compile",
     "constraints",
+    "edit",
     "expr",
     "functions",
     "identification",
@@ -39,11 +40,15 @@ CHECKED: tuple[str, ...] = (
     "joints",
     "learning",
     "mechanism",
+    "plots",
     "reference",
     "robots",
     "sim",
     "spatial",
+    "system",
     "targets",
+    "tree",
+    "viewer",
 )
 UNREAD = ("contact",)
 
@@ -97,6 +102,7 @@ NOUNS = {  # names that end like participles, and why they stay
     "scaled": "Fourier: a changed copy; public",
     "swapped": "convert: a changed copy; public",
     "diverged": "a public property: a mask of worlds",
+    "touched": "a property: links whose frames constraints need",
     "joint_torques_from_generalized": "'generalized forces' is the term",
     "wrenches_from_generalized": "'generalized forces' is the term",
     "forces_and_joint_torques_from_generalized": "'generalized forces' is the term",

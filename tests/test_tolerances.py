@@ -11,7 +11,7 @@ import pytest
 
 import fourbar as fb
 from fourbar import tolerances
-from fourbar.io.export.zero_configuration import closed_at
+from fourbar.io.export.zero_configuration import closed_coordinates
 
 SOURCE = Path(fb.__file__).parent
 SMALL, LARGE = 1e-3, 1e6  # ratios that decide may be written as their inverses
@@ -157,5 +157,5 @@ def test_whether_a_loop_is_open_where_joints_are_neutral_does_not_depend_on_unit
         b.body(name, parent=parent, joint=fb.joints.Revolute("y"), position=(x, 0, z), **rod)  # type: ignore[arg-type]
     ends = {"at_predecessor": (0, 0, 2 * unit), "at_successor": (0, 0, 1.5 * unit)}
     robot = b.loop(fb.loops.Closure(fb.joints.Spherical(), "coupler", "rocker", **ends)).build()
-    angles = [q for (q,) in closed_at(robot.mechanism).values()]
+    angles = [q for (q,) in closed_coordinates(robot.mechanism).values()]
     assert np.allclose(angles, [0.759806, 0.47486, 0.394743], atol=1e-5)

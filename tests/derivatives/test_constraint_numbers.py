@@ -34,7 +34,7 @@ from fourbar.joints import (
 )
 from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance, Gear, Polynomial
 from fourbar.mechanism.mechanism import Frame, Placement
-from fourbar.system.system import restored
+from fourbar.system.system import restore
 from fourbar.tree.parameters import find
 
 from .rebuilt import again, closed, slope
@@ -339,7 +339,7 @@ def test_random_mechanisms(name: str) -> None:
     plain, state = case(name)
     last = plain.mechanism.bodies[-1].name
     probe = Frame("probe", last, Placement(position=(0.3, 0.2, 0.1)))
-    robot = restored(replace(plain.mechanism, frames=(*plain.mechanism.frames, probe)))
+    robot = restore(replace(plain.mechanism, frames=(*plain.mechanism.frames, probe)))
     rod = Distance("world", last, (0.2, 0.9, -0.4), (0.1, 0.0, 0.3), 0.7)
     c = robot.constrained(Contact("probe", "touch"), rod, stabilize=(2.0, 1.0))
     if c.rank(state.q[0]) < 2:

@@ -20,7 +20,7 @@ from fourbar.joints.euclidean import FlatJoint
 from fourbar.joints.examples import REGISTRY
 from fourbar.joints.mirror import Mirror
 from fourbar.spatial.transform import Transform
-from fourbar.system.constrained.constrained_model import computed
+from fourbar.system.constrained.constrained_model import compute
 from fourbar.tree.parameters import Parameter, parameters
 
 from .rebuilt import rebuilt, slope
@@ -128,7 +128,7 @@ def numerically(made: fb.System, function: str, given: dict[str, np.ndarray], **
     method = METHODS[function]
     values = {name: given[name] for name in method.arguments}
     options = method.read_options(made.model.cluster_tree, **static)
-    return np.concatenate([np.ravel(x) for x in computed(made.model, method, options, values)])
+    return np.concatenate([np.ravel(x) for x in compute(made.model, method, options, values)])
 
 
 FUNCTIONS: dict[str, dict[str, Any]] = {

@@ -20,7 +20,7 @@ from fourbar.errors import ArgumentError, SingularError, UnknownNameError
 from fourbar.joints import Fixed, Revolute
 from fourbar.loops import Closure, Distance
 from fourbar.mechanism.mechanism import Frame, Placement
-from fourbar.system.system import restored
+from fourbar.system.system import restore
 
 from .rebuilt import differences, random_rates
 from .step import directional
@@ -268,7 +268,7 @@ def test_forces_of_constraints_on_random_mechanisms(name: str) -> None:
     plain, state = case(name)
     last = plain.mechanism.bodies[-1].name
     probe = Frame("probe", last, Placement(position=(0.3, 0.2, 0.1)))
-    robot = restored(replace(plain.mechanism, frames=(*plain.mechanism.frames, probe)))
+    robot = restore(replace(plain.mechanism, frames=(*plain.mechanism.frames, probe)))
     c = robot.constrained(Contact("probe", "point"))
     v = c.impulse(state.q, state.v)[0]
     given = {"q": state.q, "v": v, "tau": state.tau, "f_ext": state.f_ext}

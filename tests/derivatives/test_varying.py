@@ -11,15 +11,15 @@ import pytest
 
 import fourbar as fb
 from fourbar.mechanism.mechanism import Mechanism
-from fourbar.system.system import restored
-from fourbar.tree.parameters import Parameter, changed, find, parameters
+from fourbar.system.system import restore
+from fourbar.tree.parameters import Parameter, change_parameters, find, parameters
 
 
 def rebuilt(robot: fb.System, values: dict[str, Any]) -> fb.System:
     """The robot built with other parameters."""
     which = find(parameters(robot.mechanism), values)
     flat = [float(x) for v in values.values() for x in np.ravel(v)]
-    return restored(_plain(changed(robot.mechanism, which, flat)))
+    return restore(_plain(change_parameters(robot.mechanism, which, flat)))
 
 
 def _plain(mechanism: Mechanism) -> Mechanism:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fourbar import System
-from fourbar.edit.coordinates import gathered, gathered_velocity
+from fourbar.edit.coordinates import gather, gather_velocity
 from loops import looped
 from physics import mechanisms
 
@@ -32,7 +32,7 @@ def by_joint(robot: System, full: np.ndarray, size: str) -> dict[str, np.ndarray
 
 def q_of(robot: System, parts: dict[str, Any]) -> np.ndarray:
     """The configuration of a robot from the coordinates of its joints."""
-    return gathered(
+    return gather(
         robot.model.cluster_tree, np.concatenate([parts[c.name] for c in robot.model.cluster_tree.moving], axis=-1)
     )
 
@@ -40,7 +40,7 @@ def q_of(robot: System, parts: dict[str, Any]) -> np.ndarray:
 def v_of(robot: System, parts: dict[str, Any]) -> np.ndarray:
     """The independent velocities (or accelerations) of a robot from those of its joints."""
     full = np.concatenate([parts[c.name] for c in robot.model.cluster_tree.moving], axis=-1)
-    return gathered_velocity(robot.model.cluster_tree, full)
+    return gather_velocity(robot.model.cluster_tree, full)
 
 
 def close(actual: Any, expected: Any, tol: float = 1e-11) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.edit.coordinates import gathered_velocity
+from fourbar.edit.coordinates import gather_velocity
 from fourbar.joints import Prismatic, Revolute
 from fourbar.loops import Closure
 
@@ -33,7 +33,7 @@ def test_the_same_robot_in_other_velocities(name: str, chosen: tuple[str, ...]) 
     q, (v, a) = robot.random(rng, 5), rng.normal(size=(2, 5, robot.nv))
 
     def seen(x: np.ndarray) -> np.ndarray:
-        return gathered_velocity(other.model.cluster_tree, x)
+        return gather_velocity(other.model.cluster_tree, x)
 
     w, b = seen(robot.expand_velocity(q, v)), seen(robot.expand_acceleration(q, v, a))
     forces = other.inverse_dynamics(q, w, b)

@@ -12,7 +12,7 @@ from fourbar.expr import Program, interpret
 from fourbar.functions import merging, projection
 from fourbar.functions.methods import dynamics
 from fourbar.joints import Revolute, SphericalEuler
-from fourbar.sim import runge_kutta_step
+from fourbar.sim.robot import runge_kutta_step
 from fourbar.sim.robot.runge_kutta_step import StageRecording
 
 from .looped import EACH, mechanism, near, state

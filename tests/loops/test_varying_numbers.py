@@ -25,8 +25,8 @@ from fourbar.loops import (
     Polynomial,
 )
 from fourbar.spatial import SE3
-from fourbar.system.system import restored
-from fourbar.tree.parameters import changed, find, parameters
+from fourbar.system.system import restore
+from fourbar.tree.parameters import change_parameters, find, parameters
 
 pytestmark = pytest.mark.drawn_in_line
 
@@ -130,7 +130,7 @@ def rebuilt(made: fb.System, name: str, value: np.ndarray) -> fb.System:
     """The robot built with another number."""
     which = find(parameters(made.mechanism), [name])
     flat = [float(x) for x in np.ravel(value)]
-    return restored(replace(changed(made.mechanism, which, flat), configurations=()))
+    return restore(replace(change_parameters(made.mechanism, which, flat), configurations=()))
 
 
 @pytest.mark.quick

@@ -10,7 +10,7 @@ import pytest
 import fourbar as fb
 from fourbar.joints import Free, Prismatic, Revolute, Spherical
 from fourbar.spatial.transform import Transform
-from fourbar.tree.equivalent_trees import reframed
+from fourbar.tree.equivalent_trees import choose_frames
 
 DIGITS = 1.57079632679  # a quarter turn as files write it
 
@@ -106,7 +106,7 @@ def test_the_equations_of_motion_are_the_same(seed: int) -> None:
 def test_bodies_stay_where_they_are() -> None:
     """In the world every point of a body moves as before: frames differ by constants only."""
     tree = _robot(2.6, -0.7).model.cluster_tree.unturned
-    other = reframed(tree)
+    other = choose_frames(tree)
     q = [list(np.linspace(0.1, 0.9, c.joint.nq)) if c.joint.nq < 7 else [0, 0, 0, 1, 0, 0, 0] for c in tree.links]
     poses: list[list[Transform]] = [[], []]
     for own, t in zip(poses, (tree, other), strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.io.loop_repair import misaligned_axes, straighten, straightened
+from fourbar.io.loop_repair import misaligned_axes, straighten, straighten_axes
 from fourbar.io.report import Reading
 from fourbar.io.source import Options
 from fourbar.joints import Prismatic, Revolute
@@ -111,7 +111,7 @@ def test_a_file_is_turned_only_where_a_loop_then_moves_more():
     towed = b.mechanism()
 
     def read(mechanism: Mechanism, **extra: Any) -> Mechanism:
-        return straightened(mechanism, Options(extra=extra), Reading("file"))
+        return straighten_axes(mechanism, Options(extra=extra), Reading("file"))
 
     assert read(towed) == towed
     assert read(towed, straighten=0.0) == towed
@@ -126,6 +126,6 @@ def test_last_digits_are_always_straightened():
     """Whether loops are rigid must not depend on rounding."""
     rough = spare(1e-7).mechanism()
     reading = Reading("file")
-    found = straightened(rough, Options(), reading)
+    found = straighten_axes(rough, Options(), reading)
     assert found == straighten(rough, 2e-3)[0] != rough
     assert [f.key for f in reading.findings] == ["straighten"]

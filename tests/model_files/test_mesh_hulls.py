@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.io.mesh_hulls import MOST_POINTS, hull_of, read_vertices, reduced
+from fourbar.io.mesh_hulls import MOST_POINTS, hull_of, read_vertices, reduce_hull
 from fourbar.mechanism.geometry import Geometry
 
 CUBE = np.array(list(product((-1.0, 2.0), (0.0, 1.0), (-0.5, 0.5))))
@@ -55,13 +55,13 @@ def test_a_sphere_of_many_vertices() -> None:
     points = rng.normal(size=(50_000, 3))
     points *= 0.3 / np.linalg.norm(points, axis=1)[:, None]
     inside = 0.5 * points[:1000]
-    hull = reduced(np.concatenate([inside, points]))
+    hull = reduce_hull(np.concatenate([inside, points]))
     assert len(hull.points) <= MOST_POINTS
     assert np.allclose(np.linalg.norm(hull.points, axis=1), 0.3)
     directions = points / 0.3
     missing = 0.3 - (directions @ hull.points.T).max(axis=1)
     assert 0.2 * hull.beyond < missing.max() < 1.3 * hull.beyond < 0.1
-    finer = reduced(points, most=120)
+    finer = reduce_hull(points, most=120)
     assert len(finer.points) > len(hull.points) and finer.beyond < 0.5 * hull.beyond
 
 
@@ -70,13 +70,13 @@ def test_a_box_of_many_vertices_is_its_corners() -> None:
     rng = np.random.default_rng(1)
     cloud = rng.uniform(CUBE.min(axis=0), CUBE.max(axis=0), (20_000, 3))
     cloud[:5000, 2] = 0.5
-    hull = reduced(np.concatenate([cloud, CUBE]))
+    hull = reduce_hull(np.concatenate([cloud, CUBE]))
     assert np.allclose(hull.points, np.unique(CUBE, axis=0)) and hull.beyond < 3e-3
 
 
 @pytest.mark.parametrize("points", [np.zeros((1, 3)), np.array([[0.0, 0, 0], [1, 0, 0]]), np.ones((5, 3))])
 def test_few_points(points: np.ndarray) -> None:
-    hull = reduced(points)
+    hull = reduce_hull(points)
     assert {tuple(x) for x in hull.points} == {tuple(x) for x in points} and hull.beyond == 0.0
 
 
@@ -104,4 +104,4 @@ def test_meshes_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(fb.ArgumentError, match="this shape is a sphere"):
         hull_of(Geometry("sphere", (1.0,)))
     with pytest.raises(fb.ArgumentError, match="at least 4"):
-        reduced(CUBE, 2)
+        reduce_hull(CUBE, 2)

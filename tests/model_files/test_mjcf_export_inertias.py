@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.edit.coordinates import gathered, gathered_velocity
+from fourbar.edit.coordinates import gather, gather_velocity
 from fourbar.io.formats import FORMATS
 from fourbar.joints import Fixed, Prismatic, Revolute, Spherical
 from fourbar.loops import Distance
@@ -41,7 +41,7 @@ def mapped(robot: fb.System, other: fb.System, q: np.ndarray, v: np.ndarray) -> 
         own |= {f"{name}_{i + 1}": x[i : i + 1] for name, x in own.items() for i in range(len(x))}
         parts.append(np.concatenate([own[c.name] for c in other.model.cluster_tree.moving]))
     cluster_tree = other.model.cluster_tree
-    return gathered(cluster_tree, parts[0]), gathered_velocity(cluster_tree, parts[1])
+    return gather(cluster_tree, parts[0]), gather_velocity(cluster_tree, parts[1])
 
 
 def difference(robot: fb.System, other: fb.System) -> float:

@@ -12,7 +12,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.constraints.loop import MechanismView
-from fourbar.edit.coordinates import gathered, gathered_velocity
+from fourbar.edit.coordinates import gather, gather_velocity
 from fourbar.joints import (
     Composite,
     Cylindrical,
@@ -85,8 +85,8 @@ def other_side(robot: fb.System, again: fb.System, q: np.ndarray) -> tuple[np.nd
     moving = again.model.cluster_tree.moving
     full_q = [ours_q.get(c.name, np.array(c.joint.neutral())) for c in moving]
     full_v = [ours_v.get(c.name, np.zeros((robot.nv, c.joint.nv))) for c in moving]
-    B = gathered_velocity(again.model.cluster_tree, np.concatenate(full_v, axis=-1)).T
-    return gathered(again.model.cluster_tree, np.concatenate(full_q)), B
+    B = gather_velocity(again.model.cluster_tree, np.concatenate(full_v, axis=-1)).T
+    return gather(again.model.cluster_tree, np.concatenate(full_q)), B
 
 
 def same_dynamics(robot: fb.System, again: fb.System, tolerance: float = 1e-12) -> None:

@@ -40,7 +40,7 @@ def test_closing_tags_that_close_nothing_are_named(text: str, message: str) -> N
 
 def test_elements_have_lines_and_paths() -> None:
     root = read("<robot name='r'>\n  <link name='arm'>\n    <inertial/></link></robot>")
-    inertial = root.all("link")[0].required("inertial")
+    inertial = root.all("link")[0].require_child("inertial")
     assert (inertial.line, inertial.path, inertial.key) == (3, "robot 'r'/link 'arm'/inertial", "link/inertial")
     assert root.key == "robot"
 
@@ -71,7 +71,7 @@ def test_numbers(text: str, expected: float) -> None:
 def test_what_is_no_number_is_refused(text: str, reason: str) -> None:
     root = read(f"<a>\n<b x='{text}'/></a>")
     with pytest.raises(ParseError, match=rf"^a\.xml:2: .*{reason}"):
-        root.required("b").number("x")
+        root.require_child("b").number("x")
 
 
 @pytest.mark.parametrize("text", ["1 2", "1 2 3 4", "", "1,2,3", "1, 2, 3", "1 2 x"])
@@ -84,7 +84,7 @@ def test_missing_things_are_named() -> None:
     root = read("<a name='n'>\n<b/>\n<b flag='maybe'/></a>")
     for ask, message in [
         (lambda: root.child("b"), "a.xml:3: .*second <b>; the first is at line 2"),
-        (lambda: root.required("c"), "a.xml:1: .*<c> is missing"),
+        (lambda: root.require_child("c"), "a.xml:1: .*<c> is missing"),
         (lambda: root.require("x"), "a.xml:1: .*'x' is missing"),
         (lambda: root.children[0].number("x"), "a.xml:2: .*'x' is missing"),
         (lambda: root.children[1].flag("flag", False), "a.xml:3: .*expected true or false"),
@@ -130,8 +130,8 @@ def test_other_encodings_are_read(encoding: str) -> None:
 def test_what_was_not_read_is_left_over() -> None:
     root = read("<r name='n'><a x='1' y='2'>text</a><b><c/></b><d><e/></d></r>")
     root.get("name")
-    root.required("a").get("x")
-    root.required("d").mark("*")
+    root.require_child("a").get("x")
+    root.require_child("d").mark("*")
     found = [(e.key, what) for e, what in leftovers(root)]
     assert sorted(found) == [("a", "@y"), ("a", "text"), ("b", "")]
 

@@ -18,7 +18,7 @@ from fourbar.spatial.inertia import Inertia
 from fourbar.spatial.linear import Mat, Vec
 from fourbar.spatial.symmetric import Sym
 from fourbar.spatial.transform import Transform
-from fourbar.tree.equivalent_trees import regrouped
+from fourbar.tree.equivalent_trees import regroup
 from fourbar.tree.spanning_tree import SpanningTree
 
 from . import direct
@@ -96,7 +96,7 @@ def test_regrouping_is_exact() -> None:
     """Regrouped in extended precision, the two trees give the same τ, M and a to extended precision."""
     s = long_state(hinged())
     tree = in_long_doubles(hinged().model.cluster_tree.spanning_tree)
-    other = regrouped(tree)
+    other = regroup(tree)
     assert sum(a.I != b.I for a, b in zip(tree.links, other.links, strict=True)) >= 8
     gravity = hinged().gravity
     near(*(direct.inverse_dynamics(t, gravity, s.q, s.v, s.a) for t in (other, tree)), tol=1e-17)

@@ -10,7 +10,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.sim.robot.constrained import VaryingFollower
-from fourbar.tree.parameters import changed, find, parameters
+from fourbar.tree.parameters import change_parameters, find, parameters
 
 
 def opened(robot: fb.System) -> Any:
@@ -139,7 +139,7 @@ def with_numbers(held: Any, values: dict[str, Any]) -> Any:
     robot = held.system
     which = find(parameters(robot.mechanism), values)
     flat = [float(x) for v in values.values() for x in np.ravel(v)]
-    other = fb.System(replace(changed(robot.mechanism, which, flat), configurations=()))
+    other = fb.System(replace(change_parameters(robot.mechanism, which, flat), configurations=()))
     return other.constrained(*held._model.conditions)
 
 

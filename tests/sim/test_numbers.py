@@ -13,8 +13,8 @@ import fourbar as fb
 from contact.walkers import hopper, standing, starts
 from fourbar.compile import rollout_kernel as machine
 from fourbar.sim.motions import given_numbers
-from fourbar.system.system import restored
-from fourbar.tree.parameters import changed, find, parameters
+from fourbar.system.system import restore
+from fourbar.tree.parameters import change_parameters, find, parameters
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def rebuilt(robot: fb.System, values: dict[str, Any]) -> fb.System:
     """The robot built with other parameters."""
     which = find(parameters(robot.mechanism), values)
     flat = [float(x) for v in values.values() for x in np.ravel(v)]
-    return restored(replace(changed(robot.mechanism, which, flat), configurations=()))
+    return restore(replace(change_parameters(robot.mechanism, which, flat), configurations=()))
 
 
 def scattered(n: int) -> dict[str, np.ndarray]:

@@ -21,7 +21,7 @@ from fourbar.viewer.gltf import glb
 from fourbar.viewer.mesh_files import read_mesh
 from fourbar.viewer.overlays import half_axes
 from fourbar.viewer.quaternions import continuous, matrices, quaternions
-from fourbar.viewer.recorded_motion import RecordedMotion, draw, held, still
+from fourbar.viewer.recorded_motion import RecordedMotion, draw, hold_last_finite, still
 from fourbar.viewer.terrain_surfaces import surface_of
 from fourbar.viewer.view import recording_of
 
@@ -58,7 +58,7 @@ def test_edges_stay_sharp_and_round_things_smooth() -> None:
 
 def test_fewer_triangles_look_alike() -> None:
     ball = triangles.sphere(1.0, 160)
-    fewer = triangles.shaded(*triangles.simplified(ball.vertices, ball.faces, 2000))
+    fewer = triangles.shade(*triangles.simplify(ball.vertices, ball.faces, 2000))
     assert 500 < len(fewer.faces) <= 2000
     assert volume(fewer) == pytest.approx(volume(ball), rel=0.05)
 
@@ -183,14 +183,14 @@ def test_the_ground_is_where_the_terrain_is() -> None:
 
 def test_states_that_are_not_finite_are_held() -> None:
     q = np.array([[[0.0], [np.nan]], [[1.0], [2.0]], [[np.nan], [np.nan]]])
-    assert held(q, np.array([9.0]))[..., 0].tolist() == [[0.0, 9.0], [1.0, 2.0], [1.0, 2.0]]
+    assert hold_last_finite(q, np.array([9.0]))[..., 0].tolist() == [[0.0, 9.0], [1.0, 2.0], [1.0, 2.0]]
 
 
 def test_recordings_are_thinned_and_refuse_nonsense() -> None:
     robot = fb.robots.double_pendulum()
     t = np.linspace(0.0, 1.0, 1001)
     recording = RecordedMotion.of(robot, t, np.zeros((1001, 5, 2)))
-    thin = recording.sampled(30.0)
+    thin = recording.sample(30.0)
     assert len(thin.t) == 31 and thin.t[-1] == 1.0 and thin.q.shape == (31, 5, 2)
     with pytest.raises(fb.ArgumentError, match="has no robot"):
         RecordedMotion.of(None, t, np.zeros((1001, 2)))
@@ -355,7 +355,7 @@ def test_clusters_have_colours_of_their_own() -> None:
         assert len(own) <= 1
     assert len({of[name] for name in of if name in tree.bodies}) > 4
     with pytest.raises(fb.ArgumentError, match="clusters"):
-        recorded_motion.coloured(recording_of(robot), "rainbow")
+        recorded_motion.colour_recording(recording_of(robot), "rainbow")
 
 
 def test_colours_of_meshes_with_texture_coordinates(tmp_path: Path) -> None:

@@ -27,9 +27,9 @@ def test_a_free_base_has_three_lengths_and_three_angles() -> None:
     posture = PoseHandles(robot, 2.0)
     assert [h.name.split(".")[-1].split(" ")[-1] for h in posture.handles] == ["x", "y", "z", "roll", "pitch", "yaw"]
     values = [0.1, -0.2, 0.3, 0.4, -0.5, 0.6]
-    posed = posture.moved(robot.neutral(), values)
+    posed = posture.move(robot.neutral(), values)
     assert np.allclose(posture.values(posed.q), values) and not posed.said
-    yaw = posture.moved(robot.neutral(), [0.0, 0.0, 0.0, 0.0, 0.0, 0.6])
+    yaw = posture.move(robot.neutral(), [0.0, 0.0, 0.0, 0.0, 0.0, 0.6])
     assert np.allclose(robot.pose(yaw.q, "brick")[:2, 0], (np.cos(0.6), np.sin(0.6)))
 
 
@@ -39,7 +39,7 @@ def test_loops_follow_a_handle() -> None:
     q = robot.neutral()
     start = posture.values(q)[0]
     for angle in start + np.linspace(0.0, 2.0 * np.pi, 12):
-        posed = posture.moved(q, [angle])
+        posed = posture.move(q, [angle])
         q = posed.q
         assert not posed.said and float(robot.loop_gap(q)) < 1e-9
         assert q[0] == pytest.approx(angle)
@@ -52,7 +52,7 @@ def test_what_cannot_be_closed_is_said_and_left() -> None:
     posture = PoseHandles(free, 1.0)
     q = free.neutral()
     far = posture.values(q)[0] + 10.0
-    posed = posture.moved(q, [far])
+    posed = posture.move(q, [far])
     assert "cannot be closed" in posed.said
     assert float(free.loop_gap(posed.q)) < 1e-6 and np.isfinite(posed.q).all()
 
@@ -64,7 +64,7 @@ def test_a_toggle_position_is_said() -> None:
     q = fb.robots.slider_crank().neutral() * 0.0
     straight = fb.robots.slider_crank().assemble(q, keep=["crank"])
     assert abs(straight[crank]) < 1e-12
-    assert "toggle" in posture.judged(straight)
+    assert "toggle" in posture.judge(straight)
 
 
 def test_dragging_brings_a_frame_to_a_pose_while_a_free_base_stays() -> None:

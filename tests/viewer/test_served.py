@@ -174,10 +174,10 @@ def test_a_stretched_arm_can_be_dragged_out_of_its_singular_position(serve: Call
     posing: Any = shown.control
     posing._take("tool")
     posing._control.position = np.array([0.0, 0.3, 0.8])
-    posing._dragged()
+    posing._drag()
     assert np.linalg.norm(robot.pose(shown.q, "tool")[:3, 3] - [0.0, 0.3, 0.8]) < 0.02
     posing._control.position = np.array([0.0, 0.0, 3.0])  # too far: as near as it can
-    posing._dragged()
+    posing._drag()
     assert np.linalg.norm(robot.pose(shown.q, "tool")[:3, 3] - [0.0, 0.0, 1.0]) < 0.05
 
 
@@ -189,7 +189,7 @@ def test_a_drag_brings_a_looped_robot_to_the_handle(serve: Callable[..., fb.View
     start = np.array(posing._control.position)
     way = np.array([0.03, -0.02, 0.0])
     posing._control.position = start + way
-    posing._dragged()
+    posing._drag()
     found = robot.pose(shown.q, robot.names.frames[0])[:3, 3]
     assert np.linalg.norm(found - start - way) < 1e-4
     assert float(robot.loop_gap(shown.q)) < 1e-9

@@ -15,7 +15,7 @@ from ..errors import ArgumentError
 from ..functions.arguments import F_EXT
 from ..interop import PeerJoint, convention, pose_from_quaternion, swapped, wrench_from_world, wrench_to_world
 from ..interop.batched_vectors import read
-from ..io.loop_repair import report_loops, straightened
+from ..io.loop_repair import report_loops, straighten_axes
 from ..io.mjcf.convert import convert, model_name
 from ..io.mjcf.lines import ElementLines
 from ..io.mjcf.names import MjcfNames
@@ -63,7 +63,7 @@ def from_mujoco(model: Any, *, strict: bool = False, waive: tuple[str, ...] = ()
     """
     reading = Reading(model_name(model), strict, waive)
     lines = ElementLines(reading.file)
-    mechanism = straightened(convert(model, lines, reading), Options(), reading)
+    mechanism = straighten_axes(convert(model, lines, reading), Options(), reading)
     report_loops(mechanism, reading, lines.of_ours)
     return System(mechanism), reading.close()
 

@@ -17,7 +17,7 @@ from ..functions.arguments import F_EXT
 from ..interop import Convention, PeerJoint, convention, swapped
 from ..interop.joint_states import InSeries
 from ..joints.base import Joint
-from ..system.system import Builder, System, restored
+from ..system.system import Builder, System, restore
 from .peer import RobotPeer, constant_pose, in_series
 
 __all__ = ["Peer", "from_pinocchio"]
@@ -128,7 +128,7 @@ def from_pinocchio(model: Any, name: str | None = None) -> System:
             taken.add(frame.name)
             body = "world" if frame.parentJoint == 0 else model.names[frame.parentJoint]
             b.frame(frame.name, body, position=frame.placement.translation, rotation=frame.placement.rotation)
-    return restored(b.mechanism())
+    return restore(b.mechanism())
 
 
 class Peer(RobotPeer):

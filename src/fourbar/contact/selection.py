@@ -16,7 +16,7 @@ from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import WORLD, Mechanism
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
-from ..tree.cluster_tree import GROUND, ClusterTree, merged
+from ..tree.cluster_tree import GROUND, ClusterTree, multiply_out
 from . import nearest_candidates, shape_pairs
 from .candidates import Candidate, Footing, JointRow
 from .collision_filter import CollisionFilter, Meeting
@@ -165,7 +165,7 @@ def as_shape(x: Terrain) -> PlacedShape | None:
     """A solid that does not move as a shape on the ground; None for other terrain."""
     if not isinstance(x, Solid):
         return None
-    pose = merged(Transform.of(x.rotation, Vec(x.position)))
+    pose = multiply_out(Transform.of(x.rotation, Vec(x.position)))
     return PlacedShape("", WORLD, GROUND, pose, x.kind, x.size, x.material)
 
 

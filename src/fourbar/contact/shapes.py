@@ -18,7 +18,7 @@ from ..mechanism.mechanism import WORLD, Mechanism
 from ..mechanism.validate import read_placement
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
-from ..tree.cluster_tree import GROUND, ClusterTree, Location, merged
+from ..tree.cluster_tree import GROUND, ClusterTree, Location, multiply_out
 from .rims import on_rim
 from .round_shapes import BallOnTerrain, EllipsoidOnTerrain
 from .solid_terrain import read_size
@@ -123,7 +123,7 @@ class OfModel(NamedTuple):
 
 def _home(cluster_tree: ClusterTree, name: str, rotation: Any, position: Any) -> Location:
     link, pose = read_frame(cluster_tree, name)
-    return Location(link, merged(pose.then(Transform.of(rotation, Vec(position)))))
+    return Location(link, multiply_out(pose.then(Transform.of(rotation, Vec(position)))))
 
 
 def placed(cluster_tree: ClusterTree, shape: Shape, name: str) -> PlacedShape:
@@ -172,7 +172,7 @@ def _hull(body: str, x: Geometry, hulls: Hulls, left: list[str]) -> Hull | None:
 def _at(cluster_tree: ClusterTree, body: str, x: Geometry) -> Location:
     rotation, position = x.placement.rotation, x.placement.position
     if body == WORLD:
-        return Location(GROUND, merged(Transform.of(rotation, Vec(position))))
+        return Location(GROUND, multiply_out(Transform.of(rotation, Vec(position))))
     return _home(cluster_tree, body, rotation, position)
 
 

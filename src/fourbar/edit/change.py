@@ -17,7 +17,7 @@ from ..mechanism.builder import MechanismBuilder
 from ..mechanism.mechanism import Body, Frame, Mechanism, NamedLoop, PlacedJoint
 from ..mechanism.validate import read_scale, read_three
 from ..spatial.inertia import unphysical
-from .rename import checked
+from .rename import check
 
 Changes = Mapping[str, Mapping[str, Any]] | None
 
@@ -54,7 +54,7 @@ def change(
         for b, c in zip(mechanism.bodies, mechanism.joints, strict=True)
     ]
     sizes = {c.name: c.joint.nq for c in mechanism.joints}
-    return checked(
+    return check(
         replace(
             mechanism,
             bodies=tuple(b for b, _ in pairs),
@@ -71,21 +71,21 @@ def change(
 def _checked_changes(
     kind: str, changes: Changes, known: Iterable[str], keys: tuple[str, ...] | None
 ) -> Mapping[str, Mapping[str, Any]]:
-    listed, found = list(known), changes or {}
-    if not isinstance(found, Mapping):
+    listed, by_name = list(known), changes or {}
+    if not isinstance(by_name, Mapping):
         raise ModelError(f"expected parameters by {kind}, such as {{'{kind}': {{...}}}}, got {changes!r}")
-    for name, given in found.items():
+    for name, fields in by_name.items():
         if name not in listed:
             raise unknown(kind, name, listed)
-        if not isinstance(given, Mapping):
-            raise ModelError(f"{kind} {name!r}: expected parameters by name, got {given!r}")
-        for key in given if keys is not None else ():
+        if not isinstance(fields, Mapping):
+            raise ModelError(f"{kind} {name!r}: expected parameters by name, got {fields!r}")
+        for key in fields if keys is not None else ():
             if key not in (keys or ()):
                 raise ModelError(f"{kind} {name!r}: {unknown_word('parameter', key, keys or ())}")
-    return found
+    return by_name
 
 
-def _placed(old: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+def _placement_fields(old: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Position and rotation, as they were or as given."""
     turned = {key: given[key] for key in ("rotation", "rpy") if key in given}
     return {"position": given.get("position", old.position), **(turned or {"rotation": old.rotation})}
@@ -96,24 +96,24 @@ def _changed_body(
 ) -> tuple[Body, PlacedJoint]:
     if not of_body and not of_joint:
         return body, c
-    given: dict[str, Any] = {key: getattr(body, key) for key in _OF_BODY} | dict(of_body)
+    fields: dict[str, Any] = {key: getattr(body, key) for key in _OF_BODY} | dict(of_body)
     if not of_body:
-        given["allow_unphysical"] = unphysical(body.mass, np.array(body.inertia)) is not None
-    carried = _placed(c.placement, of_joint) | {"joint": c.joint, "limits": (c.lower, c.upper)}
+        fields["allow_unphysical"] = unphysical(body.mass, np.array(body.inertia)) is not None
+    carried = _placement_fields(c.placement, of_joint) | {"joint": c.joint, "limits": (c.lower, c.upper)}
     carried |= {key: getattr(c, key) for key in _BY_VELOCITY} | (
         {"stiffness": c.stiffness, "rest": c.rest} if c.rest else {}
     )
     if "joint" in of_joint and of_joint["joint"] != c.joint:  # the parameters of the old joint do not apply
-        carried = _placed(c.placement, of_joint)
+        carried = _placement_fields(c.placement, of_joint)
     carried |= {key: x for key, x in of_joint.items() if key not in _PLACE}
-    b = MechanismBuilder().body(body.name, joint_name=c.name, **given, **carried).mechanism()
+    b = MechanismBuilder().body(body.name, joint_name=c.name, **fields, **carried).mechanism()
     return b.bodies[0], replace(b.joints[0], parent=c.parent)
 
 
 def _changed_frame(frame: Frame, given: Mapping[str, Any]) -> Frame:
     if not given:
         return frame
-    b = MechanismBuilder().body("any").frame(frame.name, "any", **_placed(frame.placement, given)).mechanism()
+    b = MechanismBuilder().body("any").frame(frame.name, "any", **_placement_fields(frame.placement, given)).mechanism()
     return replace(b.frames[0], body=given.get("body", frame.body))
 
 
@@ -132,16 +132,16 @@ def _changed_loop(loop: NamedLoop, given: Mapping[str, Any], sizes: Mapping[str,
 def _changed_actuator(actuator: Actuator, given: Mapping[str, Any]) -> Actuator:
     if not given:
         return actuator
-    own: dict[str, Any] = {key: getattr(actuator, key) for key in _ACTUATOR if hasattr(actuator, key)}
-    own["parameters"] = dict(actuator.parameters)
+    fields: dict[str, Any] = {key: getattr(actuator, key) for key in _ACTUATOR if hasattr(actuator, key)}
+    fields["parameters"] = dict(actuator.parameters)
     if {"gear", "axes"} & set(given) and "drives" not in given:
         drive, *others = actuator.drives
         if others:
             raise ModelError(
                 f"actuator {actuator.name!r} has {len(actuator.drives)} drives: give drives=, the gear ratios by joint"
             )
-        own |= {"drives": drive.joint, "gear": drive.gear, "axes": drive.axes}
-    return make(actuator.name, **{**own, **given})
+        fields |= {"drives": drive.joint, "gear": drive.gear, "axes": drive.axes}
+    return make(actuator.name, **{**fields, **given})
 
 
 def _changed_armature(block: ArmatureBlock, given: Mapping[str, Any]) -> ArmatureBlock:

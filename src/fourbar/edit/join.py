@@ -11,7 +11,7 @@ from ..mechanism.builder import MechanismBuilder
 from ..mechanism.mechanism import WORLD, Mechanism, Placement
 from ..mechanism.validate import read_placement
 from .placements import placement, transform
-from .rename import prefixed
+from .rename import prefix_names
 
 
 def merge(first: Mechanism, second: Mechanism, prefix: str = "", name: str | None = None) -> Mechanism:
@@ -22,7 +22,7 @@ def merge(first: Mechanism, second: Mechanism, prefix: str = "", name: str | Non
             "with with_gravity(...)"
         )
     return _both(
-        MechanismBuilder(name or first.name, first.gravity).include(_bare(first)), first, prefixed(second, prefix)
+        MechanismBuilder(name or first.name, first.gravity).include(_bare(first)), first, prefix_names(second, prefix)
     )
 
 
@@ -45,7 +45,7 @@ def _both(b: MechanismBuilder, first: Mechanism, second: Mechanism) -> Mechanism
     return b.mechanism()
 
 
-def located(mechanism: Mechanism, frame: str) -> tuple[str, Placement]:
+def locate(mechanism: Mechanism, frame: str) -> tuple[str, Placement]:
     """The body that a frame (or body) belongs to, and its placement there."""
     for f in mechanism.frames:
         if f.name == frame:
@@ -64,7 +64,7 @@ def attach(
     Shapes of its world, such as its floor, are left out. `mount` is passed to `MechanismBuilder.body`: position,
     rotation or rpy of the joint in the frame, limits, armature, ...
     """
-    body, place = located(mechanism, frame)
+    body, place = locate(mechanism, frame)
     name = base or f"{prefix}{other.name}_base"
     given = read_placement(
         f"body {name!r}", mount.pop("position", (0.0, 0.0, 0.0)), mount.pop("rotation", None), mount.pop("rpy", None)
@@ -73,4 +73,4 @@ def attach(
     b = MechanismBuilder(mechanism.name, mechanism.gravity).include(_bare(mechanism))
     b.body(name, parent=body, joint=joint, position=at.position, rotation=at.rotation, **mount)
     bare = replace(other, world=(), contacts=other.contacts.among([x.name for x in other.bodies]))
-    return _both(b, mechanism, prefixed(bare, prefix, world=name))
+    return _both(b, mechanism, prefix_names(bare, prefix, world=name))

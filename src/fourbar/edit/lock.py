@@ -25,7 +25,7 @@ from ..tree.cluster_tree import ClusterTree, lower
 from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
 from .placements import placement, transform
-from .rename import checked, kept_coordinates
+from .rename import check, kept_coordinates
 
 Coordinates = Mapping[str, tuple[float, ...]]
 
@@ -36,8 +36,8 @@ def lock(mechanism: Mechanism, joints: Iterable[str], at: Coordinates) -> Mechan
     stuck = {joint for joint in joints if joint in at}
     while True:
         stuck |= {name for cluster in cluster_tree.clusters for name in _immobile(cluster_tree, cluster, stuck, at)}
-        same = _untouched(cluster_tree, stuck)
-        bare = checked(_fixed(mechanism, stuck, at, same))
+        same = _untouched_loops(cluster_tree, stuck)
+        bare = check(_fix(mechanism, stuck, at, same))
         left = lower(bare)
         still = {left.moving[i].name for g in left.clusters if g.embedding.nv == 0 for i in g.links}
         if not still:
@@ -62,18 +62,18 @@ def _immobile(cluster_tree: ClusterTree, cluster: Cluster, stuck: set[str], at: 
     return set(names) - moving
 
 
-def _untouched(cluster_tree: ClusterTree, stuck: set[str]) -> set[str]:
+def _untouched_loops(cluster_tree: ClusterTree, stuck: set[str]) -> set[str]:
     """The loops of clusters in which nothing is locked."""
     return {loop for g in cluster_tree.clusters if not stuck.intersection(_names(cluster_tree, g)) for loop in g.loops}
 
 
-def _fixed(mechanism: Mechanism, stuck: set[str], at: Coordinates, same: set[str]) -> Mechanism:
+def _fix(mechanism: Mechanism, stuck: set[str], at: Coordinates, same: set[str]) -> Mechanism:
     connections = tuple(_fixed_joint(c, at[c.name]) if c.name in stuck else c for c in mechanism.joints)
     loops = tuple(part for loop in mechanism.loops for part in _remaining(loop, {j: at[j] for j in stuck}, same))
     tying = _tying(connections)
     loops = tuple(x for x in loops if tying(x))
     moving = {c.name for c in connections if c.joint.nv}
-    acting = actuators.of_joints(_held(mechanism, stuck, at), moving)
+    acting = actuators.of_joints(_hold_actuators(mechanism, stuck, at), moving)
     configurations = kept_coordinates(mechanism, {c.name for c in connections} - stuck, acting)
     if loops and stuck:
         here = Configuration("locked", tuple((joint, q) for joint, q in at.items() if joint not in stuck))
@@ -83,7 +83,7 @@ def _fixed(mechanism: Mechanism, stuck: set[str], at: Coordinates, same: set[str
     return replace(mechanism, **parts, configurations=configurations, actuators=acting)
 
 
-def _held(mechanism: Mechanism, stuck: set[str], at: Coordinates) -> list[actuators.Actuator]:
+def _hold_actuators(mechanism: Mechanism, stuck: set[str], at: Coordinates) -> list[actuators.Actuator]:
     """The actuators, with what stuck joints add to their lengths."""
     return actuators.hold_joints(
         mechanism.actuators, {c.name: c.joint for c in mechanism.joints}, {j: at[j] for j in stuck}
@@ -144,7 +144,7 @@ def _with_independent(
     loops = tuple(replace(x, independent=declared.get(x.name, x.independent)) for x in mechanism.loops)
     if loops == mechanism.loops:
         return mechanism  # itself, whose tree is known
-    return checked(replace(mechanism, loops=loops))
+    return check(replace(mechanism, loops=loops))
 
 
 def _possible(names: list[str], tie: LoopEmbedding, wishes: list[tuple[str, float]]) -> tuple[tuple[str, float], ...]:

@@ -11,7 +11,7 @@ from ..mechanism.geometry import Role
 from ..mechanism.mechanism import Body, Mechanism
 from ..mechanism.solid_inertia import of_shapes
 from ..mechanism.validate import as_matrix, read_number
-from .rename import checked
+from .rename import check
 
 
 def fill(
@@ -31,15 +31,15 @@ def fill(
         if name not in names:
             raise unknown("body", name, names)
     chosen = wanted if wanted is not None else [b.name for b in mechanism.bodies if _shapes(b, role)]
-    filled = tuple(_filled(b, density, role) if b.name in chosen else b for b in mechanism.bodies)
-    return checked(replace(mechanism, bodies=filled))
+    filled = tuple(_fill(b, density, role) if b.name in chosen else b for b in mechanism.bodies)
+    return check(replace(mechanism, bodies=filled))
 
 
 def _shapes(body: Body, role: str) -> list[Any]:
     return [shape for shape in body.geometry if shape.role == role]
 
 
-def _filled(body: Body, density: float | Mapping[str, float], role: str) -> Body:
+def _fill(body: Body, density: float | Mapping[str, float], role: str) -> Body:
     what = f"body {body.name!r}"
     shapes = _shapes(body, role)
     if not shapes:

@@ -17,7 +17,7 @@ from ..mechanism.mechanism import Body, Matrix, Mechanism, PlacedJoint, Placemen
 from ..mechanism.validate import as_matrix
 from ..spatial.linear import Mat
 from ..tree.cluster_tree import ClusterTree
-from .rename import checked
+from .rename import check
 
 _OF_TWISTS = ("added_mass", "linear_drag", "quadratic_drag")
 _BY_VELOCITY = ("armature", "damping", "friction", "stiffness", "max_velocity")
@@ -27,7 +27,7 @@ def mirror(mechanism: Mechanism, plane: Axis) -> Mechanism:
     """Everything reflected in the plane through the world's origin with the normal `plane`; gravity too."""
     m = Mirror(plane)
     images = {c.name: m.joint(c.joint) for c in mechanism.joints}
-    return checked(
+    return check(
         replace(
             mechanism,
             bodies=tuple(_body(m, b) for b in mechanism.bodies),
@@ -38,8 +38,8 @@ def mirror(mechanism: Mechanism, plane: Axis) -> Mechanism:
             configurations=tuple(
                 replace(
                     x,
-                    coordinates=tuple((j, _mapped(images[j].q, q)) for j, q in x.coordinates),
-                    velocities=tuple((j, _mapped(images[j].v, v)) for j, v in x.velocities),
+                    coordinates=tuple((j, _map(images[j].q, q)) for j, q in x.coordinates),
+                    velocities=tuple((j, _map(images[j].v, v)) for j, v in x.velocities),
                 )
                 for x in mechanism.configurations
             ),
@@ -52,7 +52,7 @@ def mirror(mechanism: Mechanism, plane: Axis) -> Mechanism:
     )
 
 
-def _mapped(rows: Rows, q: tuple[float, ...]) -> tuple[float, ...]:
+def _map(rows: Rows, q: tuple[float, ...]) -> tuple[float, ...]:
     return tuple((np.array(rows) @ np.array(q) + 0.0).tolist()) if q else q
 
 
@@ -102,12 +102,12 @@ def _connection(m: Mirror, c: PlacedJoint, image: Mirrored) -> PlacedJoint:
     if np.all(np.isinf(ends)):
         lower, upper = c.lower, c.upper
     else:
-        signs, order = _signed(c, image.q, "limits")
+        signs, order = _signs(c, image.q, "limits")
         turned = np.where(signs > 0.0, ends[:, order], -ends[::-1, order])
         lower, upper = (tuple(row.tolist()) for row in turned)
     c = replace(c, **_forces(c, image))
     return replace(
-        c, joint=image.joint, placement=_place(m, c.placement), lower=lower, upper=upper, rest=_mapped(image.q, c.rest),
+        c, joint=image.joint, placement=_place(m, c.placement), lower=lower, upper=upper, rest=_map(image.q, c.rest),
         **{name: _by_velocity(c, image, name) for name in _BY_VELOCITY},
     )  # fmt: skip
 
@@ -116,7 +116,7 @@ def _forces(c: PlacedJoint, image: Mirrored) -> dict[str, tuple[float, ...]]:
     """The ends of the range of its forces."""
     if not c.min_force:
         return {"max_force": _by_velocity(c, image, "max_force")}
-    signs, order = _signed(c, image.v, "range of forces")
+    signs, order = _signs(c, image.v, "range of forces")
     ends = np.array([c.min_force, c.max_force])
     lower, upper = np.where(signs > 0.0, ends[:, order], -ends[::-1, order])
     return {"min_force": tuple(lower.tolist()), "max_force": tuple(upper.tolist())}
@@ -126,11 +126,11 @@ def _by_velocity(c: PlacedJoint, image: Mirrored, name: str) -> tuple[float, ...
     values = getattr(c, name)
     if len(set(values)) < 2:
         return values
-    _, order = _signed(c, image.v, name)
+    _, order = _signs(c, image.v, name)
     return tuple(values[j] for j in order)
 
 
-def _signed(c: PlacedJoint, rows: Rows, what: str) -> tuple[np.ndarray, list[int]]:
+def _signs(c: PlacedJoint, rows: Rows, what: str) -> tuple[np.ndarray, list[int]]:
     """A map that only permutes coordinates and changes signs: the signs, and the permutation."""
     M = np.array(rows)
     order = np.abs(M).argmax(axis=1)
@@ -152,8 +152,8 @@ def state_maps(cluster_tree: ClusterTree, plane: Axis) -> tuple[np.ndarray, np.n
 
 def _block_diagonal(blocks: list[Rows]) -> np.ndarray:
     sizes = [len(block) for block in blocks]
-    found, at = np.zeros((sum(sizes), sum(sizes))), 0
+    A, at = np.zeros((sum(sizes), sum(sizes))), 0
     for block, n in zip(blocks, sizes, strict=True):
-        found[at : at + n, at : at + n] = block
+        A[at : at + n, at : at + n] = block
         at += n
-    return found
+    return A

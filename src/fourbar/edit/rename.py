@@ -14,7 +14,7 @@ from ..mechanism.mechanism import WORLD, Configuration, Mechanism, joint_of
 Names = Mapping[str, str] | Callable[[str], str] | None
 
 
-def checked(mechanism: Mechanism) -> Mechanism:
+def check(mechanism: Mechanism) -> Mechanism:
     """The mechanism after all checks of a builder, parents first."""
     return MechanismBuilder(mechanism.name, mechanism.gravity).include(mechanism).mechanism()
 
@@ -53,7 +53,7 @@ def rename(
         for old, new in names.items():
             if not isinstance(new, str) or not new:
                 raise ModelError(f"{kind} {old!r}: the new name is {new!r}, expected a non-empty string")
-    return checked(renamed(mechanism, body, joint, frame, loop, actuator, armature))
+    return check(renamed(mechanism, body, joint, frame, loop, actuator, armature))
 
 
 def renamed(
@@ -107,7 +107,7 @@ def _renamed_velocity(name: str, joint: Mapping[str, str]) -> str:
     return name if own is None else joint[own] + name[len(own) :]
 
 
-def prefixed(mechanism: Mechanism, prefix: str, world: str = WORLD) -> Mechanism:
+def prefix_names(mechanism: Mechanism, prefix: str, world: str = WORLD) -> Mechanism:
     """Prefix every name; what was attached to the ground is attached to `world`. Unchecked."""
 
     def table(names: Iterable[str]) -> dict[str, str]:

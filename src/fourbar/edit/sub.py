@@ -10,8 +10,8 @@ from ..joints.base import Joint
 from ..mechanism import actuators, armature_blocks
 from ..mechanism.builder import MechanismBuilder
 from ..mechanism.mechanism import WORLD, Mechanism, NamedLoop
-from .join import located
-from .rename import checked, kept_coordinates
+from .join import locate
+from .rename import check, kept_coordinates
 
 
 class _BodyChildren:
@@ -23,13 +23,13 @@ class _BodyChildren:
         self.order = [b.name for b in mechanism.bodies]
         self.parent_first = mechanism.joints
 
-    def carried(self, tops: set[str]) -> set[str]:
+    def descendants(self, tops: set[str]) -> set[str]:
         """The given bodies and all their descendants."""
-        found = set(tops)
+        below = set(tops)
         for c in self.parent_first:
-            if c.parent in found:
-                found.add(c.child)
-        return found
+            if c.parent in below:
+                below.add(c.child)
+        return below
 
     def up_to(self, body: str, ground: str) -> list[str] | None:
         """The bodies from one down to `ground`, exclusive; None if `ground` is not an ancestor."""
@@ -63,7 +63,7 @@ def _with_loops(
                         "nearer to the ground, so that the part contains the whole loop"
                     )
             tied = {body for _, path in paths for body in path or ()}
-            tied = bodies.carried(tied) if everything else tied
+            tied = bodies.descendants(tied) if everything else tied
             if not tied <= kept:
                 kept, grown = kept | tied, True
     return kept
@@ -88,8 +88,8 @@ def sub(
     if isinstance(to, str):
         raise ModelError(f"to={to!r}: expected a list of frames or bodies, such as [{to!r}]")
     ground = WORLD if body is None else bodies.parent[body]
-    ends = [located(mechanism, frame)[0] for frame in to]
-    kept = bodies.carried({body} if body is not None else set(bodies.order))
+    ends = [locate(mechanism, frame)[0] for frame in to]
+    kept = bodies.descendants({body} if body is not None else set(bodies.order))
     if ends:
         for frame, end in zip(to, ends, strict=True):
             if end not in kept:
@@ -97,7 +97,7 @@ def sub(
         kept = {x for end in ends for x in bodies.up_to(end, ground) or ()}
     kept = _with_loops(bodies, mechanism.loops, kept, ground, everything=not ends)
     part = _cut(mechanism, bodies, kept, ground)
-    return checked(replace(part if joint is None else _hung(part, body, joint), name=name or mechanism.name))
+    return check(replace(part if joint is None else _hung(part, body, joint), name=name or mechanism.name))
 
 
 def _cut(mechanism: Mechanism, bodies: _BodyChildren, kept: set[str], ground: str) -> Mechanism:

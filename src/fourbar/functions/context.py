@@ -204,7 +204,7 @@ class Context:
         cluster_tree, links = self.model.cluster_tree, list(touched)
         if "f_ext" in self.given or any(cluster_tree.turns_less(i) for i in links):
             return self._sweeps(cluster_tree.equivalent)
-        return self._sweeps(cluster_tree.unturned if links else cluster_tree.reframed)
+        return self._sweeps(cluster_tree.unturned if links else cluster_tree.cheapest_tree)
 
     def _sweeps(self, tree: SpanningTree) -> Sweeps:
         q = [x for part in self.coordinates() for x in part]

@@ -78,7 +78,7 @@ class Element:
         return self._read is not None and (name in self._read or "*" in self._read)
 
     @property
-    def asked(self) -> frozenset[str]:
+    def read_names(self) -> frozenset[str]:
         """All that was asked for: tags of children and "@attribute"s."""
         return frozenset(self._read or ())
 
@@ -167,7 +167,7 @@ class Element:
             extra.mark("*")
         self.reading.note(second.place, f"{said}, at line {first.line}, is used (waived)", key=second.key)
 
-    def required(self, tag: str) -> Element:
+    def require_child(self, tag: str) -> Element:
         """The only child with that tag, required."""
         found = self.child(tag)
         if found is None:
@@ -247,18 +247,18 @@ class _Judge:
             return
         fix = f"did you mean {near!r}?" if near else self._fixes.get(key, "")
         report = element.reading.doubt if changes or (near and not what) else element.reading.warn
-        report(element.place, _described(element, what), fix, key)
+        report(element.place, _describe(element, what), fix, key)
 
     def _near(self, element: Element, what: str) -> str:
         """The tag or attribute with a similar spelling that was asked for here."""
         if what == "text":
             return ""
         owner, word = (element, what) if what else (element.parent or element, element.tag)
-        asked = frozenset(name for name in owner.asked if name.startswith("@") == word.startswith("@"))
+        asked = frozenset(name for name in owner.read_names if name.startswith("@") == word.startswith("@"))
         return self._close(word, asked).removeprefix("@")
 
 
-def _described(element: Element, what: str) -> str:
+def _describe(element: Element, what: str) -> str:
     if what.startswith("@"):
         return f"attribute {what[1:][:60]}={element.attributes[what[1:]][:60]!r} is not understood"
     return f"the text {element.text.strip()[:60]!r} is not understood" if what else f"<{element.tag}> is not understood"

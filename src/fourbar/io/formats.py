@@ -132,7 +132,7 @@ def read_options(
         raise ArgumentError(f"strict={strict!r}: expected True or False")
     if not isinstance(floating, bool | Joint):
         raise ArgumentError(f"floating={floating!r}: expected True, False, or the joint that carries the root")
-    where = tuple(Path(folder) for folder in _listed("folders", folders))
+    where = tuple(Path(folder) for folder in _read_names("folders", folders))
     for folder in where:
         if not folder.is_dir():
             raise ArgumentError(f"folders: there is no folder {str(folder)!r}")
@@ -141,10 +141,10 @@ def read_options(
 
 def read_waived(waive: Any) -> tuple[str, ...]:
     """The user's waivers, checked."""
-    return tuple(map(str, _listed("waive", waive, (str,))))
+    return tuple(map(str, _read_names("waive", waive, (str,))))
 
 
-def _listed(name: str, value: Any, kinds: tuple[type, ...] = (str, PathLike)) -> tuple[Any, ...]:
+def _read_names(name: str, value: Any, kinds: tuple[type, ...] = (str, PathLike)) -> tuple[Any, ...]:
     """A list of names from the user."""
     if isinstance(value, str | PathLike):
         raise ArgumentError(f"{name}={value!r}: expected a list, such as [{str(value)!r}]")

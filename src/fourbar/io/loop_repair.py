@@ -26,7 +26,7 @@ _MARGIN = 30.0  # how much larger than an angle a singular value must be to rema
 _ROUNDING = 1e-9  # a change below this leaves the written numbers as they are
 
 
-def straightened(
+def straighten_axes(
     mechanism: Mechanism, options: Options, reading: Reading, place: Callable[[str], Place] | None = None
 ) -> Mechanism:
     """The mechanism with the axes of its loops made parallel; option `straighten`: the largest angle, 0 for none.
@@ -44,7 +44,7 @@ def straightened(
     found, changes = straighten(mechanism, usual, named, accept)
     for cluster in changes:
         if cluster.angle > _ROUNDING:
-            names, angle = _listed(cluster.joints), cluster.angle
+            names, angle = _list_names(cluster.joints), cluster.angle
             message = f"axes in a loop are not quite parallel: those of {names} are turned by up to {angle:.2g} rad"
             where = Place(reading.file) if place is None else place(cluster.joints[0])
             reading.warn(where, message, "write more digits, or keep them with straighten=0", "straighten")
@@ -132,7 +132,7 @@ def _report_locked(
         joints = [cluster_tree.moving[i].name for i in cluster.links]
         moved = [f"actuator {driving[joint]!r} drives {joint!r}" for joint in joints if joint in driving]
         if moved or not all(_holds(by_name[name]) for name in cluster.loops):
-            message = f"loops {_listed(cluster.loops)} lock joints {', '.join(map(repr, joints[:8]))}"
+            message = f"loops {_list_names(cluster.loops)} lock joints {', '.join(map(repr, joints[:8]))}"
             why, fix = _why_rigid(mechanism, cluster.loops[0])
             but = f", though {' and '.join(moved[:2])}" if moved else ""
             reading.warn(place("loop", cluster.loops[0]), message + but + why, fix, "frozen")
@@ -143,7 +143,9 @@ def _why_rigid(mechanism: Mechanism, loop: str) -> tuple[str, str]:
     found = misaligned_axes(mechanism, loop, TOLERANCE)
     if not found:
         return "", "check their axes and placements if they should move"
-    changes = "; ".join(f"the axis of {x.joint!r} is {x.angle:.3g} rad off those of {_listed(x.others)}" for x in found)
+    changes = "; ".join(
+        f"the axis of {x.joint!r} is {x.angle:.3g} rad off those of {_list_names(x.others)}" for x in found
+    )
     angles = {x.joint: _above(x.angle) for x in found if x.angle < LARGEST}
     read = f", or read them as parallel with straighten={angles!r}" if angles else ""
     return f": {changes}", f"if they should move, make these parallel in the file{read}"
@@ -154,7 +156,7 @@ def _above(angle: float) -> float:
     return float(f"{min(1.1 * angle + 1e-3, LARGEST):.2g}")
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:6])) + (", ..." if len(names) > 6 else "")
 
 

@@ -40,7 +40,7 @@ def hull_of(shape: Geometry, most: int = MOST_POINTS) -> Hull:
 
 @lru_cache(maxsize=256)
 def _hull(file: str, scale: tuple[float, float, float], most: int) -> Hull:
-    found = reduced(read_vertices(Path(file)) * np.array(scale), most)
+    found = reduce_hull(read_vertices(Path(file)) * np.array(scale), most)
     found.points.setflags(write=False)
     return found
 
@@ -108,7 +108,7 @@ def _directions() -> np.ndarray:
     return np.concatenate([np.eye(3), -np.eye(3), np.stack([r * np.cos(turn), r * np.sin(turn), z], axis=1)])
 
 
-def reduced(points: np.ndarray, most: int = MOST_POINTS) -> Hull:
+def reduce_hull(points: np.ndarray, most: int = MOST_POINTS) -> Hull:
     """At most `most` of the points (n, 3), whose hull is nearly that of all of them."""
     if most < 4:
         raise ArgumentError(f"most={most}: a hull needs at least 4 points")

@@ -41,7 +41,7 @@ def add_srdf(builder: MechanismBuilder, path: Any, options: Options) -> Reading:
     name = root.get("name")
     if name and name != mechanism.name:
         reading.note(root.place, f"it is for a robot {name!r}, not {mechanism.name!r}", key="robot@name")
-    for first, second in _disabled(root, [b.name for b in mechanism.bodies]):
+    for first, second in _disabled_pairs(root, [b.name for b in mechanism.bodies]):
         builder.exclude_contact(first, second)
     known = {x.name for x in mechanism.configurations}
     for name, coordinates in _states(root, mechanism).items():
@@ -54,7 +54,7 @@ def add_srdf(builder: MechanismBuilder, path: Any, options: Options) -> Reading:
     return reading
 
 
-def _disabled(root: Element, bodies: Collection[str]) -> Iterator[tuple[str, str]]:
+def _disabled_pairs(root: Element, bodies: Collection[str]) -> Iterator[tuple[str, str]]:
     """The pairs of bodies that do not meet, each once."""
     apart: dict[Pair, tuple[str, str]] = {}
     for element in root.all("disable_collisions"):

@@ -56,7 +56,7 @@ def _numbers(element: Element, table: Mapping[str, Iterable[str]]) -> dict[str, 
     return found
 
 
-def _made(element: Element, numbers: dict[str, Any]) -> Surface:
+def _make_surface(element: Element, numbers: dict[str, Any]) -> Surface:
     with element.reading.naming(element.place):
         return Surface(**numbers)
     return PLAIN
@@ -73,7 +73,7 @@ def sdf_surface(collision: Element) -> Surface:
         drake.mark("*")
     with collision.reading.lenient("collision/surface", outcome="the surface is left out"):
         numbers = {} if surface is None else _numbers(surface, _SDF) | _torsion(surface) | _bits(surface)
-        return _made(collision, numbers | ({} if drake is None else _numbers(drake, _DRAKE)))
+        return _make_surface(collision, numbers | ({} if drake is None else _numbers(drake, _DRAKE)))
     return PLAIN
 
 
@@ -128,5 +128,5 @@ def urdf_surface(collision: Element, of_link: dict[str, Any]) -> Surface:
             collision.mark("drake:proximity_properties")
             drake.mark("*")
             numbers |= _numbers(drake, _DRAKE)
-        return _made(collision, numbers)
+        return _make_surface(collision, numbers)
     return PLAIN

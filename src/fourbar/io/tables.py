@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from ..errors import ArgumentError, ModelError
 from ..joints.serialize import shorten
 from .documents import DocumentLines, read_json, read_toml, read_yaml
-from .documents.lines import Path, labelled
+from .documents.lines import Path, label
 from .numbers import NotANumber, read_number
 from .report import ParseError, Place, Reading
 from .source import Source
@@ -31,7 +31,7 @@ class Table:
     @property
     def path(self) -> str:
         """Where it is, as text."""
-        return labelled(self._at, self._content)
+        return label(self._at, self._content)
 
     @property
     def place(self) -> Place:

@@ -39,10 +39,10 @@ def parse(source: Source, reading: Reading, deepest: int = DEEPEST) -> Element:
     except ParseError:
         raise
     except expat.ExpatError as error:
-        data = _repaired(source, error, reading)
+        data = _repair(source, error, reading)
         if data != source.data:
             return parse(replace(source, data=data), reading, deepest)
-        reading.fail(Place(source.name, error.lineno), *_explained(error, builder, source))
+        reading.fail(Place(source.name, error.lineno), *_explain(error, builder, source))
     except (LookupError, UnicodeError, ValueError) as error:  # an encoding unknown to Python, or broken text
         reading.fail(Place(source.name, parser.CurrentLineNumber), f"the text cannot be decoded: {error}", _SAVE_AS)
     assert builder.root is not None
@@ -143,7 +143,7 @@ def _check_encoding(source: Source, reading: Reading) -> None:
         _ = source.text
 
 
-def _repaired(source: Source, error: expat.ExpatError, reading: Reading) -> bytes:
+def _repair(source: Source, error: expat.ExpatError, reading: Reading) -> bytes:
     """The document without a violation of XML that changes nothing in a model, which is noted; else as it is."""
     if error.code in _DECLARATION:
         data = _without_declarations(source.data)
@@ -189,7 +189,7 @@ def _with_plain_comments(data: bytes) -> tuple[bytes, int]:
     return b"".join((*pieces, data[done:])), first
 
 
-def _explained(error: expat.ExpatError, builder: _TreeBuilder, source: Source) -> tuple[str, str]:
+def _explain(error: expat.ExpatError, builder: _TreeBuilder, source: Source) -> tuple[str, str]:
     """expat's message, explained where that helps."""
     what = expat.ErrorString(error.code) or "not XML"
     opened = builder.open[-1] if builder.open else None

@@ -132,20 +132,20 @@ def coordinate_lines(robot: System, q: np.ndarray) -> list[Line]:
     moved = {joint_of(name, joints) for name in robot.names.velocities}
     wanted = set(owner) if len(names) <= TOGETHER else moved
     starts = quaternion_starts(cluster_tree)
-    found, at = [], 0
+    lines, at = [], 0
     while at < len(names):
         here = limb.get(owner[at], owner[at])
         if at in starts:
             if owner[at] in wanted:
                 angles = zip(("roll", "pitch", "yaw"), euler(q[:, at : at + 4]).T, strict=True)
-                found += [Line(f"{owner[at]}.{name}", "rad", here, x) for name, x in angles]
+                lines += [Line(f"{owner[at]}.{name}", "rad", here, x) for name, x in angles]
             at += 4
             continue
         if owner[at] in wanted:
             unit = "m" if at in lengths else "rad"
-            found.append(Line(names[at], unit, here, q[:, at], float(limits.lower[at]), float(limits.upper[at])))
+            lines.append(Line(names[at], unit, here, q[:, at], float(limits.lower[at]), float(limits.upper[at])))
         at += 1
-    return found
+    return lines
 
 
 def quaternion_starts(cluster_tree: ClusterTree) -> set[int]:
@@ -172,34 +172,34 @@ def velocity_lines(
     for c in cluster_tree.moving:
         turns.update(zip(velocity_names(c.name, c.joint), turning(c.joint), strict=True))
     joints, limb = [c.name for c in cluster_tree.moving], limbs(cluster_tree)
-    found = []
+    lines = []
     for i, name in enumerate(robot.names.velocities):
         end = np.inf if limits is None else float(limits[i])
         owner = joint_of(name, joints) or name
         unit = units[0] if turns.get(name, True) else units[1]
-        found.append(Line(name, unit, limb.get(owner, owner), x[:, i], -end, end))
-    return found
+        lines.append(Line(name, unit, limb.get(owner, owner), x[:, i], -end, end))
+    return lines
 
 
 def panels(title: str, lines: Sequence[Line], most: int = TOGETHER) -> list[Panel]:
     """Lines by unit, and where there are many of a unit, by limb."""
-    found = []
+    all_panels = []
     for unit in dict.fromkeys(line.unit for line in lines):
-        own = [line for line in lines if line.unit == unit]
-        if len(own) <= most:
-            found.append(Panel(title, unit, tuple(own)))
+        of_unit = [line for line in lines if line.unit == unit]
+        if len(of_unit) <= most:
+            all_panels.append(Panel(title, unit, tuple(of_unit)))
             continue
         by_limb: dict[str, list[Line]] = {}
-        for line in own:
+        for line in of_unit:
             by_limb.setdefault(line.limb, []).append(line)
         large = [members for members in by_limb.values() if len(members) > _FEW]
         parts = [members[i : i + most] for members in large for i in range(0, len(members), most)]
         called = group_titles([[line.name for line in part] for part in parts])
-        found += [Panel(f"{title}: {x}", unit, tuple(part)) for x, part in zip(called, parts, strict=True)]
+        all_panels += [Panel(f"{title}: {x}", unit, tuple(part)) for x, part in zip(called, parts, strict=True)]
         rest = [line for members in by_limb.values() if len(members) <= _FEW for line in members]
         parts = [rest[i : i + most] for i in range(0, len(rest), most)]
-        found += [Panel(f"{title}: {_others(part)}", unit, tuple(part)) for part in parts]
-    return found
+        all_panels += [Panel(f"{title}: {_others(part)}", unit, tuple(part)) for part in parts]
+    return all_panels
 
 
 def _others(lines: Sequence[Line]) -> str:
@@ -210,11 +210,11 @@ def _others(lines: Sequence[Line]) -> str:
 
 def largest(title: str, lines: Sequence[Line], most: int = TOGETHER) -> list[Panel]:
     """One panel for each unit, with the largest lines of it."""
-    found = []
+    all_panels = []
     for unit in dict.fromkeys(line.unit for line in lines):
         own = [line for line in lines if line.unit == unit]
         kept = sorted(own, key=lambda line: -line.size)[:most]
         shown = [line for line in own if line in kept]
         said = f"{title}, the {most} largest of {len(own)}" if len(own) > most else title
-        found.append(Panel(said, unit, tuple(shown)))
-    return found
+        all_panels.append(Panel(said, unit, tuple(shown)))
+    return all_panels

@@ -42,8 +42,8 @@ class PlottedMotion(NamedTuple):
 
 def plot_motion(motion: PlottedMotion, what: Sequence[str] | None, joints: Sequence[str] | None, title: str) -> Any:
     """A figure of a motion: the parts asked for, or those that there is something to show of."""
-    chosen = _chosen(motion, what)
-    motion = _thinned(motion)
+    chosen = _choose_parts(motion, what)
+    motion = _thin(motion)
     listed: list[Panel] = [panel for part in chosen for panel in _PANELS[part](motion, joints)]
     if not listed:
         raise ArgumentError("plot: nothing to draw; choose other parts or joints")
@@ -63,7 +63,7 @@ def plot_motion(motion: PlottedMotion, what: Sequence[str] | None, joints: Seque
     return figure
 
 
-def _chosen(motion: PlottedMotion, what: Sequence[str] | None) -> list[str]:
+def _choose_parts(motion: PlottedMotion, what: Sequence[str] | None) -> list[str]:
     """The parts to draw."""
     there = {
         COORDINATES: True,
@@ -84,7 +84,7 @@ def _chosen(motion: PlottedMotion, what: Sequence[str] | None) -> list[str]:
     return asked
 
 
-def _thinned(motion: PlottedMotion) -> PlottedMotion:
+def _thin(motion: PlottedMotion) -> PlottedMotion:
     """The motion with no more points than a picture can show."""
     if not len(motion.t):
         raise ArgumentError("plot: there is no state to draw: the motion has no rows")
@@ -142,13 +142,13 @@ def _torques(motion: PlottedMotion, joints: Sequence[str] | None) -> list[Panel]
 def energies(motion: PlottedMotion) -> dict[str, np.ndarray]:
     """Kinetic and potential energy; that of springs and what damping took, where there is some; and their sum."""
     robot = motion.robot
-    found = {"kinetic": robot.kinetic_energy(motion.q, motion.v), "potential": robot.potential_energy(motion.q)}
-    found["potential"] = found["potential"] - found["potential"][0]
+    by_name = {"kinetic": robot.kinetic_energy(motion.q, motion.v), "potential": robot.potential_energy(motion.q)}
+    by_name["potential"] = by_name["potential"] - by_name["potential"][0]
     if any(any(c.stiffness) for c in robot.model.cluster_tree.moving):
-        found["springs"] = robot.spring_energy(motion.q)
+        by_name["springs"] = robot.spring_energy(motion.q)
     if motion.lost is not None and np.any(motion.lost):
-        found["lost to damping"] = motion.lost
-    return {**found, "sum": np.sum([*found.values()], axis=0)}
+        by_name["lost to damping"] = motion.lost
+    return {**by_name, "sum": np.sum([*by_name.values()], axis=0)}
 
 
 def _energy(motion: PlottedMotion, joints: Sequence[str] | None) -> list[Panel]:
@@ -186,15 +186,15 @@ _PANELS: dict[str, Callable[[PlottedMotion, Sequence[str] | None], list[Panel]]]
 def _tints(listed: Sequence[Panel]) -> dict[str, int]:
     """Numbers of colours by the names of lines: a joint keeps its colour in all panels, and no two lines of a panel
     share one where the colours suffice."""
-    found: dict[str, int] = {}
+    tints: dict[str, int] = {}
     for panel in listed:
-        taken = {found[line.name] % len(COLOURS) for line in panel.lines if line.name in found}
+        taken = {tints[line.name] % len(COLOURS) for line in panel.lines if line.name in tints}
         for line in panel.lines:
-            if line.name not in found:
+            if line.name not in tints:
                 free = [k for k in range(len(COLOURS)) if k not in taken]
-                found[line.name] = free[0] if free else len(found)
-                taken.add(found[line.name] % len(COLOURS))
-    return found
+                tints[line.name] = free[0] if free else len(tints)
+                taken.add(tints[line.name] % len(COLOURS))
+    return tints
 
 
 def draw_panel(axes: Any, t: np.ndarray, panel: Panel, short: bool, tints: Mapping[str, int]) -> None:

@@ -65,7 +65,7 @@ def labels(names: Sequence[str], short: bool) -> list[str]:
     too long with dots inside, but never two alike."""
     if short:
         names = without_ending(names)
-    found = [shortened(name) for name in names]
+    found = [shorten(name) for name in names]
     return found if len(set(found)) == len(set(names)) else list(names)
 
 
@@ -77,6 +77,6 @@ def without_ending(names: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def shortened(name: str, most: int = _MOST) -> str:
+def shorten(name: str, most: int = _MOST) -> str:
     """A name that fits beside a picture."""
     return name if len(name) <= most else f"{name[: most // 2 - 1]}…{name[-(most - most // 2) :]}"

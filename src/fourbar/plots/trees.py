@@ -11,7 +11,7 @@ from ..mechanism.mechanism import WORLD
 from ..mechanism.sticks import hexadecimal
 from ..tree.cluster_tree import GROUND
 from ..tree.connectivity import Connectivity, LoopEdge, connectivity
-from .style import DARK, EDGE, drawing, shortened
+from .style import DARK, EDGE, drawing, shorten
 
 if TYPE_CHECKING:
     from ..system.system import System
@@ -93,23 +93,23 @@ class BodyRows:
         self.first_lane = max(self._loop_end(body) for body in self.bodies) + _LANE
         self.width = max(_TITLE, self.first_lane + _LANE * max(self.lanes.values(), default=0))
 
-    def _left(self, body: str) -> float:
+    def _left_edge(self, body: str) -> float:
         return _INDENT * self.depth[body]
 
     def _box_end(self, body: str) -> float:
-        return self._left(body) + _width(shortened(body)) + 2.0 * _PAD
+        return self._left_edge(body) + _width(shorten(body)) + 2.0 * _PAD
 
     def _joint(self, body: str) -> str:
         joint = self.parent.get(body)
         if joint is None:
             return ""
-        return f"{shortened(joint.name)}: {joint.kind}" if joint.has_own_name else joint.kind
+        return f"{shorten(joint.name)}: {joint.kind}" if joint.has_own_name else joint.kind
 
     def _label_end(self, body: str) -> float:
         return self._box_end(body) + _PAD + _width(self._joint(body), _SMALL)
 
     def _loop(self, loop: LoopEdge) -> str:
-        return f"{shortened(loop.name)}: {loop.kind}"
+        return f"{shorten(loop.name)}: {loop.kind}"
 
     def _loop_end(self, body: str) -> float:
         own = [_width(self._loop(x), _SMALL) for x in self.ends[body] if self.named[x.name] == body]
@@ -142,13 +142,13 @@ class BodyRows:
     def draw(self, axes: Any, x: float) -> None:
         """Draw it with its left at x, downwards from zero."""
         for body in self.bodies:
-            width = self._box_end(body) - self._left(body)
-            _box(axes, x + self._left(body), self.y[body], (width, self.box[body]), _colours(self.graph, body))
-            axes.text(x + self._left(body) + width / 2.0, self.y[body], shortened(body), **_CENTRED)
+            width = self._box_end(body) - self._left_edge(body)
+            _box(axes, x + self._left_edge(body), self.y[body], (width, self.box[body]), _colours(self.graph, body))
+            axes.text(x + self._left_edge(body) + width / 2.0, self.y[body], shorten(body), **_CENTRED)
             joint = self.parent.get(body)
             if joint is not None:
-                stem = x + self._left(joint.parent) + _STEM
-                at = [stem, stem, x + self._left(body)], [self.y[joint.parent], self.y[body], self.y[body]]
+                stem = x + self._left_edge(joint.parent) + _STEM
+                at = [stem, stem, x + self._left_edge(body)], [self.y[joint.parent], self.y[body], self.y[body]]
                 axes.plot(*at, "-", color=EDGE, lw=1.1, zorder=1)
                 axes.text(x + self._box_end(body) + _PAD, self.y[body], self._joint(body), size=_SMALL, color="#666666",
                           va="center_baseline", style="italic", parse_math=False)  # fmt: skip
@@ -201,8 +201,8 @@ class ClusterColumns:
         self.column = [0] * len(parents)
         for k, parent in enumerate(parents[1:], 1):
             self.column[k] = self.column[parent] + 1
-        self.notes = ["", *(shortened(", ".join(x.loops)) for x in clusters)]
-        self.widths = [max([_width(shortened(b)) for b in own] + [_width(note, _SMALL)]) + 2.0 * _PAD
+        self.notes = ["", *(shorten(", ".join(x.loops)) for x in clusters)]
+        self.widths = [max([_width(shorten(b)) for b in own] + [_width(note, _SMALL)]) + 2.0 * _PAD
                        for own, note in zip(self.cells, self.notes, strict=True)]  # fmt: skip
         self.heights = [_BOX * len(own) + (_NOTE if note else 0.0)
                         for own, note in zip(self.cells, self.notes, strict=True)]  # fmt: skip
@@ -240,13 +240,13 @@ class ClusterColumns:
 
     def draw(self, axes: Any, x: float) -> None:
         """Draw it with its left at x, downwards from zero."""
-        for k, own in enumerate(self.cells):
-            colours = _colours(self.graph, own[0])
+        for k, cell_bodies in enumerate(self.cells):
+            colours = _colours(self.graph, cell_bodies[0])
             left, width, middle = x + self.left[k], self.widths[k], self.top[k] - self.heights[k] / 2.0
             _box(axes, left, middle, (width, self.heights[k]), colours)
-            for n, body in enumerate(own):
+            for n, body in enumerate(cell_bodies):
                 y = self.top[k] - _BOX * (n + 0.5)
-                axes.text(left + width / 2.0, y, shortened(body), **_CENTRED)
+                axes.text(left + width / 2.0, y, shorten(body), **_CENTRED)
                 if n:
                     axes.plot([left, left + width], [y + _BOX / 2.0] * 2, "-", color=colours[1], lw=0.6, zorder=4)
             note = {**_CENTRED, "size": _SMALL, "color": colours[1], "style": "italic"}

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..edit.rename import checked, kept_coordinates
+from ..edit.rename import check, kept_coordinates
 from ..errors import ArgumentError, ModelError
 from ..joints import Fixed
 from ..mechanism import actuators
@@ -133,7 +133,7 @@ def reflected_robot(
     placed = tuple(joints.get(c.name, c) for c in robot.mechanism.joints)
     part = replace(robot.mechanism, joints=placed, loops=(), armatures=blocks)
     left = {c.child for c in placed} if dependent == "fix" else _remaining_bodies(placed, set(joints) - kept)
-    return System(checked(_among(part, left)))
+    return System(check(_among(part, left)))
 
 
 def _check_choice(what: str, given: Any, choices: tuple[str, ...]) -> None:

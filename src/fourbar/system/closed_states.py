@@ -24,7 +24,7 @@ from ..tree.clusters import Cluster
 from ..tree.loop_closing import close_from
 
 
-def stored(method: str, name: str, size: int, x: Any) -> np.ndarray:
+def read_argument(method: str, name: str, size: int, x: Any) -> np.ndarray:
     """An argument (..., size) as an array."""
     from ..arrays import Argument, to_array  # imported when first needed, as in `robot`
 
@@ -66,7 +66,9 @@ def assemble(cluster_tree: ClusterTree, q: Any, keep: Sequence[str]) -> np.ndarr
     for name in keep:
         if name not in known:
             raise unknown("moving joint", name, known)
-    array = without_wrong_coordinates(cluster_tree, "assemble", stored("assemble", "q", cluster_tree.nq, q)).copy()
+    array = without_wrong_coordinates(
+        cluster_tree, "assemble", read_argument("assemble", "q", cluster_tree.nq, q)
+    ).copy()
     rows = array.reshape(-1, cluster_tree.nq)
     lost = np.zeros(len(rows), bool)
     for cluster, tie, cluster_q in cluster_tree.implicit_clusters:
@@ -88,7 +90,7 @@ def assemble(cluster_tree: ClusterTree, q: Any, keep: Sequence[str]) -> np.ndarr
 
 def loop_gap(cluster_tree: ClusterTree, q: Any) -> np.ndarray:
     """The largest residual of any loop."""
-    array = stored("loop_gap", "q", cluster_tree.nq, q)
+    array = read_argument("loop_gap", "q", cluster_tree.nq, q)
     found = np.zeros(array.shape[:-1])
     for _, tie, own in cluster_tree.implicit_clusters:
         found = np.maximum(found, np.abs(tie.residual(array[..., own])).max(axis=-1, initial=0.0))
@@ -99,7 +101,7 @@ def check(cluster_tree: ClusterTree, q: Any, v: Any, tolerance: float) -> Any:
     """Refuse invalid states: NaN, open loops, toggle positions, gimbal lock. Returns the arguments as arrays."""
     from ..tree.closed_positions import gaps_in_units
 
-    array = stored("check", "q", cluster_tree.nq, q)
+    array = read_argument("check", "q", cluster_tree.nq, q)
     if not (np.ndim(tolerance) == 0 and 0.0 < tolerance < np.inf):
         raise ArgumentError(f"check: tolerance must be a positive number, got {tolerance!r}")
     _check_finite("q", array)
@@ -117,7 +119,7 @@ def check(cluster_tree: ClusterTree, q: Any, v: Any, tolerance: float) -> Any:
     _check_rates(cluster_tree, array)
     if v is None:
         return array
-    velocities = stored("check", "v", cluster_tree.nv, v)
+    velocities = read_argument("check", "v", cluster_tree.nv, v)
     _check_finite("v", velocities)
     return array, velocities
 

@@ -40,7 +40,7 @@ class Editing:
     expand: Any
     expand_velocity: Any
 
-    def _edited(self, mechanism: Mechanism) -> Self:
+    def _edit(self, mechanism: Mechanism) -> Self:
         return type(self)(mechanism)  # type: ignore[call-arg]
 
     def lock(self, joints: Iterable[str] | Mapping[str, Any], q: Any = None) -> Self:
@@ -78,8 +78,8 @@ class Editing:
         start = self.model.neutral() if q is None else q  # type: ignore[attr-defined]
         at = edit.coordinates.coordinates(cluster_tree, edit.coordinates.read_configuration(cluster_tree, start))
         if isinstance(joints, Mapping):
-            at = edit.coordinates.moved_to(cluster_tree, at, joints)
-        return self._edited(edit.lock.lock(self.mechanism, chosen, at))
+            at = edit.coordinates.move_joints(cluster_tree, at, joints)
+        return self._edit(edit.lock.lock(self.mechanism, chosen, at))
 
     def attach(
         self,
@@ -121,7 +121,7 @@ class Editing:
         >>> robot.attach(robot, "tip", prefix="second_").names.joints
         ('shoulder', 'elbow', 'second_double_pendulum_base', 'second_shoulder', 'second_elbow')
         """
-        return self._edited(edit.join.attach(self.mechanism, _mechanism(other), frame, joint, prefix, base, **mount))
+        return self._edit(edit.join.attach(self.mechanism, _mechanism(other), frame, joint, prefix, base, **mount))
 
     def merge(self, other: Editing, prefix: str = "", name: str | None = None) -> Self:
         """Robot with another one beside it in one world.
@@ -147,7 +147,7 @@ class Editing:
         >>> robot.merge(robot, prefix="second_").nv
         4
         """
-        return self._edited(edit.join.merge(self.mechanism, _mechanism(other), prefix, name))
+        return self._edit(edit.join.merge(self.mechanism, _mechanism(other), prefix, name))
 
     def sub(
         self,
@@ -181,7 +181,7 @@ class Editing:
         >>> robot.sub("lower").names.joints
         ('elbow',)
         """
-        return self._edited(edit.sub.sub(self.mechanism, body, to, joint, name))
+        return self._edit(edit.sub.sub(self.mechanism, body, to, joint, name))
 
     def mirrored(self, plane: Axis = "y", names: Names = None) -> Self:
         """Mirror image of the robot.
@@ -208,7 +208,7 @@ class Editing:
         True
         """
         image, _ = _mirror(self.mechanism, unit_axis(plane))
-        return self._edited(_rename_everywhere(image, names))
+        return self._edit(_rename_everywhere(image, names))
 
     def mirrored_state(self, q: Any, v: Any, plane: Axis = "y") -> tuple[np.ndarray, np.ndarray]:
         """State of the mirror image.
@@ -239,7 +239,7 @@ class Editing:
         _, cluster_tree = _mirror(self.mechanism, unit_axis(plane))
         Q, V = edit.mirror.state_maps(self.model.cluster_tree, plane)
         full_q, full_v = np.asarray(self.expand(q)), np.asarray(self.expand_velocity(q, v))
-        return edit.coordinates.gathered(cluster_tree, full_q @ Q.T), edit.coordinates.gathered_velocity(
+        return edit.coordinates.gather(cluster_tree, full_q @ Q.T), edit.coordinates.gather_velocity(
             cluster_tree, full_v @ V.T
         )
 
@@ -288,7 +288,7 @@ class Editing:
         array([2.384, 1.16 ])
         """
         tables = bodies, joints, frames, loops, gravity, actuators, armatures
-        return self._edited(edit.change.change(self.mechanism, *tables))
+        return self._edit(edit.change.change(self.mechanism, *tables))
 
     def with_mass_from_geometry(
         self,
@@ -326,7 +326,7 @@ class Editing:
         >>> round(b.build().with_mass_from_geometry(1000.0).mechanism.bodies[0].mass, 6)
         1.0
         """
-        return self._edited(edit.mass_from_shapes.fill(self.mechanism, density, bodies, role))
+        return self._edit(edit.mass_from_shapes.fill(self.mechanism, density, bodies, role))
 
     def save(self, path: str | Path, *, format: str | None = None, waive: Iterable[str] = ()) -> Report:
         """Write the robot to a file.
@@ -410,7 +410,7 @@ class Editing:
         ('shoulder', 'knee')
         """
         changed = edit.rename.rename(self.mechanism, bodies, joints, frames, loops, actuators, armatures)
-        return self._edited(replace(changed, name=name or changed.name))
+        return self._edit(replace(changed, name=name or changed.name))
 
 
 def _mechanism(other: Any) -> Mechanism:

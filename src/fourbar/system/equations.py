@@ -177,7 +177,7 @@ def _trace(spanning: Model, recorder: SymbolicRecorder) -> list[Any]:
 
 def _check_size(name: str, flat: Sequence[Any], named: Collection[Expr]) -> None:
     """Refuse formulas too long to read; what is `named` is written once."""
-    size = written_out(flat, named)
+    size = unshared_operations(flat, named)
     if size > _LARGEST:
         raise ArgumentError(
             f"the equations of {name!r} have {size} operations when written out, more than "
@@ -261,7 +261,7 @@ def identifiers(prefix: str, names: Iterable[str]) -> list[str]:
     return names_used
 
 
-def written_out(roots: Sequence[Any], named: Collection[Expr] = ()) -> int:
+def unshared_operations(roots: Sequence[Any], named: Collection[Expr] = ()) -> int:
     """Number of operations of traced expressions if only what is `named` is shared."""
     size: dict[int, int] = {}
     names = {x.id for x in named}

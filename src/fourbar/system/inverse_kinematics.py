@@ -19,7 +19,7 @@ from ..once import import_late
 from ..representation import html_table
 from ..tolerances import BEYOND, OPEN
 from ..tree.cluster_tree import ClusterTree
-from .closed_states import loop_gap, stored
+from .closed_states import loop_gap, read_argument
 
 if TYPE_CHECKING:
     from ..tree.cluster_tree import ClusterTree
@@ -32,7 +32,7 @@ class HeldJoints(NamedTuple):
     velocities: tuple[int, ...]
     coordinates: np.ndarray
 
-    def kept(self, start: np.ndarray, other: np.ndarray) -> np.ndarray:
+    def keep(self, start: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Another start (nq) with what stays as it is at the first (..., nq)."""
         return np.where(self.coordinates, start, other) if self.velocities else other
 
@@ -132,12 +132,12 @@ class InverseKinematics:
 
     def __repr__(self) -> str:
         if self.converged.ndim:
-            missed = f"; worst: {self._missed(int(np.argmax(self.error)))}" if not self.converged.all() else ""
+            missed = f"; worst: {self._describe_errors(int(np.argmax(self.error)))}" if not self.converged.all() else ""
             said = f"{int(self.converged.sum())} of {self.converged.size} reached{missed}"
         elif self.converged:
             said = f"reached, {self.iterations} iterations"
         else:
-            said = f"missed, {self._missed(0)} after {self.restarts} restarts"
+            said = f"missed, {self._describe_errors(0)} after {self.restarts} restarts"
         return f"<fourbar InverseKinematics: {said}>"
 
     def _repr_html_(self) -> str:
@@ -146,7 +146,7 @@ class InverseKinematics:
         rows = ((name, _largest(self.distance.get(name)), _largest(self.angle.get(name))) for name in names)
         return html_table(repr(self), header, rows)
 
-    def _missed(self, sample: int) -> str:
+    def _describe_errors(self, sample: int) -> str:
         """The errors of one sample."""
         errors = []
         for name in {**self.distance, **self.angle}:
@@ -313,7 +313,7 @@ def _start(robot: System, q0: Any) -> np.ndarray:
     """Where the search begins, with loops closed."""
     if q0 is None:
         return robot.model.neutral()
-    start = stored("inverse_kinematics", "q0", robot.nq, q0)
+    start = read_argument("inverse_kinematics", "q0", robot.nq, q0)
     if not np.isfinite(start).all():
         raise ArgumentError("inverse_kinematics: q0 contains NaN or infinite numbers")
     if any(cluster.embedding.is_implicit for cluster in robot.model.cluster_tree.clusters):
@@ -366,7 +366,7 @@ def _attempts(robot: System, start: np.ndarray, plan: _Plan) -> Iterator[_Attemp
             [tolerance, most, ReachSettings.GAIN, ReachSettings.LONG, ReachSettings.STIFFNESS, ReachSettings.DAMPING]
         )
         for k, other in enumerate(_starts(robot, plan.rng, plan.restarts)):
-            yield _Attempt(plan.held.kept(start, other), coarse if k < ReachSettings.FEW else patient, True)
+            yield _Attempt(plan.held.keep(start, other), coarse if k < ReachSettings.FEW else patient, True)
     for stiffness in ReachSettings.STIFF:
         fine = np.array(
             [tolerance, max(most, 100), ReachSettings.FINE, ReachSettings.LONG, stiffness, ReachSettings.DAMPING]

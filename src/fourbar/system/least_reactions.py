@@ -33,16 +33,16 @@ def least_reactions(robot: System, q: Any, v: Any, a: Any, f_ext: Any) -> np.nda
     shape = np.broadcast_shapes(*(x.shape[:-1] for x in read), *(() if f_ext is None else (f_ext.shape[:-2],)))
     q, v, a = (np.broadcast_to(x, (*shape, x.shape[-1])) for x in read)
     weightless = replace(robot.mechanism, loops=(), gravity=(0.0, 0.0, 0.0))
-    still = robot.__dict__.setdefault("_still", robot._unchecked(weightless))
+    still = robot.__dict__.setdefault("_still", robot._without_checks(weightless))
     tree = robot.__dict__.setdefault("_open", robot.spanning())
     every = robot.expand(q), robot.expand_velocity(q, v), robot.expand_acceleration(q, v, a)
     K, pull = robot.loop_jacobian(q), robot.loop_pull(q)
     zero = np.zeros(every[1].shape[-1])
     T = still.reactions(every[0][..., None, :], zero, zero, f_ext=pull)  # of each row: (..., m, n_bodies, 6)
     F = tree.reactions(*every, f_ext=f_ext)
-    alone = _transmitted(robot, F[..., None, :, :], np.zeros((*shape, 1, *F.shape[-2:])))[..., 0, :]
+    alone = _transmitted_forces(robot, F[..., None, :, :], np.zeros((*shape, 1, *F.shape[-2:])))[..., 0, :]
     tau = tree.inverse_dynamics(*every, f_ext=f_ext)
-    force = _least(K, tau, _passive(robot), _transmitted(robot, T, pull), alone)
+    force = _least(K, tau, _passive(robot), _transmitted_forces(robot, T, pull), alone)
     return F + np.einsum("...m,...mbi->...bi", force, T)
 
 
@@ -56,7 +56,7 @@ def _passive(robot: System) -> list[int]:
     return dependent
 
 
-def _transmitted(robot: System, F: np.ndarray, pull: np.ndarray) -> np.ndarray:
+def _transmitted_forces(robot: System, F: np.ndarray, pull: np.ndarray) -> np.ndarray:
     """All that joints transmit (..., m, k), from the wrenches F (..., m, n_bodies, 6) on bodies by the joints that
     carry them and those by loops: at the joint, moments and forces.
     """

@@ -16,7 +16,7 @@ from ..mechanism.mechanism import Mechanism
 from ..once import no_collection
 from .closed_states import FLAT, FLAT_FIX, SLACK, SLACK_FIX, flat_messages, slack_messages
 from .massless_bodies import MASSLESS
-from .system import System, restored
+from .system import System, restore
 
 
 class FileWarning(UserWarning):
@@ -156,7 +156,7 @@ def _build(mechanism: Mechanism, report: Report, options: Options, file: str) ->
         robot = System(mechanism, report)
     except MasslessError as error:
         report += _judge(_locate(report, str(error), file), options)
-        robot = restored(mechanism, report)
+        robot = restore(mechanism, report)
     except ModelError as error:
         raise ParseError(report + Report((_locate(report, str(error), file),))) from error
     except ArithmeticError as error:

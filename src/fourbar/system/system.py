@@ -26,10 +26,10 @@ from ..mechanism.mechanism import Mechanism
 from ..mechanism.validate import read_rng, read_three
 from ..once import cached_property
 from ..representation import html_table, quantity
-from ..tree.assembly import ClusterInfo, choose_independent, cluster_named, describe
+from ..tree.assembly import ClusterInfo, choose_independent, close_cluster_near, describe
 from ..tree.cluster_tree import ClusterTree
 from ..tree.sampling import Follow, cluster_random
-from .closed_states import FLAT_FIX, SLACK_FIX, Looped, flat_messages, slack_messages, stored
+from .closed_states import FLAT_FIX, SLACK_FIX, Looped, flat_messages, read_argument, slack_messages
 from .edit import Editing
 from .inspection import Inspected
 from .massless_bodies import check_regular, unsolvable
@@ -89,7 +89,7 @@ class Plotting:
         """
         from ..plots.sticks import plot_robot
 
-        configurations = stored("plot", "q", self.nq, self.model.neutral() if q is None else q)
+        configurations = read_argument("plot", "q", self.nq, self.model.neutral() if q is None else q)
         if not np.isfinite(configurations).all():
             raise ArgumentError("plot: q is NaN or infinite; a figure shows finite configurations")
         listed = [frames] if isinstance(frames, str) else list(frames)
@@ -128,7 +128,7 @@ class Plotting:
         """
         from ..plots.matrices import plot_mass_matrix
 
-        given = stored("plot_mass_matrix", "q", self.nq, self.model.neutral() if q is None else q)
+        given = read_argument("plot_mass_matrix", "q", self.nq, self.model.neutral() if q is None else q)
         return plot_mass_matrix(cast("System", self), given.reshape(-1, self.nq)[-1])
 
     def plot_tree(self, what: str | Sequence[str] = ("bodies", "clusters")) -> Any:
@@ -392,7 +392,7 @@ class Configured:
         cluster_tree, by_name = self.model.cluster_tree, {}
         for named in self.mechanism.configurations:
             coordinates = dict(named.coordinates)
-            parts = [cluster_named(cluster_tree, cluster, coordinates) for cluster in cluster_tree.clusters]
+            parts = [close_cluster_near(cluster_tree, cluster, coordinates) for cluster in cluster_tree.clusters]
             by_name[named.name] = np.concatenate(parts or [np.zeros(0)])
             by_name[named.name].setflags(write=False)
         return ByName("configuration", by_name)
@@ -505,7 +505,7 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
         check_regular(self.model.cluster_tree)
 
     @classmethod
-    def _unchecked(cls, mechanism: Mechanism, report: Report | None = None) -> System:
+    def _without_checks(cls, mechanism: Mechanism, report: Report | None = None) -> System:
         """A robot whose mechanism needs no check: that was done before, or its dynamics is known not to be regular."""
         system = object.__new__(cls)
         system._hold(mechanism, report)
@@ -534,7 +534,7 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
         raise AttributeError(f"a System is frozen; {name!r} cannot be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return restored, (self.mechanism, self.__dict__.get("report"))
+        return restore, (self.mechanism, self.__dict__.get("report"))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, System) and self.mechanism == other.mechanism
@@ -805,7 +805,7 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
         >>> robot.nv, robot.spanning().nv
         (1, 3)
         """
-        return self._unchecked(replace(self.mechanism, loops=()))
+        return self._without_checks(replace(self.mechanism, loops=()))
 
     def with_gravity(self, gravity: Sequence[float]) -> System:
         """Robot in another field of gravity.
@@ -830,9 +830,9 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
         return System(replace(self.mechanism, gravity=read_three("gravity", gravity)))
 
 
-def restored(mechanism: Mechanism, report: Report | None = None) -> System:
+def restore(mechanism: Mechanism, report: Report | None = None) -> System:
     """A robot as it travels to other processes."""
-    return System._unchecked(mechanism, report)
+    return System._without_checks(mechanism, report)
 
 
 class Builder(MechanismBuilder):

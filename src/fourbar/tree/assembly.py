@@ -101,7 +101,7 @@ def cluster_neutral(cluster_tree: ClusterTree, cluster: Cluster) -> np.ndarray:
     return np.array([x for i in cluster.links for x in cluster_tree.moving[i].joint.neutral()])
 
 
-def cluster_named(
+def close_cluster_near(
     cluster_tree: ClusterTree, cluster: Cluster, coordinates: Mapping[str, Sequence[float]]
 ) -> np.ndarray:
     """Closed coordinates of a cluster near those given by joint; joints not given are neutral."""

@@ -56,7 +56,7 @@ class Following(WithNumbers):
         full = super().coordinates(q)
         if self.explicit:
             return full
-        known = self._known(full)
+        known = self._point(full)
         gap = evaluate([self.traced.phi[i] for i in self.rows], known)
         return list(self.move(full, self._correction(known, gap)))
 

@@ -46,20 +46,20 @@ def close(
 
     Where steps from q make no progress (from half a turn there is no shortest way back), they start beside it.
     """
-    found, gaps = _closed(q, opened, turns, length)
+    closed, gaps = _close_from_start(q, opened, turns, length)
     rng, unit = np.random.default_rng(0), velocity_units(turns, length)
     for spread in _NUDGE * _GROWS ** np.arange(restarts):
         left = np.flatnonzero(~(gaps <= CLOSED) & np.isfinite(q).all(axis=-1))
         if not left.size:
             break
         start = opened.moved(q[left], spread * unit * rng.normal(size=(len(left), len(turns))))
-        again, gap = _closed(start, opened, turns, length)
+        again, gap = _close_from_start(start, opened, turns, length)
         good = gap <= CLOSED
-        found[left[good]], gaps[left[good]] = again[good], gap[good]
-    return found, gaps
+        closed[left[good]], gaps[left[good]] = again[good], gap[good]
+    return closed, gaps
 
 
-def _closed(q: np.ndarray, opened: Opened, turns: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
+def _close_from_start(q: np.ndarray, opened: Opened, turns: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
     """`close` from one start."""
     q, gaps = q.copy(), np.full(len(q), np.inf)
     busy, steps = np.arange(len(q)), velocity_units(turns, length)

@@ -24,7 +24,7 @@ from ..spatial.symmetric import Sym
 from ..spatial.transform import IDENTITY, Transform
 from .clusters import Cluster, ClusterFinder, carriers_of
 from .embedding import LoopEmbedding
-from .equivalent_trees import reframed, regrouped, unturned
+from .equivalent_trees import choose_frames, hold_rotor_frames, regroup
 from .links import Link, hydrodynamics, inertia_of, link_armatures
 from .spanning_tree import SpanningTree
 
@@ -92,10 +92,10 @@ class ClusterTree:
         return (own for own in self.tied_clusters if own[1].is_implicit)
 
     @cached_property
-    def reframed(self) -> SpanningTree:
+    def cheapest_tree(self) -> SpanningTree:
         """The tree with the cheapest frames, for results without the frames of bodies (see `equivalent_trees`)."""
         plain = self.unturned if self.unturned is self.spanning_tree else None
-        return self.cheapest or plain or reframed(self.unturned)
+        return self.cheapest or plain or choose_frames(self.unturned)
 
     def turns_less(self, link: int) -> bool:
         """Whether a link's frame does not turn in `unturned`."""
@@ -110,18 +110,18 @@ def _clean(entries: Iterable[Any], unit: float = 0.0) -> list[Any]:
     values = [x if x.__class__ is Expr else float(x) for x in entries]
     size = unit or max((abs(x) for x in values if x.__class__ is float), default=0.0)
     cleaned = []
-    for x in values:
-        if x.__class__ is Expr:
+    for number in values:
+        if number.__class__ is Expr:
             pass
-        elif abs(x) <= _ROUNDING * size:
-            x = 0.0
-        elif unit and abs(abs(x) - unit) <= _ROUNDING * unit:
-            x = unit if x > 0 else -unit
-        cleaned.append(x)
+        elif abs(number) <= _ROUNDING * size:
+            number = 0.0
+        elif unit and abs(abs(number) - unit) <= _ROUNDING * unit:
+            number = unit if number > 0 else -unit
+        cleaned.append(number)
     return cleaned
 
 
-def merged(T: Transform) -> Transform:
+def multiply_out(T: Transform) -> Transform:
     """A constant transform with its factors multiplied out and rounding errors removed."""
     if not T.factors:
         return Transform((), Vec(_clean(T.p)))
@@ -159,17 +159,17 @@ def arrange(mechanism: Mechanism) -> Arranged:
     inertias: list[AnyInertia] = []
     for body, c in zip(mechanism.bodies, mechanism.joints, strict=True):
         link, pose = homes[c.parent]
-        joint_frame = merged(pose.then(_transform(c.placement)))
+        joint_frame = multiply_out(pose.then(_transform(c.placement)))
         if c.joint.nv == 0:
-            home = Location(link, merged(joint_frame.then(c.joint.placement(()))))
+            home = Location(link, multiply_out(joint_frame.then(c.joint.placement(()))))
         else:
             A, joint = c.joint.aligned()
             turned = Transform(() if A is None else (A,))
             parents.append(link)
             moving.append(c)
-            aligned.append((joint, merged(joint_frame.then(turned))))
+            aligned.append((joint, multiply_out(joint_frame.then(turned))))
             inertias.append(Inertia.zero())
-            home = Location(len(parents) - 1, merged(turned.inverse()))
+            home = Location(len(parents) - 1, multiply_out(turned.inverse()))
         homes[body.name] = home
         if home.link != GROUND:
             inertias[home.link] = inertias[home.link] + inertia_of(body).to_parent(home.pose)
@@ -179,7 +179,7 @@ def arrange(mechanism: Mechanism) -> Arranged:
         for (joint, placement), I, armature in zip(aligned, inertias, armatures, strict=True)
     )
     frames = {
-        f.name: Location(homes[f.body].link, merged(homes[f.body].pose.then(_transform(f.placement))))
+        f.name: Location(homes[f.body].link, multiply_out(homes[f.body].pose.then(_transform(f.placement))))
         for f in mechanism.frames
     }
     return Arranged(SpanningTree(tuple(parents), links), homes, frames, tuple(moving))
@@ -219,13 +219,13 @@ class _Tying(ClusterFinder):
 
     def _tie(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> Any:
         place = self._places(links, carriers_of(self.tree.parents, links))
-        own = [(self.moving[i], self.tree.links[i], place[self.tree.parents[i]]) for i in links]
+        joints_and_links = [(self.moving[i], self.tree.links[i], place[self.tree.parents[i]]) for i in links]
         bodies = {body: self.home(body) for loop in loops for body in loop.loop.bodies}
         key = (
-            tuple((c.name, c.joint, link.joint, link.placement, parent) for c, link, parent in own),
+            tuple((c.name, c.joint, link.joint, link.placement, parent) for c, link, parent in joints_and_links),
             tuple(loops),
             tuple((body, place.get(link), pose) for body, (link, pose) in bodies.items()),
-            tuple(tuple(self.near.get(c.name, ())) for c, _, _ in own),
+            tuple(tuple(self.near.get(c.name, ())) for c, _, _ in joints_and_links),
         )
         make = super()._tie
         return _tied(_Asked(key, lambda: make(links, loops)))
@@ -235,9 +235,16 @@ def _lower(mechanism: Mechanism) -> ClusterTree:
     tree, homes, frames, moving = arrange(mechanism)
     near = dict(mechanism.configurations[0].coordinates) if mechanism.configurations else {}
     clusters = _Tying(tree, moving, homes.__getitem__, mechanism.loops, near).clusters()
-    equivalent = regrouped(tree)
+    equivalent = regroup(tree)
     return ClusterTree(
-        tree, equivalent, unturned(equivalent), homes, frames, moving, clusters, fluids=fluids(mechanism, homes)
+        tree,
+        equivalent,
+        hold_rotor_frames(equivalent),
+        homes,
+        frames,
+        moving,
+        clusters,
+        fluids=fluids(mechanism, homes),
     )
 
 
@@ -258,8 +265,8 @@ def every_body(mechanism: Mechanism) -> tuple[SpanningTree, tuple[Transform, ...
     for body, c, armature in zip(mechanism.bodies, mechanism.joints, armatures, strict=True):
         A, joint = c.joint.aligned()
         turned = Transform(() if A is None else (A,))
-        poses[body.name] = merged(turned.inverse())
-        place = merged(poses[c.parent].then(_transform(c.placement)).then(turned))
+        poses[body.name] = multiply_out(turned.inverse())
+        place = multiply_out(poses[c.parent].then(_transform(c.placement)).then(turned))
         I = inertia_of(body).to_parent(poses[body.name])
         links.append(Link(joint, place, _cleaned_inertia(I), *armature))
         parents.append(number.get(c.parent, GROUND))

@@ -27,7 +27,7 @@ from .fold_branch import FoldedLoops
 from .followers import Followers, close_followers, find_followers
 from .grouping import GROUND, LinkClusters, between
 from .locking import Locking, chain_locking, locking
-from .loop_closing import close, moved
+from .loop_closing import close, move
 from .own_joint import OwnJoint, OwnJoints, Untied
 from .redundant_rows import Spare, freezing_rows, spare_rows
 from .spanning_tree import SpanningTree
@@ -183,20 +183,20 @@ class ClusterFinder:
         loops_of: dict[int, list[NamedLoop]] = {}
         for loop, link in zip(self.loops, tied, strict=True):
             loops_of.setdefault(merged.first(link), []).append(loop)
-        made = []
+        made_clusters = []
         for links in groups:
             carriers, loops = carriers_of(parents, links), loops_of.get(links[0], [])
             place = self._places(links, carriers)
             inner = tuple(place[parents[i]] for i in links)
-            embedding, slack = self._tie(links, loops) if loops else (self._untied(links), ())
+            embedding, slack = self._tie(links, loops) if loops else (self._free_embedding(links), ())
             names = tuple(loop.name for loop in loops)
             uses = {joint for loop in loops for joint in loop.loop.joints}
             tied = {b for b, i in enumerate(links) if self.moving[i].name in uses}
             locks = locking([self.moving[i].joint for i in links], tied)
-            made.append(Cluster(links, carriers, inner, embedding, names, slack, locks))
-        return with_chains(self.tree, made)
+            made_clusters.append(Cluster(links, carriers, inner, embedding, names, slack, locks))
+        return with_chains(self.tree, made_clusters)
 
-    def _untied(self, links: tuple[int, ...]) -> OwnJoint | OwnJoints:
+    def _free_embedding(self, links: tuple[int, ...]) -> OwnJoint | OwnJoints:
         joints = [self.moving[i].joint for i in links]
         return OwnJoint(joints[0]) if len(joints) == 1 else OwnJoints(joints)
 
@@ -226,29 +226,29 @@ class ClusterFinder:
         joints = [self.moving[i].joint for i in links]
         bodies = list(dict.fromkeys(body for loop in loops for body in loop.loop.bodies))
         traced = trace_loops(joints, loop_residual(self.tree, self.moving, self.home, links, loops), bodies)
-        found = self._tied_rows(links, loops, traced)
-        if isinstance(found, LoopEmbedding):
-            return found, ()
-        kept = tuple(i for i in range(len(traced.phi)) if i not in set(found.rows))
+        embedded = self._tied_rows(links, loops, traced)
+        if isinstance(embedded, LoopEmbedding):
+            return embedded, ()
+        kept = tuple(i for i in range(len(traced.phi)) if i not in set(embedded.rows))
         tie = self._tied_rows(links, loops, traced.only(kept))
         if isinstance(tie, Spare):
-            raise _not_closed(loops, float(tie.gaps.max()))
+            raise _closing_error(loops, float(tie.gaps.max()))
         tie.kept = kept
-        return tie, self._slack(links, loops, found)
+        return tie, self._slack(links, loops, embedded)
 
     def _slack(self, links: tuple[int, ...], loops: Sequence[NamedLoop], spare: Spare) -> tuple[tuple[str, float], ...]:
         """The loops with rows left out, and the largest gap of these."""
         start = [Vec(self.moving[i].joint.neutral()) for i in links]
         still = {body: Twist.of((0.0,) * 6) for loop in loops for body in loop.loop.bodies}
-        found: dict[str, float] = {}
+        largest_gaps: dict[str, float] = {}
         first = 0
         for loop in loops:
             rows = loop_residual(self.tree, self.moving, self.home, links, [loop])(start, still)
             own = [spare.gaps[i] for i in spare.rows if first <= i < first + len(rows)]
             if own:
-                found[loop.name] = float(max(own))
+                largest_gaps[loop.name] = float(max(own))
             first += len(rows)
-        return tuple(found.items())
+        return tuple(largest_gaps.items())
 
     def _tied_rows(
         self, links: tuple[int, ...], loops: Sequence[NamedLoop], traced: LoopTrace
@@ -258,21 +258,21 @@ class ClusterFinder:
         everything = LoopEmbedding(joints, traced, [(j, 1.0) for j in range(len(traced.v))], ())
         connections = [self.moving[i] for i in links]
         start = np.array([x for c in connections for x in self.near.get(c.name, c.joint.neutral())])
-        declared = self._declared(links, loops)
-        found = self._followers(links, loops, traced, [j for j, _ in declared])
-        guesses, tie = self._measured(everything, start, links, found)
-        q = self._closed(tie, guesses, loops, found, declared)
+        declared = self._declared_velocities(links, loops)
+        followers = self._followers(links, loops, traced, [j for j, _ in declared])
+        guesses, tie = self._measure_units(everything, start, links, followers)
+        q = self._close(tie, guesses, loops, followers, declared)
         if isinstance(q, Spare):
             return q
-        K = found.core(tie.units.of(tie.slopes(q)))
+        K = followers.core(tie.units.of(tie.slopes(q)))
         r = rank(K)
-        self._check_independent(declared, loops, K[:, self._rest(found, declared)], r, len(found.core_columns))
-        independent = self._independent(links, loops, K, r, declared, found)
+        self._check_independent(declared, loops, K[:, self._rest(followers, declared)], r, len(followers.core_columns))
+        independent = self._independent(links, loops, K, r, declared, followers)
         chosen = {j for j, _ in independent}
         dependent = [j for j in range(len(traced.v)) if j not in chosen]
-        left = K[:, [c for c, j in enumerate(found.core_columns) if j not in chosen]]
-        core_rows = iter(found.core_rows[i] for i in pivot_order(left, pick(left.T, r)))
-        row_of = {j: i for i, j in found.pairs}
+        left = K[:, [c for c, j in enumerate(followers.core_columns) if j not in chosen]]
+        core_rows = iter(followers.core_rows[i] for i in pivot_order(left, pick(left.T, r)))
+        row_of = {j: i for i, j in followers.pairs}
         rows = [row_of[j] if j in row_of else next(core_rows) for j in dependent]
         return LoopEmbedding(joints, traced, independent, rows, q, tie.units)
 
@@ -285,7 +285,7 @@ class ClusterFinder:
         columns = [j for j in driven if flat[j] and j not in kept]
         return find_followers(traced.K, traced.entries, columns, len(traced.v))
 
-    def _measured(
+    def _measure_units(
         self, tie: LoopEmbedding, start: np.ndarray, links: Sequence[int], found: Followers
     ) -> tuple[np.ndarray, LoopEmbedding]:
         """Configurations at increasing distance from `start`, and the cluster with the units it has there."""
@@ -298,12 +298,12 @@ class ClusterFinder:
         ]
         with np.errstate(all="ignore"):  # the residual may be NaN at a guess
             K, pull = finite(tie.slopes(start[None])[0]), finite(tie.displacements(start))
-            own = lever(tie.joints, finite(tie.residual(start)), K, pull, far, sights)
+            levers = lever(tie.joints, finite(tie.residual(start)), K, pull, far, sights)
             nudge = np.array([0.0 if i == 0 else 0.1 * 1.2**i for i in range(1 if tie.is_linear else _ATTEMPTS)])
             spread = np.random.default_rng(0).normal(size=(len(nudge), *start.shape))
-            guesses = start + nudge[:, None] * spread * own.guesses
+            guesses = start + nudge[:, None] * spread * levers.guesses
             samples = K[None] if tie.is_linear else tie.slopes(guesses[:_AT_ONCE])
-        return guesses, tie.measured(measure(own, samples, pull, np.array([bool(x) for x in bodies], bool), found))
+        return guesses, tie.with_units(measure(levers, samples, pull, np.array([bool(x) for x in bodies], bool), found))
 
     def _way(self, links: Sequence[int], bodies: Sequence[str]) -> set[int]:
         """The links of the cluster that carry some bodies."""
@@ -314,7 +314,7 @@ class ClusterFinder:
         """The longest length of a placement of these links."""
         return float(np.abs([self.tree.links[i].placement.p for i in links]).max(initial=0.0))
 
-    def _closed(
+    def _close(
         self, tie: LoopEmbedding, guesses: np.ndarray, loops: Sequence[NamedLoop], found: Followers,
         declared: Sequence[tuple[int, float]],
     ) -> np.ndarray | Spare:  # fmt: skip
@@ -326,9 +326,9 @@ class ClusterFinder:
         """
         if tie.is_linear and not found.core_rows:
             step = close_followers(found, tie.constants, tie.traced.entries, tie.residual(guesses[0]), tie.units.steps)
-            closed = moved(tie.joints, guesses[:1], step[None])
+            closed = move(tie.joints, guesses[:1], step[None])
             if not np.isfinite(tie.residual(closed)).all():
-                raise _not_closed(loops, np.inf)
+                raise _closing_error(loops, np.inf)
             return closed[0]
         met: list[tuple[np.ndarray, np.ndarray]] = []
         nearest, left, unknown = [], [], False
@@ -349,13 +349,13 @@ class ClusterFinder:
             spare = spare_rows(tie, guesses[:_AT_ONCE], closed, gaps, found)
         if spare is None and not met:
             open_by = np.abs(tie.residual(closed)).max(axis=-1, initial=0.0)
-            raise _not_closed(loops, float(np.nanmin(open_by, initial=np.inf)), unknown)
+            raise _closing_error(loops, float(np.nanmin(open_by, initial=np.inf)), unknown)
         if spare is not None:
             return spare
-        q = _most_held(met, self._rest(found, declared))
+        q = _best_configuration(met, self._rest(found, declared))
         return freezing_rows(tie, guesses, q, found) or q
 
-    def _declared(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> list[tuple[int, float]]:
+    def _declared_velocities(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> list[tuple[int, float]]:
         """Numbers and scales of the velocities that are declared independent."""
         column = self._columns(links)
         for loop in loops:
@@ -409,12 +409,12 @@ class ClusterFinder:
 
     def _columns(self, links: tuple[int, ...]) -> dict[str, Sequence[int]]:
         """The velocities that a name refers to: those of a joint, or one of them."""
-        found: dict[str, Sequence[int]] = {}
+        columns_by_name: dict[str, Sequence[int]] = {}
         for i, columns in zip(links, self._every_column(links).values(), strict=True):
             c = self.moving[i]
-            found |= {name: [j] for name, j in zip(velocity_names(c.name, c.joint), columns, strict=True)}
-            found[c.name] = columns
-        return found
+            columns_by_name |= {name: [j] for name, j in zip(velocity_names(c.name, c.joint), columns, strict=True)}
+            columns_by_name[c.name] = columns
+        return columns_by_name
 
     def _check_names(self, loop: NamedLoop, column: Mapping[str, Sequence[int]]) -> None:
         for joint, _ in loop.independent:
@@ -445,7 +445,7 @@ class ClusterFinder:
             )
 
 
-def _not_closed(loops: Sequence[NamedLoop], gap: float, without_derivative: bool = False) -> ModelError:
+def _closing_error(loops: Sequence[NamedLoop], gap: float, without_derivative: bool = False) -> ModelError:
     """The message for loops without a closed configuration in which their conditions are differentiable."""
     names = ", ".join(repr(loop.name) for loop in loops)
     if without_derivative:
@@ -475,7 +475,7 @@ def _holds_axes(loop: Loop) -> bool:
     return isinstance(joint, Joint) and joint.pivot != "point"
 
 
-def _most_held(met: Sequence[tuple[np.ndarray, np.ndarray]], rest: Sequence[int]) -> np.ndarray:
+def _best_configuration(met: Sequence[tuple[np.ndarray, np.ndarray]], rest: Sequence[int]) -> np.ndarray:
     """Among closed configurations, (core of K, q) each, the first with the highest rank, also without declared columns.
 
     `rest` are the columns that are not declared independent. Where these alone never reach that rank, the q at which

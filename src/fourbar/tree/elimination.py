@@ -93,11 +93,11 @@ def _larger_first(j: int, first: _Row, second: _Row, unlike: bool) -> tuple[_Row
         return first, second
     swap = x * x * second[2] < y * y * first[2] if unlike else x * x < y * y
 
-    def chosen(a: _Row, b: _Row) -> _Row:
+    def choose(a: _Row, b: _Row) -> _Row:
         pairs = [[select(swap, q, p) for p, q in zip(s, t, strict=True)] for s, t in zip(a[:2], b[:2], strict=True)]
         return pairs[0], pairs[1], select(swap, b[2], a[2])
 
-    return chosen(first, second), chosen(second, first)
+    return choose(first, second), choose(second, first)
 
 
 def _square(row: Sequence[Scalar], columns: Sequence[float]) -> Scalar:
@@ -155,7 +155,7 @@ def steps_to_solve(
     return steps
 
 
-def paired(steps: Sequence[Step], columns: Sequence[int]) -> tuple[int, ...]:
+def pair_rows(steps: Sequence[Step], columns: Sequence[int]) -> tuple[int, ...]:
     """The rows of all steps in the order of the columns: the one that is solved for each."""
     row = {j: i for rows, own in steps for i, j in zip(rows, own, strict=True)}
     return tuple(row[j] for j in columns)
@@ -174,21 +174,21 @@ def solve_in_steps(
     columns: Sequence[float],
 ) -> list[list[Scalar]]:
     """A⁻¹ B where the steps say which rows and columns (of A) are solved for, in order. Units: see `solve`."""
-    found: list[list[Scalar]] = [[] for _ in columns]
+    solution: list[list[Scalar]] = [[] for _ in columns]
     known: dict[int, int] = {}  # columns, and when they were solved for
     for step_rows, step_columns in steps:
         right = []
         for i in step_rows:
             left = list(B[i])
             for k in sorted((k for k, x in A[i].items() if k in known and not is_zero(x)), key=known.__getitem__):
-                left = [x - A[i][k] * y for x, y in zip(left, found[k], strict=True)]
+                left = [x - A[i][k] * y for x, y in zip(left, solution[k], strict=True)]
             right.append(left)
         block = [[A[i].get(j, 0.0) for j in step_columns] for i in step_rows]
         units = [rows[i] for i in step_rows], [columns[j] for j in step_columns]
         for j, x in zip(step_columns, solve(block, right, *units), strict=True):
-            found[j] = x
+            solution[j] = x
         known |= {j: len(known) + n for n, j in enumerate(step_columns)}
-    return found
+    return solution
 
 
 def reversed_steps(steps: Sequence[Step]) -> list[Step]:

@@ -29,7 +29,7 @@ from .elimination import (
     Step,
     WholeRows,
     no_pivot,
-    paired,
+    pair_rows,
     reversed_steps,
     solve,
     solve_in_steps,
@@ -81,7 +81,7 @@ class LoopEmbedding:
         self.steps = steps_to_solve(traced.K, traced.entries, rows, self.dependent) if flat else None
         self.explicit = self.is_additive = self.steps is not None  # only independent coordinates are stored: q̇ = v
         self.is_implicit = not self.explicit  # dependent coordinates are stored too, so that loops may be open
-        self.rows = tuple(rows) if self.steps is None else paired(self.steps, self.dependent)
+        self.rows = tuple(rows) if self.steps is None else pair_rows(self.steps, self.dependent)
         self.nv = len(self.independent)
         self.nq = self.nv if self.explicit else len(traced.q)
         self.p: tuple[Any, ...] = ()  # parameters on which the trace depends (`WithNumbers`)
@@ -96,7 +96,7 @@ class LoopEmbedding:
         """The loops with the parameters of the mechanism."""
         return self
 
-    def _known(self, q: Sequence[Scalar]) -> dict[Expr, Scalar]:
+    def _point(self, q: Sequence[Scalar]) -> dict[Expr, Scalar]:
         """The point at which the trace is evaluated, apart from velocities."""
         return dict(zip((*self.traced.q, *self.traced.p), (*q, *self.p), strict=True))
 
@@ -134,7 +134,7 @@ class LoopEmbedding:
         """The unit of the gap of each row that is solved for."""
         return self.units.gaps[list(self.rows)].tolist()
 
-    def measured(self, units: Units) -> LoopEmbedding:
+    def with_units(self, units: Units) -> LoopEmbedding:
         """The embedding with units for the rows and columns of K."""
         other = copy(self)
         other._units = units
@@ -155,10 +155,10 @@ class LoopEmbedding:
         K_d = [{at[j]: x for j, x in row.items() if j in at} for row in K]
         squares = [(scale / self.units.columns[j]) ** 2 for j, scale in self.independent]
         whole = WholeRows(fold**2, squares) if fold else None
-        return self._solved(K_d, B, self._places, *self._squares, self.least, whole)
+        return self._eliminate(K_d, B, self._places, *self._squares, self.least, whole)
 
     @staticmethod
-    def _solved(
+    def _eliminate(
         A: list[SparseRow],
         B: list[list[Scalar]],
         steps: Sequence[Step] | None,
@@ -202,7 +202,7 @@ class LoopEmbedding:
         full: list[Scalar] = [0.0] * len(self.traced.q)
         for (j, scale), y in zip(self.independent, q, strict=True):
             full[j] = scale * y
-        known = self._known(full)
+        known = self._point(full)
         for rows, columns in self.steps:
             gap = evaluate([self.traced.phi[i] for i in rows], known)
             K = [evaluate([self.traced.K[i][j] for j in columns], known) for i in rows]
@@ -235,7 +235,7 @@ class LoopEmbedding:
     def expand(self, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> EmbeddedState:
         """All joints' coordinates, velocities and the maps G and g; without v only G."""
         full = self.coordinates(q)
-        known, n = self._known(full), len(self.traced.v)
+        known, n = self._point(full), len(self.traced.v)
         K = self._K(known)
         K_i = [[-row.get(j, 0.0) * scale for j, scale in self.independent] for row in K]
         solved = self._solve(K, K_i, self.folds.velocity)
@@ -269,7 +269,7 @@ class LoopEmbedding:
         n = len(self.traced.v)
         q, G = [x for own in e.q for x in own], Mat(row for block in e.G for row in block)
         rates = self.K_rate.at(q, [x for own in v for x in own], self.p)
-        known = self._known(q)
+        known = self._point(q)
         K = self._K(known)
         K_i = [[-row.get(j, 0.0) * scale for j, scale in self.independent] for row in K]
         right = [-G.transpose_times(rates[i * n : (i + 1) * n]) for i in range(len(self.rows))]
@@ -290,11 +290,11 @@ class LoopEmbedding:
         step = [x for block in (self.expand(q, None).G if G is None else G) for x in block @ v]
         full = list(self.move(q, step))
         for _ in range(_NEWTON_STEPS):
-            known = self._known(full)
+            known = self._point(full)
             gaps = evaluate([self.traced.phi[i] for i in self.rows], known)
-            shares = [share.at(q, full, step) for share in self._shared]
+            shares = [share.at(q, full, step) for share in self._shared_joints]
             full = list(self.move(full, self._correction(known, gaps, shares)))
-        known = self._known(full)
+        known = self._point(full)
         gap: Scalar = 0.0
         for x, unit in zip(evaluate([self.traced.phi[i] for i in self.rows], known), self._gap_units, strict=True):
             gap = maximum(gap, maximum(x, -x) * (1.0 / unit))
@@ -338,10 +338,10 @@ class LoopEmbedding:
     @property
     def has_shared_joints(self) -> bool:
         """Whether a joint on a Lie group, such as a ball, is partly independent."""
-        return bool(self._shared)
+        return bool(self._shared_joints)
 
     @cached_property
-    def _shared(self) -> tuple[SharedJoint, ...]:
+    def _shared_joints(self) -> tuple[SharedJoint, ...]:
         """Joints that are partly independent, and whose velocities are not the rates of coordinates."""
         return tuple(find_shared(self.joints, self.dependent))
 
@@ -359,34 +359,34 @@ class LoopEmbedding:
         position = {j: (at, scale) for at, (j, scale) in enumerate(self.independent)}
         rate, first = list(v), 0
         for joint in self.joints:
-            own = [position[j] for j in range(first, first + joint.nv) if j in position]
+            positions = [position[j] for j in range(first, first + joint.nv) if j in position]
             first += joint.nv
-            if len(own) == joint.nv and not isinstance(joint, FlatJoint):
-                scaled = joint.chart_rate([s * theta[at] for at, s in own], [s * v[at] for at, s in own])
-                for (at, scale), x in zip(own, scaled, strict=True):
+            if len(positions) == joint.nv and not isinstance(joint, FlatJoint):
+                scaled = joint.chart_rate([s * theta[at] for at, s in positions], [s * v[at] for at, s in positions])
+                for (at, scale), x in zip(positions, scaled, strict=True):
                     rate[at] = x * (1.0 / scale)
         return Vec(rate)
 
     def follow(self, q: Sequence[Scalar], targets: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
         """For each target b (one entry per row) velocities x of all joints: K_d x_d = b, the independent ones zero."""
-        known = self._known(q)
+        known = self._point(q)
         solved = self._solve(self._K_d(known), [list(row) for row in zip(*targets, strict=True)])
-        found: list[list[Scalar]] = [[0.0] * len(self.traced.v) for _ in targets]
+        solutions: list[list[Scalar]] = [[0.0] * len(self.traced.v) for _ in targets]
         for j, row in zip(self.dependent, solved, strict=True):
-            for column, x in zip(found, row, strict=True):
+            for column, x in zip(solutions, row, strict=True):
                 column[j] = x
-        return found
+        return solutions
 
     def hold(self, q: Sequence[Scalar], tau: Sequence[Scalar]) -> list[Scalar]:
         """The multipliers λ with which the loops balance forces tau of all joints: K_dᵀ λ = τ_d."""
-        known = self._known(q)
+        known = self._point(q)
         transposed: list[SparseRow] = [{} for _ in self.dependent]
         for n, row in enumerate(self._K_d(known)):
             for j, x in row.items():
                 transposed[self._position[j]][n] = x
         steps = None if self._places is None else reversed_steps(self._places)
         right, (rows, columns) = [[tau[j]] for j in self.dependent], self._squares
-        return [x for (x,) in self._solved(transposed, right, steps, columns, rows)]
+        return [x for (x,) in self._eliminate(transposed, right, steps, columns, rows)]
 
     def wrenches(self, q: Sequence[Scalar], tau: Sequence[Scalar]) -> tuple[Wrench, ...]:
         """The wrenches of the loops on the bodies they refer to, when only independent joints are driven.
@@ -394,35 +394,35 @@ class LoopEmbedding:
         q and tau are those of all joints; the wrenches are in the bodies' own frames.
         """
         t = self.traced
-        known = self._known(q)
+        known = self._point(q)
         force = self.hold(q, tau)
-        found = []
+        loop_wrenches = []
         for columns in t.pull:
             six = [dot(evaluate([column[i] for i in self.rows], known), force) for column in columns]
-            found.append(Wrench.of(Vec(six)))
-        return tuple(found)
+            loop_wrenches.append(Wrench.of(Vec(six)))
+        return tuple(loop_wrenches)
 
     def pulls(self, q: Sequence[Scalar]) -> list[list[Wrench]]:
         """For each body that the loops refer to, the effect of a unit force along every row, in its own frame."""
-        known, found = self._known(q), []
+        known, unit_wrenches = self._point(q), []
         for columns in self.traced.pull:
             sixes = zip(*(evaluate(column, known) for column in columns), strict=True)
-            found.append([Wrench.of(Vec(six)) for six in sixes])
-        return found
+            unit_wrenches.append([Wrench.of(Vec(six)) for six in sixes])
+        return unit_wrenches
 
     def loop_rows(self, q: Sequence[Scalar], every: bool = False) -> list[list[Scalar]]:
         """The rows of K that are solved for, or every row, at the coordinates of all joints."""
-        known = self._known(q)
+        known = self._point(q)
         return [evaluate(self.traced.K[i], known) for i in (range(len(self.traced.K)) if every else self.rows)]
 
     def loop_residual(self, q: Sequence[Scalar], every: bool) -> list[Scalar]:
         """φ of every row, or of those that hold dependent coordinates, at stored coordinates; loops may be open."""
         rows = range(len(self.traced.phi)) if every else () if self.explicit else self.rows
-        return evaluate([self.traced.phi[i] for i in rows], self._known(self.coordinates(q) if self.explicit else q))
+        return evaluate([self.traced.phi[i] for i in rows], self._point(self.coordinates(q) if self.explicit else q))
 
     def loop_rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
         """k = -K̇ q̇ of every row, at coordinates and velocities of all joints."""
-        known = self._known(q)
+        known = self._point(q)
         known.update(zip(self.traced.v, v, strict=True))
         return [-x for x in evaluate(self.traced.curvature, known)]
 
@@ -450,29 +450,29 @@ class LoopEmbedding:
     def constants(self) -> np.ndarray:
         """K (m, n) where it is constant; zero elsewhere."""
         t = self.traced
-        found = np.zeros((len(t.phi), len(t.v)))
+        K = np.zeros((len(t.phi), len(t.v)))
         for i, own in enumerate(t.entries):
             for j in own:
-                found[i, j] = t.K[i][j] if t.K[i][j].__class__ is float else 0.0
-        return found
+                K[i, j] = t.K[i][j] if t.K[i][j].__class__ is float else 0.0
+        return K
 
-    def _stacked(self, run: Callable[[Any], list[Any]], q: np.ndarray, count: int) -> np.ndarray:
+    def _stack(self, run: Callable[[Any], list[Any]], q: np.ndarray, count: int) -> np.ndarray:
         """The results of a prepared function of q (..., nq) as an array (..., count), not finite where undefined."""
-        found, p = np.zeros((*q.shape[:-1], count)), self.p
+        results, p = np.zeros((*q.shape[:-1], count)), self.p
         if q.size == q.shape[-1]:  # one sample: Python's floats are faster, but raise where a result is undefined
             try:
-                found[...] = run((*q.ravel().tolist(), *p))
-                return found
+                results[...] = run((*q.ravel().tolist(), *p))
+                return results
             except (ArithmeticError, ValueError):
                 pass
         with np.errstate(all="ignore"):
             for i, x in enumerate(run((*np.moveaxis(q, -1, 0), *p))):
-                found[..., i] = x
-        return found
+                results[..., i] = x
+        return results
 
     def residual(self, q: np.ndarray) -> np.ndarray:
         """φ (..., m) at the coordinates (..., nq) of all joints."""
-        return self._stacked(self._runs[0], q, len(self.traced.phi))
+        return self._stack(self._runs[0], q, len(self.traced.phi))
 
     def _hold(self, q: np.ndarray) -> np.ndarray:
         """The smallest singular value (...) of K_d in balanced units; zero where K is not finite."""
@@ -501,7 +501,7 @@ class LoopEmbedding:
     def displacements(self, q: np.ndarray) -> np.ndarray:
         """The effect of displacements of the bodies on φ (m, bodies, 6), at the coordinates (nq) of all joints."""
         t = self.traced
-        known = self._known(tuple(q))  # NumPy's numbers: a division by zero is no error
+        known = self._point(tuple(q))  # NumPy's numbers: a division by zero is no error
         flat = evaluate([x for columns in t.pull for column in columns for x in column], known)
         return np.array(flat, float).reshape(len(t.bodies), 6, len(t.phi)).transpose(2, 0, 1)
 
@@ -509,7 +509,7 @@ class LoopEmbedding:
         """K (..., m, n) at the coordinates (..., nq) of all joints."""
         rows, columns = self._varying
         K = np.tile(self.constants, (*q.shape[:-1], 1, 1))
-        K[..., rows, columns] = self._stacked(self._runs[1], q, len(rows))
+        K[..., rows, columns] = self._stack(self._runs[1], q, len(rows))
         return K
 
 

@@ -48,7 +48,7 @@ def _without(I: Inertia, part: Inertia) -> Inertia:
     return _inertia(I.m - part.m, I.h - part.h, I.Sigma - part.Sigma)
 
 
-def regrouped(tree: SpanningTree) -> SpanningTree:
+def regroup(tree: SpanningTree) -> SpanningTree:
     """A tree with the same equations of motion; what reaches the ground is dropped."""
     links = list(tree.links)
     for i in reversed(range(len(links))):
@@ -84,7 +84,7 @@ def _is_symmetric(I: Inertia) -> bool:
     )  # fmt: skip
 
 
-def unturned(tree: SpanningTree) -> SpanningTree:
+def hold_rotor_frames(tree: SpanningTree) -> SpanningTree:
     """A regrouped tree in which the frames of symmetric rotors at the ends of chains do not rotate.
 
     Neither sin nor cos of their angles is needed. Not for forces that are given in the rotating frame of such a rotor.
@@ -111,7 +111,7 @@ _NO_TURN = (1.0, 0.0)
 Rows = list[list[float]]
 
 
-def reframed(tree: SpanningTree) -> SpanningTree:
+def choose_frames(tree: SpanningTree) -> SpanningTree:
     """A tree with the same equations of motion whose hinged bodies have the cheapest frames."""
     links = list(tree.links)
     children: list[list[int]] = [[] for _ in links]
@@ -121,14 +121,14 @@ def reframed(tree: SpanningTree) -> SpanningTree:
     for i, link in enumerate(links):
         if type(link.joint) is not Revolute or not _is_constant(link):
             continue
-        own = [k for k in children[i] if _is_constant(links[k])]
-        if len(own) < len(children[i]):
+        hinged = [k for k in children[i] if _is_constant(links[k])]
+        if len(hinged) < len(children[i]):
             continue
-        best = _best(link, [links[k] for k in own])
+        best = _best(link, [links[k] for k in hinged])
         if best is not None:
-            links[i] = _framed(link, best)
-            for k in own:
-                links[k] = links[k]._replace(placement=_cleaned(best.inverse().then(links[k].placement)))
+            links[i] = _in_frame(link, best)
+            for k in hinged:
+                links[k] = links[k]._replace(placement=_clean(best.inverse().then(links[k].placement)))
     return replace(tree, links=tuple(links))
 
 
@@ -145,18 +145,18 @@ def _best(link: Link, children: list[Link]) -> Transform | None:
     """The pose of the best frame of a body in its present frame; None if there is none better."""
     turn = _best_turn(_rows(link.placement), [_rows(c.placement) for c in children])
     turned = Transform(() if turn == _NO_TURN else (RotationZ(*turn),))
-    placement = _cleaned(link.placement.then(turned))
+    placement = _clean(link.placement.then(turned))
     places = [turned.unrotate(c.placement.p) for c in children]
     I = _cleaned_inertia(dry(link.I).to_parent(turned.inverse()))
     shift = _best_shift(placement, places, I)
     return None if turn == _NO_TURN and shift == 0.0 else Transform(turned.factors, Vec((0.0, 0.0, shift)))
 
 
-def _framed(link: Link, frame: Transform) -> Link:
+def _in_frame(link: Link, frame: Transform) -> Link:
     """A link in another frame of its body."""
     moved = link.I.to_parent(frame.inverse())
     I = with_dry(moved, _cleaned_inertia(dry(moved)))
-    return link._replace(placement=_cleaned(link.placement.then(frame)), I=I)
+    return link._replace(placement=_clean(link.placement.then(frame)), I=I)
 
 
 # --- turning about the axis -------------------------------------------------------------------------------------------
@@ -195,14 +195,14 @@ def _direction(c: float, s: float) -> Iterator[tuple[float, float]]:
 def _after(R: Rows, turn: tuple[float, float]) -> Rows:
     """R Rz."""
     c, s = turn
-    return [[_snapped(x * c + y * s), _snapped(y * c - x * s), z] for x, y, z in R]
+    return [[_snap(x * c + y * s), _snap(y * c - x * s), z] for x, y, z in R]
 
 
 def _before(R: Rows, turn: tuple[float, float]) -> Rows:
     """Rzᵀ R."""
     c, s = turn
-    top = [_snapped(c * a + s * b) for a, b in zip(R[0], R[1], strict=True)]
-    low = [_snapped(c * b - s * a) for a, b in zip(R[0], R[1], strict=True)]
+    top = [_snap(c * a + s * b) for a, b in zip(R[0], R[1], strict=True)]
+    low = [_snap(c * b - s * a) for a, b in zip(R[0], R[1], strict=True)]
     return [top, low, R[2]]
 
 
@@ -228,11 +228,11 @@ def _best_shift(placement: Transform, places: list[Vec], I: Inertia) -> float:
     size = max(map(abs, (*placement.p, *(x for p in places for x in p))), default=0.0)
 
     def cost(shift: float) -> int:
-        own = _dusted([p + shift * a for p, a in zip(placement.p, axis, strict=True)], size)
-        theirs = [_dusted([p[0], p[1], p[2] - shift], size) for p in places]
+        shifted = _drop_rounding([p + shift * a for p, a in zip(placement.p, axis, strict=True)], size)
+        theirs = [_drop_rounding([p[0], p[1], p[2] - shift], size) for p in places]
         moved = _cleaned_inertia(I.to_parent(Transform((), Vec((0.0, 0.0, -shift)))))
         numbers = _INERTIA * _count((*moved.h, *moved.Sigma))
-        return _POSITION * sum(map(_count, (own, *theirs))) + numbers
+        return _POSITION * sum(map(_count, (shifted, *theirs))) + numbers
 
     wanted = [-p / a for p, a in zip(placement.p, axis, strict=True) if abs(a) > _TINY] + [p[2] for p in places]
     candidates = [x for x in wanted if 0.0 < abs(x) <= _FAR * size]
@@ -253,20 +253,20 @@ def _rows(T: Transform) -> Rows:
     return [list(row) for row in T.R]
 
 
-def _snapped(x: float) -> float:
+def _snap(x: float) -> float:
     """An entry of a rotation without rounding errors."""
     if abs(x) <= _DUST:
         return 0.0
     return (1.0 if x > 0.0 else -1.0) if abs(abs(x) - 1.0) <= _DUST else x
 
 
-def _dusted(numbers: list[float], size: float) -> list[float]:
+def _drop_rounding(numbers: list[float], size: float) -> list[float]:
     return [0.0 if abs(x) <= _DUST * size else x for x in numbers]
 
 
-def _cleaned(T: Transform) -> Transform:
-    R = [[_snapped(x) for x in row] for row in T.R]
-    return Transform.of(R, Vec(_dusted(list(T.p), max(map(abs, T.p)))))
+def _clean(T: Transform) -> Transform:
+    R = [[_snap(x) for x in row] for row in T.R]
+    return Transform.of(R, Vec(_drop_rounding(list(T.p), max(map(abs, T.p)))))
 
 
 def _cleaned_inertia(I: Inertia) -> Inertia:
@@ -274,5 +274,5 @@ def _cleaned_inertia(I: Inertia) -> Inertia:
     h, S = list(I.h), list(I.Sigma)
     if not _are_constant((*h, *S)):
         return I
-    h, S = _dusted(h, max(map(abs, h))), _dusted(S, max(map(abs, S)))
+    h, S = _drop_rounding(h, max(map(abs, h))), _drop_rounding(S, max(map(abs, S)))
     return Inertia(I.m, Vec(h), rotational(Sym(*S)), Sym(*S))

@@ -67,7 +67,7 @@ class Powers(NamedTuple):
 def _powers(numbers: Sequence[Scalar], x: Scalar) -> Powers:
     inverse = numbers[INVERSE]
     s = (x - numbers[CENTRE]) * inverse
-    found = Powers(s * s < numbers[ACTIVE], s * s < _SAFE * numbers[ACTIVE], [], [], [])
+    powers = Powers(s * s < numbers[ACTIVE], s * s < _SAFE * numbers[ACTIVE], [], [], [])
     for first in range(COEFFICIENTS, len(numbers), DEGREE + 1):
         *lower, value = numbers[first : first + DEGREE + 1]
         slope: Scalar = 0.0
@@ -76,10 +76,10 @@ def _powers(numbers: Sequence[Scalar], x: Scalar) -> Powers:
             bend = bend * s + slope
             slope = slope * s + value
             value = value * s + c
-        found.value.append(value)
-        found.slope.append(slope * inverse)
-        found.bend.append(bend * (2.0 * inverse * inverse))
-    return found
+        powers.value.append(value)
+        powers.slope.append(slope * inverse)
+        powers.bend.append(bend * (2.0 * inverse * inverse))
+    return powers
 
 
 class FoldedLoops(NamedTuple):
@@ -130,9 +130,9 @@ class FoldedLoops(NamedTuple):
 
     def expand(self, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> EmbeddedState:
         """As for `LoopEmbedding`."""
-        return self._expanded(self._loops, q, v)
+        return self._expand(self._loops, q, v)
 
-    def _expanded(self, tie: LoopEmbedding, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> EmbeddedState:
+    def _expand(self, tie: LoopEmbedding, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> EmbeddedState:
         e = tie.expand(q, v)
         ((place, scale),) = tie.independent if may_fold(tie) else ((0, 1.0),)
         at = self._powers(q[place])
@@ -161,12 +161,12 @@ class FoldedLoops(NamedTuple):
     def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         """As for `LoopEmbedding`."""
         ((place, scale),) = self.tie.independent if may_fold(self._loops) else ((0, 1.0),)
-        x = q[place] + scale * v[0]
-        at = self._powers(x)
+        coordinate = q[place] + scale * v[0]
+        at = self._powers(coordinate)
         tie = self._loops_along(v, at)
-        moved = list(tie.integrate(q, v, self._expanded(tie, q, None).G))
+        moved = list(tie.integrate(q, v, self._expand(tie, q, None).G))
         if at is not None:
-            moved[place] = x
+            moved[place] = coordinate
             for j, value in zip(tie.dependent, at.value, strict=True):
                 moved[j] = select(at.near, value, moved[j])
         return Vec(moved)

@@ -14,12 +14,12 @@ GROUND = -1
 
 def between(parents: Sequence[int], links: Iterable[int], tops: Collection[int]) -> set[int]:
     """All links on the way from the given ones to one of `tops`, exclusive."""
-    found: set[int] = set()
+    passed: set[int] = set()
     for link in links:
-        while link not in tops and link not in found:
-            found.add(link)
+        while link not in tops and link not in passed:
+            passed.add(link)
             link = parents[link]
-    return found
+    return passed
 
 
 class LinkClusters:

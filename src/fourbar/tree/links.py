@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 def inertia_of(body: Body) -> AnyInertia:
     """The inertia of a body in its own frame, with that of the fluid around it."""
-    return immersed(Inertia.about_com(body.mass, body.com, body.inertia), body.fluid)
+    return immerse(Inertia.about_com(body.mass, body.com, body.inertia), body.fluid)
 
 
-def immersed(rigid: Inertia, fluid: Fluid | None) -> AnyInertia:
+def immerse(rigid: Inertia, fluid: Fluid | None) -> AnyInertia:
     """The inertia of a body in a fluid."""
     return rigid if fluid is None else hydrodynamics(fluid).around(rigid)
 
@@ -64,7 +64,7 @@ def link_armatures(
         return [LinkArmature(Vec(c.armature)) for c in joints]
     diagonal = {c.name: list(c.armature) for c in joints}
     types = {c.name: c.joint for c in joints}
-    found: dict[str, dict[int, list[list[Scalar]]]] = {c.name: {} for c in joints}
+    entries_by_joint: dict[str, dict[int, list[list[Scalar]]]] = {c.name: {} for c in joints}
     for block in blocks:
         at = places(block, types)
         for a, rows in at.items():
@@ -73,13 +73,13 @@ def link_armatures(
             for b, columns in at.items():
                 if links[b] <= links[a]:
                     entries = [[0.0 if i == j else block.matrix[i][j] for j in columns] for i in rows]
-                    _add(found[a].setdefault(links[b], [[0.0] * len(columns) for _ in rows]), entries)
+                    _add(entries_by_joint[a].setdefault(links[b], [[0.0] * len(columns) for _ in rows]), entries)
     return [
         LinkArmature(
             Vec(diagonal[c.name]),
             tuple(
                 (other, Mat.of(rows))
-                for other, rows in sorted(found[c.name].items())
+                for other, rows in sorted(entries_by_joint[c.name].items())
                 if other != links[c.name] or len(rows) > 1  # zeros too: as parameters they may vary
             ),
         )
@@ -108,7 +108,7 @@ def couplings(coupled: Sequence[Coupled], sizes: Sequence[int]) -> tuple[Coupled
         tied = {i, *(j for j, _ in own)} if own else set()
         if tied:
             groups = [g for g in groups if g.isdisjoint(tied)] + [tied.union(*(g for g in groups if g & tied))]
-    found = []
+    coupled_links = []
     for links in sorted(tuple(sorted(group)) for group in groups):
         first = dict(zip(links, (sum(sizes[i] for i in links[:n]) for n in range(len(links))), strict=True))
         nv = sum(sizes[i] for i in links)
@@ -118,8 +118,8 @@ def couplings(coupled: Sequence[Coupled], sizes: Sequence[int]) -> tuple[Coupled
                 for a, row in enumerate(block, first[i]):
                     for b, x in enumerate(row, first[j]):
                         A[a][b] = A[b][a] = x
-        found.append(CoupledLinks(links, Mat.of(A)))
-    return tuple(found)
+        coupled_links.append(CoupledLinks(links, Mat.of(A)))
+    return tuple(coupled_links)
 
 
 class Link(NamedTuple):

@@ -56,9 +56,9 @@ def series_joint(tree: SpanningTree, links: Sequence[int]) -> Joint:
 
 def chain_locking(tree: SpanningTree, alone: Container[int]) -> dict[int, Locking]:
     """By the first link of a massless chain, the sets of columns of all its links that may be dependent."""
-    found = {}
+    locks = {}
     for first, below in _massless_chains(tree, alone).items():
         suspect = suspect_columns(series_joint(tree, (first, *below)))
         if suspect:
-            found[first] = Locking(0, suspect, below)
-    return found
+            locks[first] = Locking(0, suspect, below)
+    return locks

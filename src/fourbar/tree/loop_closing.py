@@ -39,7 +39,7 @@ class Closable(Protocol):
     def slopes(self, q: np.ndarray) -> np.ndarray: ...
 
 
-def moved(joints: Sequence[Joint], q: np.ndarray, delta: np.ndarray) -> np.ndarray:
+def move(joints: Sequence[Joint], q: np.ndarray, delta: np.ndarray) -> np.ndarray:
     """q ⊕ δ for the coordinates (n, nq) of several joints."""
     result, at_q, at_v = [], 0, 0
     for joint in joints:
@@ -69,17 +69,17 @@ def close(
     large only beside their own size: where steps do not close them, they are taken by that size first.
     """
     kept = list(range(len(tie.units.gaps))) if rows is None else list(rows)
-    found, left = _closed(tie, q, held, kept, tie.units.gaps, steps)
+    closed, left = _close_in_units(tie, q, held, kept, tie.units.gaps, steps)
     again = np.flatnonzero(~(left < CLOSED))
     if again.size and np.any(tie.units.effects[kept] < tie.units.gaps[kept]):
-        first, _ = _closed(tie, np.asarray(q, float)[again], held, kept, tie.units.effects, steps)
-        near, gaps = _closed(tie, first, held, kept, tie.units.gaps, steps)
+        first, _ = _close_in_units(tie, np.asarray(q, float)[again], held, kept, tie.units.effects, steps)
+        near, gaps = _close_in_units(tie, first, held, kept, tie.units.gaps, steps)
         better = gaps < CLOSED
-        found[again[better]], left[again[better]] = near[better], gaps[better]
-    return found, left
+        closed[again[better]], left[again[better]] = near[better], gaps[better]
+    return closed, left
 
 
-def _closed(
+def _close_in_units(
     tie: Closable, q: np.ndarray, held: Sequence[int], kept: list[int], units: np.ndarray, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """`close` with given units of gaps (m)."""
@@ -90,11 +90,11 @@ def _closed(
     turns = np.array([x for joint in tie.joints for x in turning(joint)], bool)
     gaps, unit = units[kept], tie.units.steps[free]
 
-    def opened(q: np.ndarray) -> np.ndarray:
+    def gaps_at(q: np.ndarray) -> np.ndarray:
         return tie.residual(q)[..., kept] / gaps
 
     with np.errstate(all="ignore"):  # the residual may be NaN at a guess
-        phi = opened(q)
+        phi = gaps_at(q)
         busy = np.flatnonzero(_size(phi) > ClosingSettings.EXACT)
         for _ in range(steps):
             if not busy.size:
@@ -104,7 +104,7 @@ def _closed(
             busy, before = busy[valid], _size(phi[busy[valid]])
             delta = np.zeros((len(busy), n))
             delta[:, free] = _step(phi[busy], K[valid][:, :, free] * unit, turns[free]) * unit
-            q[busy], phi[busy] = _improved(tie.joints, opened, q[busy], phi[busy], delta)
+            q[busy], phi[busy] = _improve(tie.joints, gaps_at, q[busy], phi[busy], delta)
             after = _size(phi[busy])
             busy = busy[
                 (after > ClosingSettings.EXACT)
@@ -131,7 +131,7 @@ def _step(phi: np.ndarray, K: np.ndarray, turns: np.ndarray) -> np.ndarray:
     return delta * np.minimum(1.0, ClosingSettings.LONGEST / np.maximum(length, 1e-300))
 
 
-def _improved(
+def _improve(
     joints: Sequence[Joint],
     opened: Callable[[np.ndarray], np.ndarray],
     q: np.ndarray,
@@ -142,7 +142,7 @@ def _improved(
     left, size = np.arange(len(q)), _size(phi)
     best, best_phi = q.copy(), phi.copy()
     for _ in range(30):
-        new = moved(joints, q[left], delta[left])
+        new = move(joints, q[left], delta[left])
         new_phi = opened(new)
         better = _size(new_phi) < size[left]
         best[left[better]], best_phi[left[better]] = new[better], new_phi[better]
@@ -162,7 +162,7 @@ def close_from(tie: Closable, guess: np.ndarray, held: Sequence[int] = ()) -> tu
     Steps that reduce the gap may end in a local minimum that is not zero, depending on where they start.
     """
     guess = np.asarray(guess, float)
-    found, gaps = close(tie, guess, held)
+    closed, gaps = close(tie, guess, held)
     rng, free = np.random.default_rng(0), np.ones(sum(j.nv for j in tie.joints))
     free[list(held)] = 0.0
     for spread in _NUDGES:
@@ -170,7 +170,7 @@ def close_from(tie: Closable, guess: np.ndarray, held: Sequence[int] = ()) -> tu
         if not left.size:
             break
         nudge = spread * free * rng.normal(size=(len(left), len(free)))
-        again, gap = close(tie, moved(tie.joints, guess[left], nudge * tie.units.steps), held)
+        again, gap = close(tie, move(tie.joints, guess[left], nudge * tie.units.steps), held)
         good = gap <= CLOSED
-        found[left[good]], gaps[left[good]] = again[good], gap[good]
-    return found, gaps
+        closed[left[good]], gaps[left[good]] = again[good], gap[good]
+    return closed, gaps

@@ -23,9 +23,9 @@ from ..tolerances import RANK
 from .bound_embedding import Bound, Following
 from .cluster_tree import ClusterTree, arrange, compensated_inertias, every_body, fluids
 from .clusters import Cluster, loop_residual
-from .equivalent_trees import reframed, regrouped, unturned
+from .equivalent_trees import choose_frames, hold_rotor_frames, regroup
 from .links import Link
-from .parameters import Parameter, changed
+from .parameters import Parameter, change_parameters
 from .spanning_tree import SpanningTree
 
 Which = tuple[Parameter, ...]
@@ -50,10 +50,10 @@ class VariedTree(NamedTuple):
 
 def varied_tree(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> VariedTree:
     """All parameters where some are p, which may be symbols."""
-    other = changed(mechanism, which, p)
+    other = change_parameters(mechanism, which, p)
     tree, bodies, frames, moving = arrange(other)
-    equivalent = regrouped(tree)
-    cheapest = reframed(unturned(equivalent))
+    equivalent = regroup(tree)
+    cheapest = choose_frames(hold_rotor_frames(equivalent))
     laws = [law_of(other.actuators[place]) for place in with_laws(which)]
     return VariedTree(
         tree.links,
@@ -77,13 +77,13 @@ def varied_bodies(
     mechanism: Mechanism, which: Which, p: Sequence[Scalar]
 ) -> tuple[tuple[Link, ...], tuple[Transform, ...]]:
     """The parameters of a tree with a link for every body: its links, and the pose of each body in its link."""
-    tree, poses = every_body(changed(mechanism, which, p))
+    tree, poses = every_body(change_parameters(mechanism, which, p))
     return tree.links, poses
 
 
 def varied_compensation(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> tuple[Inertia, ...]:
     """The inertias of all links whose weight is compensated."""
-    return compensated_inertias(changed(mechanism, which, p))
+    return compensated_inertias(change_parameters(mechanism, which, p))
 
 
 def with_varied(
@@ -102,13 +102,13 @@ def with_varied(
         replace(joint, damping=tuple(d), stiffness=tuple(k), rest=tuple(rest), friction=tuple(f))
         for joint, (d, k, rest, f) in zip(cluster_tree.moving, varied.passive, strict=True)
     )
-    bound = [_bound(mechanism, cluster_tree, cluster, which, p) for cluster in cluster_tree.clusters]
+    bound = [_bind(mechanism, cluster_tree, cluster, which, p) for cluster in cluster_tree.clusters]
     if any(x.is_inertia for x in which):
         resisting = _resisting_links(mechanism, cluster_tree, which)
         bound = [replace(cluster, varies=not resisting.issuperset(cluster.links)) for cluster in bound]
     clusters = tuple(bound)
     return replace(
-        cluster_tree, spanning_tree=tree, equivalent=equivalent, unturned=unturned(equivalent), bodies=bodies,
+        cluster_tree, spanning_tree=tree, equivalent=equivalent, unturned=hold_rotor_frames(equivalent), bodies=bodies,
         frames=frames, moving=moving, clusters=clusters, cheapest=cheapest,
         fluids=dict(zip(cluster_tree.fluids, varied.fluids, strict=True)),
     )  # fmt: skip
@@ -129,7 +129,7 @@ def _resisting_links(mechanism: Mechanism, cluster_tree: ClusterTree, which: Whi
     return {i for i, joint in links if i in turned and (i in pushed or all(turning(joint.joint)))}
 
 
-def _bound(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, which: Which, p: Vec) -> Cluster:
+def _bind(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, which: Which, p: Vec) -> Cluster:
     """A cluster whose loops have parameters p, if they depend on any."""
     loops = loops_with(mechanism, cluster_tree, cluster, which)
     if loops is None:
@@ -147,7 +147,7 @@ def loops_with(
     tie, places = cluster.tie, affects_loops(mechanism, cluster_tree, cluster, which)
     if tie is None or not any(places):
         return None
-    traced = retraced(mechanism, cluster, tuple(x for x, kept in zip(which, places, strict=True) if kept))
+    traced = retrace(mechanism, cluster, tuple(x for x, kept in zip(which, places, strict=True) if kept))
     if not _depends(traced):
         return None
     return Following.of(tie, traced), [own for x, own in zip(which, places, strict=True) for _ in range(x.size)]
@@ -157,15 +157,15 @@ def affects_loops(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Clus
     """A mask of the parameters on which the loops of a cluster can depend: their own, and placements and numbers of
     joints on and below their bodies.
     """
-    near, found = {*cluster.links, *cluster.carriers}, []
-    for x in which:
-        if x.owners == "loops":
-            found.append(mechanism.loops[x.place].name in cluster.loops)
-        elif x.owners == "joints" and x.moves_links:
-            found.append(cluster_tree.bodies[mechanism.joints[x.place].child].link in near)
+    near, mask = {*cluster.links, *cluster.carriers}, []
+    for parameter in which:
+        if parameter.owners == "loops":
+            mask.append(mechanism.loops[parameter.place].name in cluster.loops)
+        elif parameter.owners == "joints" and parameter.moves_links:
+            mask.append(cluster_tree.bodies[mechanism.joints[parameter.place].child].link in near)
         else:
-            found.append(False)
-    return found
+            mask.append(False)
+    return mask
 
 
 def _depends(traced: LoopTrace) -> bool:
@@ -173,11 +173,11 @@ def _depends(traced: LoopTrace) -> bool:
 
 
 @lru_cache(maxsize=64)
-def retraced(mechanism: Mechanism, cluster: Cluster, which: Which) -> LoopTrace:
+def retrace(mechanism: Mechanism, cluster: Cluster, which: Which) -> LoopTrace:
     """The trace of a cluster's loops as they depend on parameters."""
     assert cluster.tie is not None
     p = Graph().inputs("parameter", sum(x.size for x in which))
-    other = changed(mechanism, which, p)
+    other = change_parameters(mechanism, which, p)
     tree, bodies, _, moving = arrange(other)
     loops = [loop for loop in other.loops if loop.name in cluster.loops]
     residual = loop_residual(tree, moving, bodies.__getitem__, cluster.links, loops)
@@ -198,7 +198,7 @@ def opening_rates(
     if not any(places):
         return every
     own = tuple(x for x, kept in zip(which, places, strict=True) if kept)
-    traced, built = retraced(mechanism, cluster, own), [value for x in own for value in x.values(mechanism)]
+    traced, built = retrace(mechanism, cluster, own), [value for x in own for value in x.values(mechanism)]
     m, n = len(traced.phi), len(traced.p)
     slopes = [x for p in traced.p for x in jvp(traced.phi, {p: 1.0})]
     opening = np.zeros((len(q), n * m))

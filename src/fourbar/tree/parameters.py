@@ -149,15 +149,17 @@ def _fields(thing: Any) -> dict[str, Any]:
     if isinstance(thing, Actuator):
         return dict(law_numbers(thing))
     if isinstance(thing, PlacedJoint):
-        found = {name: getattr(thing, name) for name in _OF_JOINTS if not _missing(thing, name)}
-        return found | {name: x for name, x in thing.joint.variable.items() if not why_constant(thing.joint, name)}
+        by_field = {name: getattr(thing, name) for name in _OF_JOINTS if not _missing(thing, name)}
+        return by_field | {name: x for name, x in thing.joint.variable.items() if not why_constant(thing.joint, name)}
     inner = _inner(thing)
     values = {f.name: getattr(inner, f.name) for f in fields(inner)} if is_dataclass(inner) else {}
     if callable(inner):  # an integer in a function may be an exponent, or count something
         values = {name: x for name, x in values.items() if not isinstance(x, int)}
-    found = {name: x for name, x in values.items() if shape_of(x) is not None}
+    by_field = {name: x for name, x in values.items() if shape_of(x) is not None}
     closing = [x for x in values.values() if isinstance(x, Joint)]  # whose numbers are those of the loop
-    return found | {name: x for joint in closing for name, x in joint.variable.items() if not why_constant(joint, name)}
+    return by_field | {
+        name: x for joint in closing for name, x in joint.variable.items() if not why_constant(joint, name)
+    }
 
 
 def _missing(joint: PlacedJoint, field: str) -> str:
@@ -183,11 +185,11 @@ def _shape(thing: Any, value: Any) -> tuple[int, ...]:
 @once_per_object
 def parameters(mechanism: Mechanism) -> tuple[Parameter, ...]:
     """All parameters of a mechanism. Found once."""
-    found = [GRAVITY]
+    listed = [GRAVITY]
     for owners in _OWNERS:
         for place, thing in enumerate(getattr(mechanism, owners)):
-            found += parameters_of(thing.name, thing, owners, place)
-    return tuple(found)
+            listed += parameters_of(thing.name, thing, owners, place)
+    return tuple(listed)
 
 
 def parameters_of(name: str, thing: Any, owners: str, place: int) -> list[Parameter]:
@@ -201,7 +203,7 @@ _MOMENTS = ("Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
 
 def find(every: Sequence[Parameter], names: Iterable[str], mechanism: Mechanism | None = None) -> tuple[Parameter, ...]:
     """Parameters by name; what the mechanism has that cannot vary is refused with the reason."""
-    found = []
+    chosen = []
     for name in names:
         called = [x for x in every if x.name == name]
         if not called:
@@ -212,8 +214,8 @@ def find(every: Sequence[Parameter], names: Iterable[str], mechanism: Mechanism 
         if len(called) > 1:
             owners = " and one of its ".join(x.owners for x in called)
             raise ArgumentError(f"parameter {name!r} belongs to one of the robot's {owners}; rename one of them")
-        found += called
-    return tuple(found)
+        chosen += called
+    return tuple(chosen)
 
 
 def _of_regressors(name: str) -> str:
@@ -255,12 +257,12 @@ def _why_not(thing: Any, field: str) -> str:
         if why := thing.joint.why_constant(field):
             return why
         places = [thing, thing.joint, innermost(thing.joint)]
-    own = next((x for x in places if is_dataclass(x) and field in {f.name for f in fields(x)}), None)
-    if own is None or field.startswith("_"):
+    owner = next((x for x in places if is_dataclass(x) and field in {f.name for f in fields(x)}), None)
+    if owner is None or field.startswith("_"):
         return ""
-    value = getattr(own, field)
-    if isinstance(own, Joint) and field.startswith("axis"):
-        return f"{why_axis_is_constant(own)}; turn the joint by {f'{thing.name}.placement'!r}"
+    value = getattr(owner, field)
+    if isinstance(owner, Joint) and field.startswith("axis"):
+        return f"{why_axis_is_constant(owner)}; turn the joint by {f'{thing.name}.placement'!r}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{field} = {value} is a whole number, which may count something; write {float(value)} if it is a number"
     if shape_of(value) is not None:
@@ -268,24 +270,26 @@ def _why_not(thing: Any, field: str) -> str:
     return f"{field} = {value!r:.60} is not made of numbers"
 
 
-def changed(mechanism: Mechanism, which: Sequence[Parameter], p: Sequence[Scalar]) -> Mechanism:
+def change_parameters(mechanism: Mechanism, which: Sequence[Parameter], p: Sequence[Scalar]) -> Mechanism:
     """The mechanism with other parameters: p holds their entries, one after the other."""
     left, origin = iter(p), mechanism
-    for x in which:
-        if x == GRAVITY:
+    for parameter in which:
+        if parameter == GRAVITY:
             mechanism = replace(mechanism, gravity=tuple(islice(left, 3)))  # type: ignore[arg-type]
             continue
-        things = list(getattr(mechanism, x.owners))
-        entries = tuple(islice(left, x.size))
-        if x.owners == "actuators":
-            form = law_form(origin.actuators[x.place])
-            things[x.place] = with_law_number(things[x.place], form, x.field, entries)
-        elif x.is_joint_types:
-            joint = things[x.place]
-            things[x.place] = replace(joint, joint=with_number(joint.joint, x.field, x.shape, entries))
+        things = list(getattr(mechanism, parameter.owners))
+        entries = tuple(islice(left, parameter.size))
+        if parameter.owners == "actuators":
+            form = law_form(origin.actuators[parameter.place])
+            things[parameter.place] = with_law_number(things[parameter.place], form, parameter.field, entries)
+        elif parameter.is_joint_types:
+            joint = things[parameter.place]
+            things[parameter.place] = replace(
+                joint, joint=with_number(joint.joint, parameter.field, parameter.shape, entries)
+            )
         else:
-            things[x.place] = with_parameter(things[x.place], x.field, iter(entries))
-        mechanism = replace(mechanism, **{x.owners: tuple(things)})
+            things[parameter.place] = with_parameter(things[parameter.place], parameter.field, iter(entries))
+        mechanism = replace(mechanism, **{parameter.owners: tuple(things)})
     return mechanism
 
 

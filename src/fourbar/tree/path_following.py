@@ -107,22 +107,22 @@ def end(tie: LoopEmbedding, path: Path) -> Vec:
 
 def way_into_limits(tie: LoopEmbedding, limits: PathLimits, q: Vec, depth: Scalar) -> Vec:
     """The way (nv, in units) of the coordinates that are outside their limits, to a fraction `depth` inside of them."""
-    found: list[Scalar] = []
+    way: list[Scalar] = []
     sizes = [joint.nq for joint in tie.joints]
     parts = zip(
         tie.joints, cut(q, sizes), *(cut(x, sizes) for x in (limits.lower, limits.upper, limits.room)), strict=True
     )
-    for joint, own, lower, upper, room in parts:
+    for joint, joint_q, lower, upper, room in parts:
         if all(a == -np.inf and b == np.inf for a, b in zip(lower, upper, strict=True)):
-            found += [0.0] * joint.nv
+            way += [0.0] * joint.nv
             continue
         inside: Scalar = 1.0
         target = []
-        for x, a, b, c in zip(own, lower, upper, room, strict=True):
+        for x, a, b, c in zip(joint_q, lower, upper, room, strict=True):
             target.append(select(x < a, a + depth * c, select(b < x, b - depth * c, x)))
             inside = select(x < a, 0.0, select(b < x, 0.0, inside))
-        found += [select(inside > 0.5, 0.0, x) for x in joint.difference(own, target)]
-    return Vec([x if is_zero(x) else x * (1.0 / unit) for x, unit in zip(found, tie.units.steps.tolist(), strict=True)])
+        way += [select(inside > 0.5, 0.0, x) for x in joint.difference(joint_q, target)]
+    return Vec([x if is_zero(x) else x * (1.0 / unit) for x, unit in zip(way, tie.units.steps.tolist(), strict=True)])
 
 
 def entries_of(tie: LoopEmbedding) -> list[list[int]]:
@@ -166,12 +166,14 @@ def _inverse_factor(M: list[list[Scalar]]) -> list[list[Scalar]]:
     L: list[list[Scalar]] = []
     inverse: list[list[Scalar]] = []
     for i, row in enumerate(M):
-        own: list[Scalar] = []
+        factor_row: list[Scalar] = []
         for j in range(i):
-            own.append((row[j] - dot(own, L[j][:j])) * L[j][j] if not _is_apart(own, row[j], L[j]) else 0.0)
-        pivot = 1.0 / sqrt(maximum(row[i] - dot(own, own), PathSettings.TINY))
-        inverse.append([-pivot * dot(own[k:], [inverse[j][k] for j in range(k, i)]) for k in range(i)] + [pivot])
-        L.append([*own, pivot])  # the reciprocal of the diagonal
+            factor_row.append(
+                (row[j] - dot(factor_row, L[j][:j])) * L[j][j] if not _is_apart(factor_row, row[j], L[j]) else 0.0
+            )
+        pivot = 1.0 / sqrt(maximum(row[i] - dot(factor_row, factor_row), PathSettings.TINY))
+        inverse.append([-pivot * dot(factor_row[k:], [inverse[j][k] for j in range(k, i)]) for k in range(i)] + [pivot])
+        L.append([*factor_row, pivot])  # the reciprocal of the diagonal
     return inverse
 
 
@@ -315,15 +317,15 @@ def follow_path(
         path = walk(Direct(), tie, limits, Vec(q), Vec(way), length, depth, loops)
         return end(tie, path), path.going
 
-    found, going = np.empty((len(start), len(tie.traced.q))), np.empty(len(start))
+    path_ends, going = np.empty((len(start), len(tie.traced.q))), np.empty(len(start))
     together = np.full(len(start), len(start) > PathSettings.ONE_BY_ONE)
     for i in np.flatnonzero(~together):
         try:
-            found[i], going[i] = ends(start[i].tolist(), way[i].tolist(), float(length[i]), float(depth[i]))
+            path_ends[i], going[i] = ends(start[i].tolist(), way[i].tolist(), float(length[i]), float(depth[i]))
         except (ArithmeticError, ValueError):  # of Python's numbers, where a result is undefined
             together[i] = True
     if together.any():
         with np.errstate(all="ignore"):
             rows, going[together] = ends(start[together].T, way[together].T, length[together], depth[together])
-        found[together] = np.stack(np.broadcast_arrays(*rows, going[together])[:-1], axis=-1)
-    return found, going == 0.0
+        path_ends[together] = np.stack(np.broadcast_arrays(*rows, going[together])[:-1], axis=-1)
+    return path_ends, going == 0.0

@@ -43,11 +43,11 @@ def spare_rows(
     best = int(np.nanargmin(gaps))
     K = found.core(tie.units.of(tie.slopes(closed[best])))
     picked = pick(K.T, rank(K, max(RANK, IMPLIED * gaps[best])), rather=range(len(K)))  # rows given first have priority
-    needed = _needed(found, picked)
+    needed = _needed_rows(found, picked)
     near, left = close(tie, np.concatenate([closed[best][None], guesses]), rows=needed)
     if not left[0] < CLOSED:
         return None
-    return _opened(tie, needed, near[left < CLOSED], tie.units.gaps, SPREADING * gaps[best])
+    return _find_open_rows(tie, needed, near[left < CLOSED], tie.units.gaps, SPREADING * gaps[best])
 
 
 def freezing_rows(tie: LoopEmbedding, guesses: np.ndarray, q: np.ndarray, found: Followers) -> Spare | None:
@@ -66,25 +66,25 @@ def freezing_rows(tie: LoopEmbedding, guesses: np.ndarray, q: np.ndarray, found:
     if number == rank(found.core(tie.units.of(slopes))):
         return None
     exact = [n for n, i in enumerate(found.core_rows) if not tie.traced.bodies_by_row[i]]
-    needed = _needed(found, sorted({*exact, *pick(K.T, number, exact, rather=range(len(K)))}))
+    needed = _needed_rows(found, sorted({*exact, *pick(K.T, number, exact, rather=range(len(K)))}))
     near, left = close(tie, guesses, rows=needed)
     near = near[left < CLOSED]
     way = differences(tie.joints, np.tile(q, (len(near), 1)), near) / tie.units.steps
     far = np.abs(way).max(axis=-1, initial=0.0)
     most = SPREADING * min(sizes[number], REDUNDANT)
     for those in (far > _ELSEWHERE, (far > _ELSEWHERE) & (far < _IN_REACH)):
-        spare = _opened(tie, needed, near[those], tie.units.effects, most) if those.any() else None
+        spare = _find_open_rows(tie, needed, near[those], tie.units.effects, most) if those.any() else None
         if spare is not None:
             return spare
     return None
 
 
-def _needed(found: Followers, core: Sequence[int]) -> list[int]:
+def _needed_rows(found: Followers, core: Sequence[int]) -> list[int]:
     """The rows of followers, and some of the core, by their places in it."""
     return [i for i, _ in found.pairs] + [found.core_rows[n] for n in core]
 
 
-def _opened(
+def _find_open_rows(
     tie: LoopEmbedding, needed: Sequence[int], near: np.ndarray, units: np.ndarray, most: float
 ) -> Spare | None:
     """The rows that are open where the `needed` ones are closed (k, nq); None if one is open by more than `most`."""

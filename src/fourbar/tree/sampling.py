@@ -127,17 +127,17 @@ def cluster_random(
         return _random_explicit(cluster_tree, cluster, rng, count).reshape(*size, tie.nq)
     assert tie.closed is not None
     follow = follow or partial(follow_path, tie, limits_of(cluster_tree, cluster))
-    found, left = np.empty((count, tie.nq)), np.arange(count)
+    samples, left = np.empty((count, tie.nq)), np.arange(count)
     in_home_assembly = bool(_within_limits(cluster_tree, cluster, tie.closed))
     for attempt in range(100):
         if not left.size:
-            return found.reshape(*size, tie.nq)
+            return samples.reshape(*size, tie.nq)
         begin = _from_home if in_home_assembly or attempt < _HOME_TRIALS else _from_anywhere
         given = begin(cluster_tree, cluster, rng, len(left), attempt)
         ends, arrived = follow(*given, rng.uniform(*_DEPTHS, len(left)))
         valid = np.flatnonzero(arrived)
         valid = valid[_is_valid(cluster_tree, cluster, ends[valid])]
-        found[left[valid]], left = ends[valid], np.delete(left, valid)
+        samples[left[valid]], left = ends[valid], np.delete(left, valid)
     names = ", ".join(map(repr, cluster.loops))
     raise AssemblyError(f"random sampling found no closed configuration of loops {names} within the limits")
 
@@ -165,11 +165,11 @@ def _random_explicit(cluster_tree: ClusterTree, cluster: Cluster, rng: np.random
             labels = [x for i in cluster.links for x in coordinate_labels(cluster_tree.moving[i])]
             _warn_of_limits(cluster, labels, lower, upper, passed / drawn)
             return samples
-        more = max(4 * (count - len(valid)), _AT_LEAST)
-        trials = cluster.embedding.stored_coordinates(_random_full(cluster_tree, cluster, rng, more, ranges))
+        number = max(4 * (count - len(valid)), _AT_LEAST)
+        trials = cluster.embedding.stored_coordinates(_random_full(cluster_tree, cluster, rng, number, ranges))
         outside = _outside(tie, trials, lower, upper)
         valid = np.concatenate([valid, trials[~outside.any(axis=-1)]])
-        passed, drawn = passed + outside.sum(axis=0), drawn + more
+        passed, drawn = passed + outside.sum(axis=0), drawn + number
     return valid[:count]
 
 

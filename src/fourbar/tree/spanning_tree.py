@@ -45,11 +45,11 @@ class SpanningTree:
 
     def ancestors(self, i: int) -> list[int]:
         """The links that carry link i, nearest first."""
-        found = []
+        carriers = []
         while self.parents[i] >= 0:
             i = self.parents[i]
-            found.append(i)
-        return found
+            carriers.append(i)
+        return carriers
 
     @property
     def nq(self) -> int:

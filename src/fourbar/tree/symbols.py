@@ -22,8 +22,8 @@ from ..spatial.transform import Transform
 from .bound_embedding import WithNumbers
 from .cluster_tree import GROUND, ClusterTree
 from .clusters import Cluster
-from .links import Link, LinkArmature, immersed, link_armatures
-from .parameter_changes import affects_loops, retraced
+from .links import Link, LinkArmature, immerse, link_armatures
+from .parameter_changes import affects_loops, retrace
 from .parameters import Parameter, parameters
 
 _AXES = "xyz"
@@ -106,7 +106,7 @@ def with_symbols(mechanism: Mechanism, cluster_tree: ClusterTree, p: Parameters)
     for body in mechanism.bodies:
         home = cluster_tree.bodies[body.name]
         if home.link != GROUND:
-            inertias[home.link] = inertias[home.link] + immersed(p.inertia(body), body.fluid).to_parent(home.pose)
+            inertias[home.link] = inertias[home.link] + immerse(p.inertia(body), body.fluid).to_parent(home.pose)
     tied = {link for cluster in cluster_tree.clusters if not cluster.is_free for link in cluster.links}
     links, armatures = [], p.armatures(mechanism, cluster_tree.moving)
     for i, (c, link) in enumerate(zip(cluster_tree.moving, cluster_tree.spanning_tree.links, strict=True)):
@@ -123,12 +123,12 @@ def _clusters(p: Parameters, mechanism: Mechanism, cluster_tree: ClusterTree) ->
     """The clusters, with symbols for the parameters of their loops except placements."""
     every = tuple(x for x in parameters(mechanism) if x.owners == "loops" and not x.is_placement(mechanism))
     symbols = {x: p.entries(x, mechanism) for x in every}
-    found = []
+    clusters = []
     for cluster in cluster_tree.clusters:
         tie, own = cluster.tie, affects_loops(mechanism, cluster_tree, cluster, every)
         which = tuple(x for x, kept in zip(every, own, strict=True) if kept)
         if tie is not None and which:
             values = [symbol for x in which for symbol in symbols[x]]
-            cluster = replace(cluster, embedding=WithNumbers.of(tie, retraced(mechanism, cluster, which), values))
-        found.append(cluster)
-    return tuple(found)
+            cluster = replace(cluster, embedding=WithNumbers.of(tie, retrace(mechanism, cluster, which), values))
+        clusters.append(cluster)
+    return tuple(clusters)

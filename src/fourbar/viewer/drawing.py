@@ -100,19 +100,17 @@ class Drawing:
         used = {item.layer for item in self.items} | ({"collision"} if self.unread is not None else set())
         return tuple(layer for layer in LAYERS if layer in used)
 
-    def reduced(self, most: int) -> Drawing:
+    def reduce(self, most: int) -> Drawing:
         """The drawing with about `most` triangles at most; surfaces with few keep them."""
-        own = {id(x.solid): x.solid for x in self.items}
-        total = sum(len(x.faces) for x in own.values())
+        solids = {id(x.solid): x.solid for x in self.items}
+        total = sum(len(x.faces) for x in solids.values())
         if total <= most:
             return self
         smaller = {}
-        for key, solid in own.items():
+        for key, solid in solids.items():
             share = max(60, int(most * len(solid.faces) / total))
             fewer = len(solid.faces) > share
-            smaller[key] = (
-                triangles.shaded(*triangles.simplified(solid.vertices, solid.faces, share)) if fewer else solid
-            )
+            smaller[key] = triangles.shade(*triangles.simplify(solid.vertices, solid.faces, share)) if fewer else solid
         items = tuple(replace(x, solid=smaller[id(x.solid)]) for x in self.items if len(smaller[id(x.solid)].faces))
         return replace(self, items=items)
 
@@ -133,14 +131,14 @@ def places(robot: System, rods: Sequence[Rod], q: np.ndarray) -> np.ndarray:
         centre[..., 0, :3, 3] = ((com + poses[..., :3, 3]) * mass[:, None]).sum(axis=-2) / mass.sum()
     world = np.broadcast_to(np.eye(4), (*batch, 1, 4, 4))
     known = np.concatenate([poses, world], axis=-3)  # so that -1 is the world
-    found = [poses, centre]
+    poses_of_all = [poses, centre]
     for rod in rods:
         a, b = (
             known[..., body, :3, :3] @ np.asarray(point, float) + known[..., body, :3, 3]
             for body, point in zip(rod.bodies, rod.points, strict=True)
         )
-        found.append(triangles.pointing(b - a, a)[..., None, :, :])
-    return np.concatenate([*found, world], axis=-3)
+        poses_of_all.append(triangles.pointing(b - a, a)[..., None, :, :])
+    return np.concatenate([*poses_of_all, world], axis=-3)
 
 
 def matrix(placement: Any) -> np.ndarray:
@@ -160,16 +158,16 @@ class ShapeItems:
     def items(self, owner: str, place: int, shapes: Sequence[Geometry], layer: str, at: Any = None) -> list[Item]:
         """Shapes of a body."""
         at = np.eye(4) if at is None else at
-        found = []
+        items_of_body = []
         for k, shape in enumerate(shapes):
             name = f"{owner}/{layer}/{k}"
             for n, (surface, scale) in enumerate(self._surfaces(shape)):
                 colour = self._colour(shape, surface, layer)
-                solid = surface.solid if scale is None else _scaled(surface.solid, scale)
-                found.append(
+                solid = surface.solid if scale is None else _scale(surface.solid, scale)
+                items_of_body.append(
                     Item(f"{name}/{n}" if n else name, layer, place, solid, colour, at @ matrix(shape.placement))
                 )
-        return found
+        return items_of_body
 
     def _colour(self, shape: Geometry, surface: MeshPart, layer: str) -> Colour:
         if surface.colour == LOST:
@@ -196,7 +194,7 @@ class ShapeItems:
         return [(MeshPart(triangles.box(edge, edge, edge), LOST), None)]
 
 
-def _scaled(solid: TriangleSurface, scale: np.ndarray) -> TriangleSurface:
+def _scale(solid: TriangleSurface, scale: np.ndarray) -> TriangleSurface:
     if (scale == 1.0).all():
         return solid
     scale = np.where(scale == 0.0, 1e-9, scale)
@@ -216,11 +214,11 @@ def primitive(shape: Geometry, size: float) -> TriangleSurface | None:
         return triangles.sheet(x, y, heights)
     if not any(shape.size):
         return None
-    made: dict[str, Callable[..., TriangleSurface]] = {
+    surfaces: dict[str, Callable[..., TriangleSurface]] = {
         "box": triangles.box, "sphere": triangles.sphere, "cylinder": triangles.cylinder, "capsule": triangles.capsule,
         "ellipsoid": triangles.ellipsoid,
     }  # fmt: skip
-    return made[shape.kind](*shape.size)
+    return surfaces[shape.kind](*shape.size)
 
 
 def is_shown(mechanism: Mechanism, shapes: Sequence[Sequence[Geometry]], role: str) -> bool:

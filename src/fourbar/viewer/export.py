@@ -13,7 +13,7 @@ from ..errors import ArgumentError
 from .drawing import LAYERS
 from .gltf import glb
 from .pictures import film, picture
-from .recorded_motion import RecordedMotion, apart, coloured, following, warn_of_missing
+from .recorded_motion import RecordedMotion, apart, colour_recording, following, warn_of_missing
 from .standalone_page import page
 
 ENDINGS = {".html": "a page", ".glb": "glTF", ".png": "a picture", ".gif": "a film", ".mp4": "a film"}
@@ -32,7 +32,7 @@ def write(recording: RecordedMotion, path: Path, **options: Any) -> None:
         raise ArgumentError(f"save: {path.name!r} has an unknown ending; expected .npz, {', '.join(ENDINGS)}")
     _check(ending, options)
     recording = apart(recording, options.pop("spread", recording.spread))
-    recording = coloured(recording, options.pop("colour", recording.colour))
+    recording = colour_recording(recording, options.pop("colour", recording.colour))
     if "follow" in options:
         recording, options["follow"] = following(recording, options["follow"])
     warn_of_missing(recording.drawing().notes)

@@ -85,13 +85,13 @@ class GltfDocument:
             self.accessor(solid.faces.reshape(-1), _ELEMENTS)
             return at
 
-        def made() -> int:
+        def add_mesh() -> int:
             at = self.once(("solid", id(solid)), corners)
             part = {"attributes": {"POSITION": at, "NORMAL": at + 1}, "indices": at + 2,
                     "material": self.material(colour)}  # fmt: skip
             return self.add("meshes", {"primitives": [part]})
 
-        return self.once(("mesh", id(solid), colour), made)
+        return self.once(("mesh", id(solid), colour), add_mesh)
 
     def animate(self, node: int, path: str, times: int, x: np.ndarray) -> None:
         """Let a property of a node follow values (n, k)."""
@@ -117,15 +117,15 @@ class GltfDocument:
         return head + struct.pack("<I4s", len(text), b"JSON") + text + struct.pack("<I4s", len(data), b"BIN\0") + data
 
 
-def _placed(T: np.ndarray) -> dict[str, Any]:
+def _placement(T: np.ndarray) -> dict[str, Any]:
     """A constant pose as properties of a node."""
     w, x, y, z = quaternions(T[:3, :3]).tolist()
-    found: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     if np.abs(T[:3, 3]).max() > 0.0:
-        found["translation"] = T[:3, 3].tolist()
+        properties["translation"] = T[:3, 3].tolist()
     if w < 1.0 - 1e-12:
-        found["rotation"] = [x, y, z, w]
-    return found
+        properties["rotation"] = [x, y, z, w]
+    return properties
 
 
 class GltfWriter:
@@ -139,11 +139,11 @@ class GltfWriter:
         self.moves = len(recording.t) > 1
         self._times = self.document.accessor(recording.t - recording.t[0], extremes=True) if self.moves else -1
 
-    def _followed(self, name: str, T: np.ndarray, children: list[int]) -> int:
+    def _moving_node(self, name: str, T: np.ndarray, children: list[int]) -> int:
         """A node that takes poses (n, 4, 4) one after the other."""
         p, quaternion = T[:, :3, 3], continuous(quaternions(T[:, :3, :3]))[:, [1, 2, 3, 0]]
         below = {"children": children} if children else {}
-        node = self.document.add("nodes", {"name": name, **_placed(T[0]), **below})
+        node = self.document.add("nodes", {"name": name, **_placement(T[0]), **below})
         if self.moves:
             if np.ptp(p, axis=0).max() > _STILL:
                 self.document.animate(node, "translation", self._times, p)
@@ -152,7 +152,7 @@ class GltfWriter:
         return node
 
     def _item(self, item: Item, colour: Colour) -> int:
-        entry = {"name": item.name, "mesh": self.document.mesh(item.solid, colour), **_placed(item.placement)}
+        entry = {"name": item.name, "mesh": self.document.mesh(item.solid, colour), **_placement(item.placement)}
         more = {"tile": item.tile} if item.tile else {}
         return self.document.add("nodes", entry | {"extras": {"layer": item.layer, **more}})
 
@@ -166,15 +166,15 @@ class GltfWriter:
         self.top += [self._item(x, x.colour) for x in self.items if x.place == self.drawing.world]
 
     def _robot(self, places: np.ndarray) -> list[int]:
-        found, names = [], [b.name for b in self.recording.robot.mechanism.bodies]
+        nodes, names = [], [b.name for b in self.recording.robot.mechanism.bodies]
         for place in range(self.drawing.world):
             own = [self._item(x, x.colour) for x in self.items if x.place == place]
             if own or place == self.recording.base:
                 name = names[place] if place < len(names) else f"place {place}"
-                found.append(self._followed(name, places[:, place], own))
+                nodes.append(self._moving_node(name, places[:, place], own))
                 if place == self.recording.base and self.base is None:
-                    self.base = found[-1]
-        return found
+                    self.base = nodes[-1]
+        return nodes
 
     def ghosts(self, count: int) -> None:
         """Translucent copies at evenly spaced times of the motion, of the first world."""
@@ -187,7 +187,7 @@ class GltfWriter:
                     T = places[item.place] @ item.placement
                     mesh = self.document.mesh(item.solid, pale)
                     nodes.append(
-                        self.document.add("nodes", {"mesh": mesh, **_placed(T), "extras": {"layer": "ghosts"}})
+                        self.document.add("nodes", {"mesh": mesh, **_placement(T), "extras": {"layer": "ghosts"}})
                     )
             self.top.append(self.document.add("nodes", {"name": f"ghost {k}", "children": nodes}))
 
@@ -202,7 +202,7 @@ class GltfWriter:
         thick = 0.2 * self.drawing.size * (length > 0.0)
         for world in range(r.worlds):
             for k in np.flatnonzero((length[:, world] > 0.0).any(axis=0)):
-                node = self._followed(f"force {k}", poses[:, world, k], [])
+                node = self._moving_node(f"force {k}", poses[:, world, k], [])
                 scale = np.stack([thick[:, world, k], thick[:, world, k], length[:, world, k]], axis=1)
                 entry = self.document.tables["nodes"][node]
                 entry |= {"mesh": mesh, "scale": scale[0].tolist(), "extras": {"layer": "forces"}}
@@ -226,11 +226,11 @@ def glb(
     translucent copies, at evenly spaced times. most: triangles of the whole robot at most, about. follow: whether the
     camera of a page follows the base.
     """
-    recording = recording.sampled(rate)
+    recording = recording.sample(rate)
     shown = {"shapes", "ground"} if layers is None else set(layers)
     drawing = recording.drawing().complete() if "collision" in shown else recording.drawing()
     if most is not None:
-        drawing = drawing.reduced(most)
+        drawing = drawing.reduce(most)
     writer = GltfWriter(recording, drawing, frozenset({x.layer for x in drawing.items} - shown))
     writer.worlds()
     writer.ghosts(ghosts)

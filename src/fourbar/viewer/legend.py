@@ -22,11 +22,11 @@ class Entry(NamedTuple):
 
 def legend(recording: RecordedMotion, drawing: Drawing) -> list[Entry]:
     """The lines of a legend, for the layers that there are."""
-    found = [Entry(layer, colour, text) for layer, colour, text in overlays.MEANINGS if layer in drawing.layers]
-    found += [Entry("shapes", colour, text) for text, colour in recording.colours_used()]
+    entries = [Entry(layer, colour, text) for layer, colour, text in overlays.MEANINGS if layer in drawing.layers]
+    entries += [Entry("shapes", colour, text) for text, colour in recording.colours_used()]
     if recording.forces.size and np.nanmax(np.abs(recording.forces), initial=0.0) > 0.0:
-        found.append(Entry("forces", recording.force_colour, f"contact force, {_scale(recording, drawing.size)}"))
-    return found
+        entries.append(Entry("forces", recording.force_colour, f"contact force, {_scale(recording, drawing.size)}"))
+    return entries
 
 
 def _scale(recording: RecordedMotion, size: float) -> str:

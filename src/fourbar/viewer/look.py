@@ -26,7 +26,7 @@ def direction(bounds: np.ndarray) -> tuple[float, float]:
     return ((-0.35, 0.3), (-np.pi / 2.0 + 0.35, 0.3), (-np.pi / 2.0, 1.15))[thin]
 
 
-def looked_from(bounds: np.ndarray, size: tuple[int, int] = (1, 1)) -> tuple[np.ndarray, np.ndarray]:
+def eye_and_middle(bounds: np.ndarray, size: tuple[int, int] = (1, 1)) -> tuple[np.ndarray, np.ndarray]:
     """The place of the eye from which a picture of such a size (width, height) shows a box, and its middle."""
     turn, rise = direction(bounds)
     way = np.array([np.cos(turn) * np.cos(rise), np.sin(turn) * np.cos(rise), np.sin(rise)])

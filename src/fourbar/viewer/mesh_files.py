@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError, extra
-from .triangles import TriangleSurface, shaded, simplified
+from .triangles import TriangleSurface, shade, simplify
 
 Colour = tuple[float, float, float, float]
 _PLAIN = b"<color>0.6 0.6 0.6 1</color>"  # in place of a texture that is missing
@@ -54,13 +54,13 @@ def _read(file: str, stamp: int) -> tuple[MeshPart, ...]:
         raise ArgumentError(f"{type(error).__name__}: {error}"[:120]) from None
     parts = _parts(trimesh, loaded)
     if not parts and file.lower().endswith(".dae"):  # such as those whose textures are missing
-        parts = _parts(trimesh, trimesh.load(BytesIO(_untextured(file)), file_type="dae", process=False))
+        parts = _parts(trimesh, trimesh.load(BytesIO(_without_textures(file)), file_type="dae", process=False))
     if not parts:
         raise ArgumentError("there are no triangles in it")
     return _by_colour(parts)
 
 
-def _untextured(file: str) -> bytes:
+def _without_textures(file: str) -> bytes:
     """A COLLADA file in one colour where it has textures."""
     text = re.sub(rb"<texture\b[^>]*?(/>|>.*?</texture>)", _PLAIN, Path(file).read_bytes(), flags=re.DOTALL)
     return re.sub(rb"<newparam\b.*?</newparam>", b"", text, flags=re.DOTALL)
@@ -141,13 +141,13 @@ def _by_colour(parts: list[tuple[np.ndarray, np.ndarray, Colour | None]]) -> tup
     for vertices, faces, colour in parts:
         groups.setdefault(colour, []).append((vertices, faces))
     total = sum(len(faces) for _, faces, _ in parts)
-    found = []
+    coloured_parts = []
     for colour, group in groups.items():
         starts = np.cumsum([0, *(len(v) for v, _ in group)])
         vertices = np.concatenate([v for v, _ in group])
         faces = np.concatenate([f + start for (_, f), start in zip(group, starts[:-1], strict=True)])
         share = max(200, int(_MOST_FACES * len(faces) / total))
-        solid = shaded(*simplified(vertices, faces, share))
+        solid = shade(*simplify(vertices, faces, share))
         if len(solid.faces):
-            found.append(MeshPart(solid, colour))
-    return tuple(found)
+            coloured_parts.append(MeshPart(solid, colour))
+    return tuple(coloured_parts)

@@ -86,23 +86,23 @@ def frames(mechanism: Mechanism, size: float, world: int) -> list[Item]:
     ]
     places += [("world", world, np.eye(4), 2.0)]
     arrows = {scale: triangles.arrow(_FRAME * size * scale, 0.0025 * size) for scale in (1.0, 2.0)}
-    found = []
+    items = []
     for name, place, at, scale in places:
         for axis, (letter, colour) in enumerate((("x", _RED), ("y", _GREEN), ("z", _BLUE))):
             T = at @ triangles.pointing(np.eye(3)[axis], np.zeros(3))
-            found.append(Item(f"{name}/frame/{letter}", "frames", place, arrows[scale], colour, T))
-    return found
+            items.append(Item(f"{name}/frame/{letter}", "frames", place, arrows[scale], colour, T))
+    return items
 
 
 def axes(mechanism: Mechanism, size: float) -> list[Item]:
     """The axes of joints of up to three velocities: long arrows about which, or along which, they move."""
     number, long = numbers(mechanism), triangles.arrow(0.16 * size, 0.003 * size, head=0.15)
-    found = []
+    items = []
     for joint in mechanism.joints:
         for k, (axis, _) in enumerate(directions(joint.joint)[:3] if joint.joint.nv < 6 else []):
             T = triangles.pointing(axis, -0.06 * size * axis)
-            found.append(Item(f"{joint.name}/axis/{k}", "axes", number[joint.child], long, _AXIS, T))
-    return found
+            items.append(Item(f"{joint.name}/axis/{k}", "axes", number[joint.child], long, _AXIS, T))
+    return items
 
 
 def masses(mechanism: Mechanism, size: float) -> list[Item]:
@@ -110,14 +110,14 @@ def masses(mechanism: Mechanism, size: float) -> list[Item]:
     total = sum(b.mass for b in mechanism.bodies)
     if not total > 0.0:
         return []
-    found = [Item("robot/mass", "mass", len(mechanism.bodies), triangles.sphere(0.022 * size, 16), _WHOLE)]
+    items = [Item("robot/mass", "mass", len(mechanism.bodies), triangles.sphere(0.022 * size, 16), _WHOLE)]
     for k, body in enumerate(mechanism.bodies):
         if body.mass > 0.0:
             radius = 0.022 * size * max(0.2, (body.mass / total) ** (1.0 / 3.0))
             T = np.eye(4)
             T[:3, 3] = body.com
-            found.append(Item(f"{body.name}/mass", "mass", k, triangles.sphere(radius, 16), _MASS, T))
-    return found
+            items.append(Item(f"{body.name}/mass", "mass", k, triangles.sphere(radius, 16), _MASS, T))
+    return items
 
 
 def half_axes(body: Body) -> tuple[np.ndarray, np.ndarray] | None:
@@ -137,13 +137,13 @@ def half_axes(body: Body) -> tuple[np.ndarray, np.ndarray] | None:
 def inertias(mechanism: Mechanism, size: float) -> list[Item]:
     """Ellipsoids of the same mass and inertia as the bodies; larger ones than the robot faint and red, since they would
     hide it, and since a file rarely means what they say."""
-    found = []
+    items = []
     for k, body in enumerate(mechanism.bodies):
-        made = half_axes(body)
-        if made is not None:
-            half = np.maximum(made[0], 1e-3 * size)
+        axes_of_body = half_axes(body)
+        if axes_of_body is not None:
+            half = np.maximum(axes_of_body[0], 1e-3 * size)
             T = np.eye(4)
-            T[:3, :3], T[:3, 3] = made[1], body.com
+            T[:3, :3], T[:3, 3] = axes_of_body[1], body.com
             colour, solid = _LARGE if half.max() > _HALF * size else _INERTIA, triangles.ellipsoid(*half.tolist())
-            found.append(Item(f"{body.name}/inertia", "inertia", k, solid, colour, T))
-    return found
+            items.append(Item(f"{body.name}/inertia", "inertia", k, solid, colour, T))
+    return items

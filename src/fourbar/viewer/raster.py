@@ -168,14 +168,14 @@ class Shadows:
         lifted = points + normals * (0.5 * self.softness)
         flat = (lifted @ self.across.T - self.low) * self.scale
         inside = ((flat >= 0.0) & (flat < np.array(self.size))).all(axis=1)
-        found = np.ones(len(points))
+        share = np.ones(len(points))
         which = np.flatnonzero(inside)
         if not len(which):
-            return found
+            return share
         height = lifted[which] @ self.sun + 0.5 * self.softness
         total = np.zeros(len(which))
         for tap in _TAPS * (self.softness * self.scale):
             x, y = (flat[which] + tap).astype(int).clip(0, np.array(self.size) - 1).T
             total += self.height[y, x] <= height
-        found[which] = total / len(_TAPS)
-        return found
+        share[which] = total / len(_TAPS)
+        return share

@@ -55,17 +55,17 @@ def draw(
     if q.shape != (robot.nq,):
         raise ArgumentError(f"draw: q has shape {q.shape}, expected ({robot.nq},)")
     sticks = Sticks(mechanism, np.asarray(robot.poses(q), float))
-    own, given = [body.geometry for body in mechanism.bodies], _given(mechanism, touching)
-    whole = [(*a, *b) for a, b in zip(own, given, strict=True)]
-    visual, collision = is_shown(mechanism, own, "visual"), is_shown(mechanism, whole, "collision")
+    own_shapes, scene_shapes = [body.geometry for body in mechanism.bodies], _given_shapes(mechanism, touching)
+    whole = [(*a, *b) for a, b in zip(own_shapes, scene_shapes, strict=True)]
+    visual, collision = is_shown(mechanism, own_shapes, "visual"), is_shown(mechanism, whole, "collision")
     rods: list[Rod] = sticks.rods()
     first_rod = len(mechanism.bodies) + 1
     world = first_rod + len(rods)
     shapes = ShapeItems(sticks.size)
     items: list[Item] = []
     looks = [
-        _of(own[k], "visual") if visual else _of(whole[k], "collision") if collision else list(given[k])
-        for k in range(len(own))
+        _of(own_shapes[k], "visual") if visual else _of(whole[k], "collision") if collision else list(scene_shapes[k])
+        for k in range(len(own_shapes))
     ]
     for k, body in enumerate(mechanism.bodies):
         items += shapes.items(body.name, k, [x for x in looks[k] if x.kind != "plane"], "shapes")
@@ -104,19 +104,19 @@ def _of(shapes: Sequence[Geometry], role: str) -> list[Geometry]:
     return [x for x in shapes if x.role == role]
 
 
-def _given(mechanism: Mechanism, touching: Sequence[Shape]) -> list[list[Geometry]]:
+def _given_shapes(mechanism: Mechanism, touching: Sequence[Shape]) -> list[list[Geometry]]:
     """Shapes of a scene by body; points, which have no size, are left out."""
     homes = {frame.name: (frame.body, matrix(frame.placement)) for frame in mechanism.frames}
     homes |= {body.name: (body.name, np.eye(4)) for body in mechanism.bodies}
-    found: dict[str, list[Geometry]] = {body.name: [] for body in mechanism.bodies}
+    by_body: dict[str, list[Geometry]] = {body.name: [] for body in mechanism.bodies}
     for shape in touching:
         body, at = homes.get(shape.frame, ("", np.eye(4)))
-        if body in found and shape.kind != "point":
+        if body in by_body and shape.kind != "point":
             T = at @ matrix(shape)
             kind: Any = shape.kind
             turn, where = T[:3, :3].tolist(), T[:3, 3].tolist()
-            found[body].append(Geometry(kind, shape.size, Placement(turn, where), "collision"))
-    return list(found.values())
+            by_body[body].append(Geometry(kind, shape.size, Placement(turn, where), "collision"))
+    return list(by_body.values())
 
 
 _MOST_WORLDS = 64  # that are drawn
@@ -171,7 +171,7 @@ class RecordedMotion:
             if name in more:
                 x = np.asarray(more[name], float)
                 more[name] = x.reshape(len(t), count, *x.shape[-2:])[:, :_MOST_WORLDS]
-        return RecordedMotion(robot, t, held(worlds, robot.model.neutral()), **more)
+        return RecordedMotion(robot, t, hold_last_finite(worlds, robot.model.neutral()), **more)
 
     @property
     def duration(self) -> float:
@@ -262,7 +262,7 @@ class RecordedMotion:
         grid = np.stack([k % side, k // side, 0 * k], axis=1).astype(float)
         return (grid - grid.mean(axis=0)) * self.spread
 
-    def sampled(self, rate: float) -> RecordedMotion:
+    def sample(self, rate: float) -> RecordedMotion:
         """At most `rate` states per second, evenly chosen from those recorded."""
         count = max(2, int(np.ceil(self.duration * rate)) + 1)
         if len(self.t) <= count:
@@ -319,7 +319,7 @@ def apart(recording: RecordedMotion, distance: Any) -> RecordedMotion:
     return replace(recording, spread=float(distance))
 
 
-def coloured(recording: RecordedMotion, colour: Any) -> RecordedMotion:
+def colour_recording(recording: RecordedMotion, colour: Any) -> RecordedMotion:
     """The recording in the colours of its shapes or of its clusters."""
     if colour not in COLOURS:
         raise ArgumentError(f"colour={colour!r}: expected {' or '.join(map(repr, COLOURS))}")
@@ -336,7 +336,7 @@ def following(recording: RecordedMotion, follow: Any) -> tuple[RecordedMotion, A
     return replace(recording, followed=follow), True
 
 
-def held(q: np.ndarray, start: np.ndarray) -> np.ndarray:
+def hold_last_finite(q: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Configurations (n, ..., nq) in which those that are not finite are replaced by the last finite ones before."""
     good = np.isfinite(q).all(axis=-1)
     if good.all():

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import look
 from .drawing import Drawing, Item
-from .look import FIELD, looked_from, stand
+from .look import FIELD, eye_and_middle, stand
 from .mesh_files import Colour, linear
 from .raster import Eye, Shadows, Visibility, rasterize
 from .recorded_motion import GHOST, RecordedMotion
@@ -41,7 +41,7 @@ def lump(solid: TriangleSurface, T: np.ndarray, colour: Colour, tile: float = 0.
     return Lump(points[faces], normals[faces], np.tile(shade, (count, 1)), np.full(count, tile), float(colour[3]))
 
 
-def joined(lumps: Sequence[Lump]) -> Lump:
+def join_lumps(lumps: Sequence[Lump]) -> Lump:
     """Several as one, with the opacity of the first."""
     whole = [np.concatenate([x[k] for x in lumps]) for k in range(4)]
     return Lump(whole[0], whole[1], whole[2], whole[3], lumps[0].opacity)
@@ -78,7 +78,7 @@ class Renderer:
     ) -> None:  # fmt: skip
         whole = recording.drawing() if drawing is None else drawing
         self.recording, self.size = recording, size
-        self.drawing = whole.reduced(max(2000, most // recording.worlds))
+        self.drawing = whole.reduce(max(2000, most // recording.worlds))
         self.bounds = recording.bounds(whole)
         self.follow = recording.follows(follow)
         shown = set(layers)
@@ -100,23 +100,23 @@ class Renderer:
         r = self.recording
         if not count or len(r.t) < 2:
             return []
-        found = []
+        ghosts = []
         for k in np.unique(np.linspace(0, len(r.t) - 1, count).round().astype(int)):
             places = r.places(self.drawing, slice(k, k + 1))[0, 0]
             own = [x for x in self.items if x.layer == "shapes" and x.place != self.drawing.world]
             if own:
                 lumps = [lump(x.solid, places[x.place] @ x.placement, (*x.colour[:3], GHOST)) for x in own]
-                found.append(joined(lumps))
-        return found
+                ghosts.append(join_lumps(lumps))
+        return ghosts
 
     def eye(self, k: int) -> Eye:
         """The camera at a state."""
         if self.follow:
-            place, middle = looked_from(self.drawing.bounds, self.size)
+            place, middle = eye_and_middle(self.drawing.bounds, self.size)
             move = self.recording.base_shift(k)
             place, middle = place + move, middle + move
         else:
-            place, middle = looked_from(self.bounds, self.size)
+            place, middle = eye_and_middle(self.bounds, self.size)
         return Eye(place, stand(place, middle), FIELD, self.size)
 
     def picture(self, k: int) -> np.ndarray:
@@ -152,7 +152,7 @@ class Renderer:
             for T, n in zip(poses.reshape(-1, 4, 4), length.reshape(-1), strict=True):
                 if n > 0.0:
                     solid.append(lump(shape, T @ np.diag([thick, thick, n, 1.0]), r.force_colour))
-        return joined(solid) if solid else None, clear
+        return join_lumps(solid) if solid else None, clear
 
     # The floor.
 
@@ -178,11 +178,11 @@ class Renderer:
         seen = 1.0 - _step(look.FADE * self.radius, self.radius, np.linalg.norm(points - self.centre, axis=1))
         there = seen > 0.0
         pixel, points, seen = pixel[there], points[there], seen[there]
-        own = [self.floors[k] for k in number[pixel]] if len(self.floors) > 1 else self.floors * bool(len(pixel))
-        normals = np.stack([x.normal for x in own]) if own else np.zeros((0, 3))
+        floors = [self.floors[k] for k in number[pixel]] if len(self.floors) > 1 else self.floors * bool(len(pixel))
+        normals = np.stack([x.normal for x in floors]) if floors else np.zeros((0, 3))
         normals = np.broadcast_to(normals, points.shape)
-        tiles = np.broadcast_to(np.array([x.tile for x in own]), len(points))
-        bare = np.broadcast_to(np.array([x.bare for x in own], bool), len(points))
+        tiles = np.broadcast_to(np.array([x.tile for x in floors]), len(points))
+        bare = np.broadcast_to(np.array([x.bare for x in floors], bool), len(points))
         lines = grid_lines(points, normals, tiles, eye, rays[pixel])
         paint = _mix(_to_light(np.array(look.FLOOR)), _to_light(np.array(look.LINE)), lines)
         opacity = seen * np.where(bare, lines, 1.0)
@@ -195,7 +195,7 @@ class Renderer:
         """Pixels of floors to which a part of the sun comes; on a bare floor its lines, and a shadow over the sky."""
         bare = base.bare[which][:, None]
         lines = np.array(look.LINE)
-        colour = np.where(bare, lines, _lighted(base.paint[which], base.normals[which], base.points[which], eye, lit))
+        colour = np.where(bare, lines, _light(base.paint[which], base.normals[which], base.points[which], eye, lit))
         opacity = base.opacity[which][:, None]
         shown = base.sky[which] * (1.0 - opacity) + colour * opacity
         dark = look.SHADE * (1.0 - lit)[:, None] * bare
@@ -235,7 +235,7 @@ class Renderer:
         if tiled.any():
             lines = grid_lines(points[tiled], normals[tiled], part.tile[face][tiled], eye, rays[tiled])
             colour[tiled] = _mix(colour[tiled], _to_light(np.array(look.LINE)), lines)
-        shown = _lighted(colour, normals, points, eye, lit)
+        shown = _light(colour, normals, points, eye, lit)
         if tiled.any():
             seen_part = 1.0 - _step(
                 look.FADE * self.radius, self.radius, np.linalg.norm(points[tiled] - self.centre, axis=1)
@@ -265,7 +265,7 @@ def _normals(part: Lump, face: np.ndarray, points: np.ndarray) -> np.ndarray:
     return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-30)
 
 
-def _lighted(colour: np.ndarray, normals: np.ndarray, points: np.ndarray, eye: Eye, lit: np.ndarray) -> np.ndarray:
+def _light(colour: np.ndarray, normals: np.ndarray, points: np.ndarray, eye: Eye, lit: np.ndarray) -> np.ndarray:
     """Colours as light (n, 3) of surfaces in the light of sky, sun and viewer, as the screen shows them."""
     sun = np.array(look.SUN) / np.linalg.norm(look.SUN)
     view = eye.place - points
@@ -313,9 +313,9 @@ def grid_lines(points: np.ndarray, normals: np.ndarray, tiles: np.ndarray, eye: 
     for side in eye.axes[:2] / eye.focal:  # how far a place moves on the surface from a pixel to the next
         move = (side - rays * (normals @ side / facing)[:, None]) * far[:, None]
         width += np.abs(np.take_along_axis(move, which, axis=1)) / tiles[:, None]
-    found = np.zeros(len(points))
+    cover = np.zeros(len(points))
     for every, opacity in ((1.0, look.FINE), (float(look.STRONG), look.BOLD)):
         x, w = place / every, np.maximum(width / every, 1e-12)
         line = (1.0 - np.abs(x - np.round(x)) / w).clip(0.0, 1.0) * (1.0 - _step(0.15, 0.5, w))
-        found = np.maximum(found, opacity * line.max(axis=1))
-    return found
+        cover = np.maximum(cover, opacity * line.max(axis=1))
+    return cover

@@ -131,7 +131,7 @@ class PoseHandles:
             for h in self.handles
         ]
 
-    def moved(self, q: np.ndarray, values: Sequence[float]) -> Posed:
+    def move(self, q: np.ndarray, values: Sequence[float]) -> Posed:
         """From a configuration to where the handles stand, as far as loops can be closed on the way."""
         start, end = np.array(self.values(q)), np.array(values, float)
         spans = np.array([h.upper - h.lower for h in self.handles])
@@ -143,9 +143,9 @@ class PoseHandles:
                 q = self.robot.assemble(guess, keep=self.kept) if looped else guess
             except AssemblyError as error:
                 return Posed(q, f"loops cannot be closed any further: {error}")
-        return Posed(q, self.judged(q))
+        return Posed(q, self.judge(q))
 
-    def judged(self, q: np.ndarray) -> str:
+    def judge(self, q: np.ndarray) -> str:
         """A message about a configuration: a toggle position, joints of loops beyond their limits."""
         try:
             self.robot.check(q)
@@ -158,11 +158,11 @@ class PoseHandles:
 
     def _set(self, q: np.ndarray, values: np.ndarray) -> np.ndarray:
         q, angles = q.copy(), {}
-        for h, x in zip(self.handles, values.tolist(), strict=True):
+        for h, value in zip(self.handles, values.tolist(), strict=True):
             if h.angle is None:
-                q[h.coordinate] = x
+                q[h.coordinate] = value
             else:
-                angles.setdefault(h.coordinate, [0.0, 0.0, 0.0])[h.angle] = x
+                angles.setdefault(h.coordinate, [0.0, 0.0, 0.0])[h.angle] = value
         for at, (roll, pitch, yaw) in angles.items():
             q[at : at + 4] = _quaternion(roll, pitch, yaw)
         return q
@@ -206,11 +206,11 @@ def reach(robot: System, size: float, q: np.ndarray, frame: str, T: np.ndarray) 
     def search(start: np.ndarray) -> Any:
         return robot.inverse_kinematics({frame: target}, start, restarts=0, held=still)
 
-    found = search(q)
-    if found.converged or np.abs(found.q - q).max() > _STUCK:
-        return found.q
+    solution = search(q)
+    if solution.converged or np.abs(solution.q - q).max() > _STUCK:
+        return solution.q
     other = search(_beside(robot, q, still))
-    return other.q if other.distance[frame] < (1.0 - _BETTER) * found.distance[frame] else found.q
+    return other.q if other.distance[frame] < (1.0 - _BETTER) * solution.distance[frame] else solution.q
 
 
 def _beside(robot: System, q: np.ndarray, still: list[str]) -> np.ndarray:
@@ -251,7 +251,7 @@ class RobotPage:
         self._dragging()
         self._said = window.gui.add_markdown("")
         self._joints()
-        self.show(Posed(self.q, self.posture.judged(self.q)))
+        self.show(Posed(self.q, self.posture.judge(self.q)))
 
     def _joints(self) -> None:
         gui = self.window.gui
@@ -267,7 +267,7 @@ class RobotPage:
         with self._lock:
             if self._quiet:
                 return
-            posed = self.posture.moved(self.q, [float(s.value) for s in self._sliders])
+            posed = self.posture.move(self.q, [float(s.value) for s in self._sliders])
             self.show(posed, sliders=bool(posed.said))
 
     def _poses(self) -> None:
@@ -278,9 +278,9 @@ class RobotPage:
             gui.add_button("neutral").on_click(lambda _: self.set(self.robot.model.neutral()))
             gui.add_button("random").on_click(lambda _: self.randomize())
         if chosen is not None:
-            chosen.on_update(lambda _: self.set(self._named(str(chosen.value))))
+            chosen.on_update(lambda _: self.set(self._named_configuration(str(chosen.value))))
 
-    def _named(self, name: str) -> np.ndarray:
+    def _named_configuration(self, name: str) -> np.ndarray:
         return self.robot.model.neutral() if name == "neutral" else np.array(self.robot.configurations[name])
 
     def randomize(self) -> None:
@@ -295,7 +295,7 @@ class RobotPage:
         """Show the robot at a configuration."""
         with self._lock:
             q = np.asarray(q, float)
-            self.show(Posed(q, self.posture.judged(q)))
+            self.show(Posed(q, self.posture.judge(q)))
 
     def show(self, posed: Posed, sliders: bool = True) -> None:
         """Draw a configuration, say what is to be said of it, and move the sliders there."""
@@ -341,14 +341,14 @@ class RobotPage:
                 f"{ROOT}/drag", scale=0.2 * self.window.drawing.size, depth_test=False
             )
             self._move_control()
-            self._control.on_update(lambda _: self._dragged())  # a hand that moves meanwhile waits for the lock
-            self._dragged()  # nowhere yet: so that what is needed is compiled before the hand moves
+            self._control.on_update(lambda _: self._drag())  # a hand that moves meanwhile waits for the lock
+            self._drag()  # nowhere yet: so that what is needed is compiled before the hand moves
 
     def _move_control(self) -> None:
         T = np.asarray(self.robot.pose(self.q, self._frame))
         self._control.position, self._control.wxyz = T[:3, 3], turn_of(T)
 
-    def _dragged(self) -> None:
+    def _drag(self) -> None:
         with self._lock:
             if self._control is None:
                 return
@@ -357,7 +357,7 @@ class RobotPage:
             control, self._control = self._control, None  # it stays where the hand is
             try:
                 q = reach(self.robot, self.window.drawing.size, self.q, self._frame, T)
-                self.show(Posed(q, self.posture.judged(q)))
+                self.show(Posed(q, self.posture.judge(q)))
             except FourbarError as error:
                 self._said.content = f"**{error}**"
             finally:

@@ -28,7 +28,7 @@ from ..errors import ArgumentError, FourbarError, require_library
 from . import look, triangles
 from .drawing import Drawing, Item
 from .legend import Entry
-from .look import FIELD, looked_from
+from .look import FIELD, eye_and_middle
 from .mesh_files import Colour, linear
 from .quaternions import quaternions
 from .terrain_surfaces import is_flat
@@ -60,10 +60,10 @@ class PageGuard:
     def allow(self, name: Any) -> None:
         """Allow a name (robot.example.org) or an address (https://robot.example.org)."""
         if not isinstance(name, str) or not name or any(x.isspace() or x == "*" for x in name):
-            raise ArgumentError(_refused(name))
+            raise ArgumentError(_refusal(name))
         split = _split(name if "://" in name else f"//{name}")
         if split is None or not split.hostname or split.path.strip("/") or (split.scheme not in ("", *_PORTS)):
-            raise ArgumentError(_refused(name))
+            raise ArgumentError(_refusal(name))
         self.names.add(_name(split))
         if split.scheme:
             self.sites.add(_site(split))
@@ -100,7 +100,7 @@ class PageGuard:
     def answer(self, serve_file: Callable[..., Any]) -> Callable[..., Any]:
         """A function that answers requests as another does, but for those that are refused."""
 
-        def guarded(connection: Any, request: Any) -> Any:
+        def guard(connection: Any, request: Any) -> Any:
             headers = request.headers
             hosts, upgrade = headers.get_all("Host"), headers.get("Upgrade") is not None
             origins = headers.get_all("Origin") if upgrade else []
@@ -110,10 +110,10 @@ class PageGuard:
             return connection.respond(403, f"The page is not shown: {reason}\n") if reason else serve_file(
                 connection, request)  # fmt: skip
 
-        return guarded
+        return guard
 
     @contextmanager
-    def installed(self) -> Iterator[None]:
+    def install(self) -> Iterator[None]:
         """While this lasts, servers that viser starts are guarded. `check` says whether one is."""
         import websockets.asyncio.server as library
 
@@ -135,7 +135,7 @@ class PageGuard:
 _ADVICE = "Allow it: fb.view(..., allow=[name or address]), or on the command line --allow"
 
 
-def _refused(name: Any) -> str:
+def _refusal(name: Any) -> str:
     return f"allow={name!r}: expected a name (robot.example.org) or the address of a site (https://robot.example.org)"
 
 
@@ -244,7 +244,7 @@ def _start(host: str, port: Any, title: str, allow: Any) -> tuple[Any, PageGuard
     viser = viser_module()
     _check_host(host)
     guard = PageGuard(host, allow)
-    with redirect_stdout(StringIO()), guard.installed():  # it prints its address, which `view` does
+    with redirect_stdout(StringIO()), guard.install():  # it prints its address, which `view` does
         server = viser.ViserServer(host=host, port=int(port), label=title, verbose=False)
     try:
         check_guarded(host, server.get_port())
@@ -295,7 +295,7 @@ class ServedPage:
         self._aim(bounds)
         self.shown: set[str] = {*_SHOWN, "forces"}
         floors = [x for x in drawing.items if is_flat(x)]
-        self.groups = self._added([x for x in drawing.items if not is_flat(x)])
+        self.groups = self._add([x for x in drawing.items if not is_flat(x)])
         self._floors = [self._floor(k, x) for k, x in enumerate(floors)]
         self._last: np.ndarray | None = None
         self._legend: tuple[Any, Sequence[Entry]] | None = None
@@ -321,7 +321,7 @@ class ServedPage:
         self.scene.add_light_directional("/sun", intensity=_SUN, cast_shadow=True, position=look.SUN)
 
     def _aim(self, bounds: np.ndarray) -> None:
-        eye, middle = looked_from(bounds)
+        eye, middle = eye_and_middle(bounds)
         camera = self.server.initial_camera
         camera.up, camera.position, camera.look_at = (0.0, 0.0, 1.0), tuple(eye.tolist()), tuple(middle.tolist())
         camera.fov = FIELD
@@ -331,7 +331,7 @@ class ServedPage:
     def reset_view(self) -> None:
         """Move the cameras of all who look at the page to where they were at the start."""
         for client in self.server.get_clients().values():
-            eye, middle = looked_from(self.bounds)
+            eye, middle = eye_and_middle(self.bounds)
             with client.atomic():
                 client.camera.position = eye  # which moves the point that is looked at along
                 client.camera.look_at = middle
@@ -364,7 +364,7 @@ class ServedPage:
             fade_distance=half, fade_from="origin", infinite_grid=False,
         )  # fmt: skip
 
-    def _added(self, items: Sequence[Item], prefix: str = "") -> list[DrawnGroup]:
+    def _add(self, items: Sequence[Item], prefix: str = "") -> list[DrawnGroup]:
         """Items as groups that are drawn together."""
         sets: dict[tuple[int, str, float], list[Item]] = {}
         for item in items:
@@ -417,7 +417,7 @@ class ServedPage:
         if on and layer == "collision" and self.drawing.unread is not None:  # their meshes are read now
             items, _ = self.drawing.unread()
             self.drawing = replace(self.drawing, items=(*self.drawing.items, *items), unread=None)
-            self.groups += self._added(items, f"{layer}/late/")
+            self.groups += self._add(items, f"{layer}/late/")
         for group in self.groups:
             if group.layer == layer:
                 if on and self._last is not None:

@@ -56,7 +56,7 @@ def page(recording: RecordedMotion, title: str = "", **options: Any) -> str:
     return _PAGE.format(title=escape(title or recording.robot.name), glb=b64encode(data).decode(), script=_script())
 
 
-def framed(recording: RecordedMotion, height: int = 360, **options: Any) -> str:
+def frame_page(recording: RecordedMotion, height: int = 360, **options: Any) -> str:
     """The page inside a frame, as notebooks show it."""
     inner = escape(page(recording, **options), quote=True)
     style = f"width: 100%; height: {height}px; border: 1px solid #ddd; border-radius: 4px"
@@ -70,7 +70,7 @@ _NOTEBOOK_RATE = 30.0
 def notebook(recording: Callable[[], RecordedMotion], table: str) -> str:
     """A robot or a motion in a notebook: its drawing, then its table; only the table if it has no shapes."""
     try:
-        shown = framed(recording(), rate=_NOTEBOOK_RATE, layers=("shapes", "ground"), most=_NOTEBOOK_FACES)
+        shown = frame_page(recording(), rate=_NOTEBOOK_RATE, layers=("shapes", "ground"), most=_NOTEBOOK_FACES)
     except FourbarError:  # no robot, no states, loops that are open
         return table
     return f"{shown}<details><summary>numbers</summary>{table}</details>"

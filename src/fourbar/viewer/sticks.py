@@ -23,12 +23,12 @@ _SHORT = 1e-3  # of the size: shorter sticks are not drawn
 def directions(joint: Any) -> list[tuple[np.ndarray, bool]]:
     """The axes along which a joint moves at its neutral position, in its own axes, and whether it turns about them."""
     columns = [np.array(t.six(), float) for t in joint.subspace(joint.neutral()).twists()] if joint.nv else []
-    found = []
+    axes = []
     for column in columns:
         turns = bool(np.linalg.norm(column[:3]) > 1e-9)
         axis = column[:3] if turns else column[3:]
-        found.append((axis / (np.linalg.norm(axis) or 1.0), turns))
-    return found
+        axes.append((axis / (np.linalg.norm(axis) or 1.0), turns))
+    return axes
 
 
 class Sticks:
@@ -66,15 +66,15 @@ class Sticks:
     def items(self, first_rod: int) -> list[Item]:
         """Sticks and markers; rods have the places from `first_rod` on."""
         world = first_rod + len(self.rods())
-        found = [item for k, body in enumerate(self.mechanism.bodies) for item in self._body(k, body.name)]
-        found += self._ground(world)
-        found += [item for joint in self.mechanism.joints for item in self._marker(joint, world)]
-        found += self._closings(world)
+        items = [item for k, body in enumerate(self.mechanism.bodies) for item in self._body(k, body.name)]
+        items += self._ground(world)
+        items += [item for joint in self.mechanism.joints for item in self._marker(joint, world)]
+        items += self._closings(world)
         for k, x in enumerate(x for x in self.mechanism.loops if isinstance(x.loop, Distance)):
             length = float(getattr(x.loop, "length", 0.0))
             solid = triangles.rod(np.zeros(3), np.array([0.0, 0.0, length]), 0.5 * _THIN * self.size)
-            found.append(Item(f"{x.name}/rod", "shapes", first_rod + k, solid, FIXED))
-        return found
+            items.append(Item(f"{x.name}/rod", "shapes", first_rod + k, solid, FIXED))
+        return items
 
     def _body(self, place: int, name: str) -> list[Item]:
         origin = np.zeros(3)
@@ -83,8 +83,8 @@ class Sticks:
             return []
         radius = _THIN * self.size
         parts = [triangles.rod(origin, p, radius) for p in _distinct(ends)]
-        parts += [triangles.moved(triangles.sphere(radius, 16), _at(p)) for p in _distinct(ends)]
-        return [Item(f"{name}/stick", "shapes", place, triangles.merged(parts), (*PALETTE[place % len(PALETTE)], 1.0))]
+        parts += [triangles.move_surface(triangles.sphere(radius, 16), _at(p)) for p in _distinct(ends)]
+        return [Item(f"{name}/stick", "shapes", place, triangles.merge(parts), (*PALETTE[place % len(PALETTE)], 1.0))]
 
     def _ground(self, world: int) -> list[Item]:
         """Sticks of the world between the places to which chains and loops are fixed, if there are several."""
@@ -95,7 +95,7 @@ class Sticks:
             return []
         middle = np.mean(ends, axis=0) if len(ends) > 2 else ends[0]
         parts = [triangles.rod(middle, p, 0.6 * _THIN * self.size) for p in ends if np.linalg.norm(p - middle) > 0.0]
-        return [Item("world/stick", "shapes", world, triangles.merged(parts), FIXED)]
+        return [Item("world/stick", "shapes", world, triangles.merge(parts), FIXED)]
 
     def _marker(self, joint: PlacedJoint, world: int) -> list[Item]:
         axes, radius = directions(joint.joint), 1.8 * _THIN * self.size
@@ -115,7 +115,7 @@ class Sticks:
 
     def _closings(self, world: int) -> list[Item]:
         """Markers of joints that close loops."""
-        found, radius = [], 1.6 * _THIN * self.size
+        markers, radius = [], 1.6 * _THIN * self.size
         for named in self.mechanism.loops:
             loop = named.loop
             if not isinstance(loop, Closure):
@@ -126,8 +126,8 @@ class Sticks:
             single = len(axes) == 1 and axes[0][1]
             solid = triangles.cylinder(radius, 3.4 * radius) if single else triangles.sphere(1.3 * radius)
             at = triangles.pointing(R @ axes[0][0], p) if single else _at(p)
-            found.append(Item(f"{named.name}/marker", "shapes", place if place >= 0 else world, solid, CLOSING, at))
-        return found
+            markers.append(Item(f"{named.name}/marker", "shapes", place if place >= 0 else world, solid, CLOSING, at))
+        return markers
 
 
 def _at(p: np.ndarray) -> np.ndarray:
@@ -137,8 +137,8 @@ def _at(p: np.ndarray) -> np.ndarray:
 
 
 def _distinct(points: list[np.ndarray]) -> list[np.ndarray]:
-    found: list[np.ndarray] = []
+    points_apart: list[np.ndarray] = []
     for p in points:
-        if all(np.linalg.norm(p - x) > 1e-9 for x in found):
-            found.append(p)
-    return found
+        if all(np.linalg.norm(p - x) > 1e-9 for x in points_apart):
+            points_apart.append(p)
+    return points_apart

@@ -63,7 +63,7 @@ def ground_items(
               if x.kind == "plane"]  # fmt: skip
     rest = [x for x in terrains if isinstance(x, Plane) or not any(_is_same(x, *y, _SAME * size) for y in fixed)]
     drawn: list[Terrain] = []
-    found = []
+    items = []
     for k, terrain in enumerate((*planes, *rest)):
         again = isinstance(terrain, Plane) and any(_coincide(terrain, x, _SAME * size) for x in drawn)
         solid = None if again else surface_of(terrain, box, size)
@@ -71,8 +71,8 @@ def ground_items(
         if solid is not None:
             edge = 0.0 if isinstance(terrain, FixedSolid) else tile(size)
             name = f"world/plane/{k}" if k < len(planes) else f"{TERRAIN}{k}"
-            found.append(Item(name, "ground", world, solid, GROUND, tile=edge))
-    return found
+            items.append(Item(name, "ground", world, solid, GROUND, tile=edge))
+    return items
 
 
 def _coincide(a: Plane, b: Terrain, near: float) -> bool:
@@ -104,14 +104,14 @@ def surface_of(terrain: Terrain, box: np.ndarray, size: float) -> TriangleSurfac
     if isinstance(terrain, Plane):
         normal, point = np.array(terrain.normal), np.array(terrain.point, float)
         foot = centre - normal * float(normal @ (centre - point))
-        return triangles.moved(triangles.square(floor_radius(box, size)), triangles.pointing(normal, foot))
+        return triangles.move_surface(triangles.square(floor_radius(box, size)), triangles.pointing(normal, foot))
     if isinstance(terrain, FixedSolid):
         kind: Any = terrain.kind
         made = primitive(Geometry(kind, terrain.size), reach)
-        return None if made is None else triangles.moved(made, matrix(terrain))
+        return None if made is None else triangles.move_surface(made, matrix(terrain))
     if isinstance(terrain, HeightField):
         return _field(terrain, centre, reach)
-    return _searched(terrain, centre, reach) if isinstance(terrain, SignedDistance) else None
+    return _search(terrain, centre, reach) if isinstance(terrain, SignedDistance) else None
 
 
 def _field(terrain: HeightField, centre: np.ndarray, reach: float) -> TriangleSurface:
@@ -126,7 +126,7 @@ def _field(terrain: HeightField, centre: np.ndarray, reach: float) -> TriangleSu
     return triangles.sheet(sides[0], sides[1], np.pad(heights, 1, mode="edge"))
 
 
-def _searched(terrain: SignedDistance, centre: np.ndarray, reach: float) -> TriangleSurface | None:
+def _search(terrain: SignedDistance, centre: np.ndarray, reach: float) -> TriangleSurface | None:
     """The highest place above each point of a grid where the distance changes its sign, by bisection."""
     inputs, value, _ = terrain.traced
     x, y = (np.linspace(c - reach, c + reach, _FINE) for c in centre[:2])

@@ -26,9 +26,9 @@ class TriangleSurface:
         return np.array([self.vertices.min(axis=0), self.vertices.max(axis=0)], float)
 
 
-def shaded(vertices: np.ndarray, faces: np.ndarray) -> TriangleSurface:
+def shade(vertices: np.ndarray, faces: np.ndarray) -> TriangleSurface:
     """Triangles with normals: one per vertex where the surface is smooth, one per face at edges."""
-    vertices, faces = _joined(np.asarray(vertices, float), np.asarray(faces, int))
+    vertices, faces = _join(np.asarray(vertices, float), np.asarray(faces, int))
     corners = vertices[faces]
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     area = np.linalg.norm(across, axis=1)
@@ -49,7 +49,7 @@ def shaded(vertices: np.ndarray, faces: np.ndarray) -> TriangleSurface:
     )
 
 
-def _joined(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _join(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The triangles with coinciding vertices merged, and without those that have no area."""
     size = float(np.ptp(vertices, axis=0).max(initial=0.0)) or 1.0
     key = np.round((vertices - vertices.min(axis=0)) / (_SAME * size)).astype(np.int64)
@@ -73,18 +73,18 @@ def _neighbours(faces: np.ndarray, count: int) -> list[tuple[np.ndarray, np.ndar
     return rounds
 
 
-def simplified(vertices: np.ndarray, faces: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+def simplify(vertices: np.ndarray, faces: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """At most `most` triangles of nearly the same surface: vertices in the same cell of a grid become their mean."""
     vertices, faces = np.asarray(vertices, float), np.asarray(faces, int)
     cells = 512
     best = vertices, faces
     while len(best[1]) > most and cells > 2:
-        best = _clustered(vertices, faces, cells)
+        best = _cluster_vertices(vertices, faces, cells)
         cells = int(cells * 0.85)
     return best
 
 
-def _clustered(vertices: np.ndarray, faces: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
+def _cluster_vertices(vertices: np.ndarray, faces: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
     low, size = vertices.min(axis=0), float(np.ptp(vertices, axis=0).max()) or 1.0
     key = np.floor((vertices - low) / size * cells).astype(np.int64) @ np.array([1, 4096, 4096**2])
     _, number, count = np.unique(key, return_inverse=True, return_counts=True)
@@ -96,7 +96,7 @@ def _clustered(vertices: np.ndarray, faces: np.ndarray, cells: int) -> tuple[np.
     return means, faces[first]
 
 
-def merged(solids: Sequence[TriangleSurface]) -> TriangleSurface:
+def merge(solids: Sequence[TriangleSurface]) -> TriangleSurface:
     """Several surfaces as one."""
     starts = np.cumsum([0, *(len(s.vertices) for s in solids)])
     faces = [s.faces + start for s, start in zip(solids, starts[:-1], strict=True)]
@@ -107,7 +107,7 @@ def merged(solids: Sequence[TriangleSurface]) -> TriangleSurface:
     )
 
 
-def moved(solid: TriangleSurface, placement: np.ndarray) -> TriangleSurface:
+def move_surface(solid: TriangleSurface, placement: np.ndarray) -> TriangleSurface:
     """The surface moved by a matrix (4, 4)."""
     R = placement[:3, :3]
     vertices = solid.vertices @ R.T + placement[:3, 3]
@@ -118,10 +118,10 @@ def box(x: float, y: float, z: float) -> TriangleSurface:
     """A box of such edges about the origin."""
     corner = np.array([[i, j, k] for i in (-0.5, 0.5) for j in (-0.5, 0.5) for k in (-0.5, 0.5)]) * (x, y, z)
     quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
-    return shaded(corner, np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]))
+    return shade(corner, np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]))
 
 
-def turned(radius: Sequence[float], height: Sequence[float], sides: int = _ROUND) -> TriangleSurface:
+def turn_profile(radius: Sequence[float], height: Sequence[float], sides: int = _ROUND) -> TriangleSurface:
     """A profile (radius at each height, from bottom to top) turned about z, closed at both ends."""
     angle = np.arange(sides) * (2.0 * np.pi / sides)
     ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -135,12 +135,12 @@ def turned(radius: Sequence[float], height: Sequence[float], sides: int = _ROUND
     low, high = len(vertices) - 2, len(vertices) - 1
     faces += [np.stack([np.full(sides, low), j, i], axis=1)]
     faces += [np.stack([np.full(sides, high), last * sides + i, last * sides + j], axis=1)]
-    return shaded(vertices, np.concatenate(faces))
+    return shade(vertices, np.concatenate(faces))
 
 
 def cylinder(radius: float, length: float, sides: int = _ROUND) -> TriangleSurface:
     """A cylinder about z, its middle at the origin."""
-    return turned((radius, radius), (-length / 2.0, length / 2.0), sides)
+    return turn_profile((radius, radius), (-length / 2.0, length / 2.0), sides)
 
 
 def capsule(radius: float, length: float, sides: int = _ROUND) -> TriangleSurface:
@@ -149,7 +149,7 @@ def capsule(radius: float, length: float, sides: int = _ROUND) -> TriangleSurfac
     low = [(radius * np.sin(x), -length / 2.0 - radius * np.cos(x)) for x in angle]
     high = [(r, -h) for r, h in reversed(low)]
     profile = [*low, *high] if length > 0.0 else [*low, *high[1:]]
-    return turned([r for r, _ in profile], [h for _, h in profile], sides)
+    return turn_profile([r for r, _ in profile], [h for _, h in profile], sides)
 
 
 def sphere(radius: float, sides: int = _ROUND) -> TriangleSurface:
@@ -168,7 +168,7 @@ def ellipsoid(x: float, y: float, z: float) -> TriangleSurface:
 def arrow(length: float, radius: float, head: float = 0.3) -> TriangleSurface:
     """An arrow from the origin along z; its head takes such a part of its length."""
     neck = length * (1.0 - head)
-    return turned((radius, radius, 2.4 * radius, 1e-3 * radius), (0.0, neck, neck, length), 12)
+    return turn_profile((radius, radius, 2.4 * radius, 1e-3 * radius), (0.0, neck, neck, length), 12)
 
 
 def sheet(x: np.ndarray, y: np.ndarray, heights: np.ndarray) -> TriangleSurface:
@@ -177,7 +177,7 @@ def sheet(x: np.ndarray, y: np.ndarray, heights: np.ndarray) -> TriangleSurface:
     n, m = heights.shape
     at = np.arange(n * m).reshape(n, m)
     a, b, c, d = (part.reshape(-1) for part in (at[:-1, :-1], at[1:, :-1], at[1:, 1:], at[:-1, 1:]))
-    return shaded(grid.reshape(-1, 3), np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)]))
+    return shade(grid.reshape(-1, 3), np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)]))
 
 
 def square(half: float) -> TriangleSurface:
@@ -190,7 +190,7 @@ def rod(start: np.ndarray, end: np.ndarray, radius: float) -> TriangleSurface:
     """A cylinder from one point to another."""
     start, end = np.asarray(start, float), np.asarray(end, float)
     length = float(np.linalg.norm(end - start))
-    return moved(cylinder(radius, length, 16), pointing(end - start, (start + end) / 2.0))
+    return move_surface(cylinder(radius, length, 16), pointing(end - start, (start + end) / 2.0))
 
 
 def pointing(z: np.ndarray, at: np.ndarray) -> np.ndarray:

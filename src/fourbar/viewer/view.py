@@ -18,7 +18,7 @@ from ..errors import ArgumentError
 from ..hints import with_keyword_hints
 from .drawing import Drawing
 from .legend import legend
-from .recorded_motion import GHOST, RecordedMotion, apart, coloured, following, still, warn_of_missing
+from .recorded_motion import GHOST, RecordedMotion, apart, colour_recording, following, still, warn_of_missing
 from .robot_page import RobotPage
 from .served_page import LOCAL, DrawnGroup, ServedPage, put
 from .triangles import arrow
@@ -28,7 +28,7 @@ _SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 _MOST_GHOSTS = 10
 
 
-def aimed_at(recording: RecordedMotion, drawing: Drawing, follow: bool) -> np.ndarray:
+def aim(recording: RecordedMotion, drawing: Drawing, follow: bool) -> np.ndarray:
     """The box (2, 3) that is looked at: the robot if the camera follows it, else where it goes."""
     return drawing.bounds if follow else recording.bounds(drawing)
 
@@ -50,7 +50,7 @@ class MotionPage:
             self.playing = gui.add_checkbox("play", True)
             self._speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1")
             self._count = gui.add_slider("ghosts", 0, _MOST_GHOSTS, 1, 0)
-        self._line.on_update(self._moved)
+        self._line.on_update(self._move_line)
         self._count.on_update(lambda _: self._show_ghosts(int(self._count.value)))
         window.switches(legend(recording, window.drawing), () if self._forces is None else ("forces",))
         self.follows = recording.follows(follow)
@@ -77,11 +77,11 @@ class MotionPage:
         """Let the camera follow the base, or look at the whole motion."""
         with self._lock:
             self.follows = on
-            self.window.bounds = aimed_at(self.recording, self.window.drawing, on)
+            self.window.bounds = aim(self.recording, self.window.drawing, on)
             self._show(self.t)
             self.window.reset_view()
 
-    def _moved(self, event: Any) -> None:
+    def _move_line(self, event: Any) -> None:
         if event.client is not None:  # moved by hand, not by this thread
             t = float(self._line.value)
             with self._lock:
@@ -348,11 +348,11 @@ def view(
     """
     recording = recording_of(what, q)
     recording = apart(recording, spread) if spread != 0.0 else recording
-    recording, follows = following(coloured(recording, colour), follow)
+    recording, follows = following(colour_recording(recording, colour), follow)
     drawing = recording.drawing()
     warn_of_missing(drawing.notes)
     name = recording.robot.name
-    bounds = aimed_at(recording, drawing, recording.follows(follows))
+    bounds = aim(recording, drawing, recording.follows(follows))
     window = ServedPage(drawing, recording.worlds, bounds, (host, port), name, allow)
     control = MotionPage(window, recording, follows) if len(recording.t) > 1 else RobotPage(window, recording)
     shown = View(window, control)

@@ -32,16 +32,16 @@ def read_json(text: str, reading: Reading) -> Document:
         fix = "this is XML, not JSON: choose the format with format=" if text.lstrip().startswith("<") else ""
         fail(error.lineno, f"column {error.colno}: {error.msg}", fix or "the file is read as JSON")
     except RecursionError:
-        fail(lines.found.too_deep, TOO_DEEP)
+        fail(lines.result.too_deep, TOO_DEEP)
     except _Refused as error:
-        twice = lines.found.twice
+        twice = lines.result.twice
         if twice is not None and str(error).startswith("duplicate"):
             fail(twice[1], f"{error} ({shown_path(twice[0])})")
-        fail(lines.found.odd.get(str(error).split()[0], 1), str(error))
+        fail(lines.result.odd.get(str(error).split()[0], 1), str(error))
     except ValueError as error:  # a number of too many digits
         fail(long_number(text), str(error))
-    if lines_deep(text) and lines.found.too_deep:
-        fail(lines.found.too_deep, TOO_DEEP)
+    if lines_deep(text) and lines.result.too_deep:
+        fail(lines.result.too_deep, TOO_DEEP)
     return Document(data, lines)
 
 

@@ -45,15 +45,15 @@ class DocumentLines:
         self._look = look
 
     @cached_property
-    def found(self) -> LinesFound:
+    def result(self) -> LinesFound:
         """The result of the second pass."""
         return self._look()
 
     def of(self, path: Path) -> int:
         """The line of a path, or of the innermost table around it."""
         for n in range(len(path), -1, -1):
-            if path[:n] in self.found.lines:
-                return self.found.lines[path[:n]]
+            if path[:n] in self.result.lines:
+                return self.result.lines[path[:n]]
         return 1
 
     def of_message(self, path: Path, message: str) -> int:
@@ -62,8 +62,8 @@ class DocumentLines:
         *heads, rest = _heads(message)
         key = rest.removeprefix("unknown ").partition(" ")[0]
         for step in (step for head in (*heads, key) for step in _steps(head)):
-            at = (*at, step) if (*at, step) in self.found.lines else at
-        quoted = [(*at, key) for key in _QUOTED.findall(message) if (*at, key) in self.found.lines]
+            at = (*at, step) if (*at, step) in self.result.lines else at
+        quoted = [(*at, key) for key in _QUOTED.findall(message) if (*at, key) in self.result.lines]
         return self.of(quoted[0] if quoted else at)
 
 
@@ -102,7 +102,7 @@ def shown_path(path: Path) -> str:
     return "".join(f"[{x}]" if isinstance(x, int) else f".{x}" for x in path).lstrip(".")
 
 
-def labelled(path: Path, content: Any) -> str:
+def label(path: Path, content: Any) -> str:
     """A path as text with the name of the table there: bodies[2] 'arm'."""
     name = content.get("name") if isinstance(content, Mapping) else None
     return shown_path(path) + (f" {name[:60]!r}" if isinstance(name, str) else "")

@@ -23,7 +23,7 @@ _MANY_DOTS = re.compile(rf"(?:\.[^.=\n]*){{{DEEPEST}}}")
 
 def read_toml(text: str, reading: Reading) -> Document:
     """The data of a TOML text; raises ParseError with the line of what is wrong."""
-    lines = DocumentLines(lambda: _Look(text).found)
+    lines = DocumentLines(lambda: _Look(text).result)
 
     def fail(line: int, message: str) -> NoReturn:
         fix = "this is XML, not TOML: choose the format with format=" if text.lstrip().startswith("<") else ""
@@ -39,7 +39,7 @@ def read_toml(text: str, reading: Reading) -> Document:
         message, line, column = (found[1], found[2], found[3]) if found else (str(error), None, None)
         fail(int(line) if line else text.count("\n") + 1, f"column {column}: {message}" if column else message)
     except RecursionError:
-        fail(lines.found.too_deep, TOO_DEEP)
+        fail(lines.result.too_deep, TOO_DEEP)
     except (ValueError, OverflowError) as error:  # numbers with too many digits, invalid dates
         fail(long_number(text), str(error))
     return Document(data, lines)
@@ -65,7 +65,7 @@ class _Look:
     """Walks over the tokens of a text that the standard TOML reader accepted, or refused further down."""
 
     def __init__(self, text: str) -> None:
-        self.found = LinesFound({(): 1})
+        self.result = LinesFound({(): 1})
         self.tokens: list[tuple[str, int]] = []
         line, last = 1, 0
         for match in _TOKEN.finditer(text):
@@ -74,7 +74,7 @@ class _Look:
                 self.tokens.append((match[0], line))
         self.at, self.table = 0, ()
         self.counts: dict[Path, int] = {}  # of arrays of tables
-        while self.at < len(self.tokens) and not self.found.too_deep:
+        while self.at < len(self.tokens) and not self.result.too_deep:
             self._statement()
 
     def _next(self) -> tuple[str, int]:
@@ -92,18 +92,18 @@ class _Look:
             self.at += array
             keys = self._keys(self._next()[0])
             if array:
-                around = self._placed(keys[:-1])
+                around = self._place(keys[:-1])
                 n = self.counts[(*around, keys[-1])] = self.counts.get((*around, keys[-1]), -1) + 1
-                self.found.lines.setdefault((*around, keys[-1]), line)
+                self.result.lines.setdefault((*around, keys[-1]), line)
                 self.table = (*around, keys[-1], n)
             else:
-                self.table = self._placed(keys)
+                self.table = self._place(keys)
             self._add(self.table, line)
             self._skip_to("\n")
         elif token not in ("\n", ""):
             self._assignment(self.table, token, line)
 
-    def _placed(self, keys: list[str]) -> Path:
+    def _place(self, keys: list[str]) -> Path:
         """Keys of a header, with the indices of the last tables of arrays."""
         path: Path = ()
         for key in keys:
@@ -129,15 +129,15 @@ class _Look:
 
     def _add(self, path: Path, line: int) -> None:
         for n in range(1, len(path) + 1):
-            self.found.lines.setdefault(path[:n], line)
+            self.result.lines.setdefault(path[:n], line)
 
     def _value(self, path: Path, depth: int = 0) -> None:
         token, line = self._next()
         if depth >= DEEPEST:
-            self.found.too_deep = self.found.too_deep or line
+            self.result.too_deep = self.result.too_deep or line
         elif token == "[":
             n = 0
-            while self._peek() not in ("]", "") and not self.found.too_deep:
+            while self._peek() not in ("]", "") and not self.result.too_deep:
                 if self._peek() in ("\n", ","):
                     n += self._next()[0] == ","
                     continue
@@ -145,7 +145,7 @@ class _Look:
                 self._value((*path, n), depth + 1)
             self._next()
         elif token == "{":
-            while self._peek() not in ("}", "") and not self.found.too_deep:
+            while self._peek() not in ("}", "") and not self.result.too_deep:
                 token, line = self._next()
                 if token in ("\n", ","):
                     continue

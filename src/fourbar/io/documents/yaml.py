@@ -21,7 +21,7 @@ def read_yaml(text: str, reading: Reading) -> Document:
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         found = _look(root, yaml)
-        if _expanded(root, yaml) > MOST:
+        if _expanded_size(root, yaml) > MOST:
             message = f"its aliases and merged keys expand to more than {MOST} values"
             reading.fail(Place(reading.file, 1), message, "write the values out")
         if found.too_deep:
@@ -34,7 +34,7 @@ def read_yaml(text: str, reading: Reading) -> Document:
         raise
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        line = mark.line + 1 if mark else _broken(text, error)
+        line = mark.line + 1 if mark else _faulty_line(text, error)
         reading.fail(Place(reading.file, line), f"not YAML: {getattr(error, 'problem', None) or error}"[:300])
     except RecursionError:
         reading.fail(Place(reading.file, 1), TOO_DEEP)
@@ -44,7 +44,7 @@ def read_yaml(text: str, reading: Reading) -> Document:
     return Document(data, DocumentLines(lambda: found))
 
 
-def _expanded(root: Any, yaml: Any) -> float:
+def _expanded_size(root: Any, yaml: Any) -> float:
     """The number of values of a document with all aliases expanded; infinity where one contains itself."""
     known: dict[int, float] = {}
     stack = [(root, False)] if root is not None else []
@@ -61,7 +61,7 @@ def _expanded(root: Any, yaml: Any) -> float:
     return known.get(id(root), 0.0)
 
 
-def _broken(text: str, error: Any) -> int:
+def _faulty_line(text: str, error: Any) -> int:
     """The line of a character that YAML does not allow."""
     position = getattr(error, "position", None)
     return text.count("\n", 0, position) + 1 if isinstance(position, int) else 1

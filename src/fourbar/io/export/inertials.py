@@ -29,7 +29,7 @@ from ...mechanism.fluid import Fluid
 from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
 from ...spatial.inertia import is_usable
 from ..numbers import quaternion
-from .written_numbers import Unsaid, child, listed
+from .written_numbers import Unsaid, child, list_names
 
 
 def without_blocks(mechanism: Mechanism, unsaid: Unsaid) -> Mechanism:
@@ -63,7 +63,7 @@ def leave_refused(mechanism: Mechanism, unsaid: Unsaid) -> None:
     """Say which inertias a file holds as they are, although they are refused when it is read, unless waived."""
     refused = [body.name for body in mechanism.bodies if not is_usable(body.mass, np.array(body.inertia))]
     if refused:
-        what = f"{listed(refused)}: negative principal moments are refused when the file is read"
+        what = f"{list_names(refused)}: negative principal moments are refused when the file is read"
         unsaid.leave(what, "read it with waive=['inertia']")
 
 
@@ -71,7 +71,9 @@ def leave_compensation(mechanism: Mechanism, unsaid: Unsaid) -> None:
     """Say of which bodies the gravity compensation cannot be written."""
     named = [body.name for body in mechanism.bodies if body.gravity_compensation]
     if named:
-        unsaid.leave(f"{listed(named)}: gravity compensation is left out, the whole weight acts where the file is read")
+        unsaid.leave(
+            f"{list_names(named)}: gravity compensation is left out, the whole weight acts where the file is read"
+        )
 
 
 def refuse_fluids(mechanism: Mechanism, unsaid: Unsaid, added_mass: bool = False) -> None:
@@ -84,7 +86,7 @@ def refuse_fluids(mechanism: Mechanism, unsaid: Unsaid, added_mass: bool = False
                 lost.append(body.name)
     if lost:
         what = "buoyancy, drag and current" if added_mass else "the fluid"
-        unsaid.refuse(f"{what} around {'bodies' if len(lost) > 1 else 'body'} {listed(lost)}", "fluid")
+        unsaid.refuse(f"{what} around {'bodies' if len(lost) > 1 else 'body'} {list_names(lost)}", "fluid")
 
 
 class Inertials:
@@ -93,7 +95,7 @@ class Inertials:
     def __init__(self, mechanism: Mechanism, unsaid: Unsaid) -> None:
         self._unsaid = unsaid
         self._axes = turning(mechanism)
-        self._carried = _carried(mechanism)
+        self._carried = _carried_inertias(mechanism)
         self._tensors = {body.name: _symmetric(body) for body in mechanism.bodies}
         self._said: dict[str, list[str]] = {}
         self._gather(mechanism)
@@ -205,7 +207,7 @@ class Inertials:
             return
         _, R = np.linalg.eigh(J)
         quat = quaternion(R if np.linalg.det(R) > 0.0 else R * [1.0, 1.0, -1.0])
-        child(element, "inertial", pos=body.com, quat=quat, mass=[mass], diaginertia=_allowed(moments, least))
+        child(element, "inertial", pos=body.com, quat=quat, mass=[mass], diaginertia=_nearest_moments(moments, least))
 
 
 def turning(mechanism: Mechanism) -> dict[str, np.ndarray]:
@@ -239,7 +241,7 @@ class CarriedInertia(NamedTuple):
     moment: float
 
 
-def _carried(mechanism: Mechanism) -> dict[str, CarriedInertia]:
+def _carried_inertias(mechanism: Mechanism) -> dict[str, CarriedInertia]:
     found: dict[str, CarriedInertia] = {}
     for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.joints), strict=True):
         mass, moment = found.get(body.name, CarriedInertia(0.0, 0.0))
@@ -274,7 +276,7 @@ def _is_sayable(J: np.ndarray) -> bool:
     return bool(moments[0] >= -dust and _deficit(moments) <= dust)
 
 
-def _allowed(moments: np.ndarray, least: float) -> tuple[float, float, float]:
+def _nearest_moments(moments: np.ndarray, least: float) -> tuple[float, float, float]:
     """The nearest moments that pass MuJoCo's checks as written."""
     a, b, c = (max(float(x), least) for x in moments)
     if a + b < c:

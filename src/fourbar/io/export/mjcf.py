@@ -60,7 +60,7 @@ class EqualityWriter:
         equality = ET.Element("equality")
         self._new = Fresh(loop.name for loop in loops)
         for loop in loops:
-            if not self._said(equality, self._unsaid.name(loop.name), loop.loop):
+            if not self._write_condition(equality, self._unsaid.name(loop.name), loop.loop):
                 what = f"loop {loop.name!r}, a {type(loop.loop).__name__} (robot.spanning() has no loops)"
                 self._unsaid.refuse(what, "loop")
         for screw in screws:
@@ -68,7 +68,7 @@ class EqualityWriter:
         self._root.append(equality)
         self._unsaid.leave("loops are written as equalities, which MuJoCo enforces softly")
 
-    def _said(self, equality: ET.Element, name: str, loop: Loop) -> bool:
+    def _write_condition(self, equality: ET.Element, name: str, loop: Loop) -> bool:
         if any(self._joints[joint].joint.nv != 1 for joint in loop.joints):
             return False
         if isinstance(loop, Gear):

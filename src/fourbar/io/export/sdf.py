@@ -25,11 +25,11 @@ from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
 from .inertials import leave_compensation, leave_refused, refuse_fluids, without_blocks
 from .linear_conditions import conditions, leave_name
-from .sdf_model import SdfModel, said
-from .series_joints import in_other_coordinates, leave_order, placed
+from .sdf_model import SdfModel, add_element
+from .series_joints import in_other_coordinates, leave_order, place_parts
 from .surfaces import leave_contacts
-from .written_numbers import Unsaid, as_text, child, listed
-from .zero_configuration import can_start_at, closed_at, poses_at_zero, started_at
+from .written_numbers import Unsaid, as_text, child, list_names
+from .zero_configuration import can_start_at, closed_coordinates, poses_at_zero, start_joints_at
 
 _RIGHT = 1e-9  # cosine of what still counts as a right angle
 _MIMICS = 11  # the version 1.n from which on joints mimic
@@ -47,7 +47,7 @@ def planar(
         place = T.then(turned)
         ends.append(model.place(f"{name}_{side}", body, Transform.of(place.R, place.p)))
     element = model.joint(name, "planar", *ends, tag="drake:joint")
-    said(element, "drake:damping", damping)
+    add_element(element, "drake:damping", damping)
     model.unsaid.leave(f"joint {name!r}, a Planar, is written as Drake's, which other readers ignore")
 
 
@@ -79,12 +79,12 @@ class LoopWriter:
         """Write all of them; those that cannot be expressed are refused."""
         self._check_floating()
         for named in self.mechanism.loops:
-            if not self._said(named):
+            if not self._write_condition(named):
                 what = f"loop {named.name!r}, a {type(named.loop).__name__} (robot.spanning() has no loops)"
                 self.unsaid.refuse(what, "loop")
         chosen = [named.name for named in self.mechanism.loops if named.independent]
         if chosen:
-            self.unsaid.leave(f"the choice of independent joints in loops {listed(chosen)} is left out")
+            self.unsaid.leave(f"the choice of independent joints in loops {list_names(chosen)} is left out")
 
     def _check_floating(self) -> None:
         """Refuse loops between floating and other bodies: readers would attach the former by one of the loop joints."""
@@ -94,10 +94,10 @@ class LoopWriter:
             if len(ends) > 1:
                 tying.setdefault(next(iter(ends - {WORLD})), []).append(named.name)
         for body, names in tying.items():
-            what = f"body {body!r} floats and is in loops ({listed(names)}): one of their joints will carry it"
+            what = f"body {body!r} floats and is in loops ({list_names(names)}): one of their joints will carry it"
             self.unsaid.refuse(what, "coordinates")
 
-    def _said(self, named: NamedLoop) -> bool:
+    def _write_condition(self, named: NamedLoop) -> bool:
         loop = named.loop
         if isinstance(loop, Closure):
             return self._closure(named.name, loop)
@@ -130,7 +130,7 @@ class LoopWriter:
             "damping": [0.0],
         }
         for tag, value in given.items():
-            said(tendon, f"drake:tendon_constraint_{tag}", value)
+            add_element(tendon, f"drake:tendon_constraint_{tag}", value)
         self.unsaid.leave(
             f"loop {name!r} is written as Drake's tendon, which has no name, and which other readers ignore"
         )
@@ -153,7 +153,7 @@ class LoopWriter:
         assert axis is not None
         mimic = child(axis, "mimic", joint=name)
         for tag, value in (("multiplier", ratio), ("offset", offset), ("reference", 0.0)):
-            said(mimic, tag, [value])
+            add_element(mimic, tag, [value])
         child(element, "drake:mimic", joint=name, multiplier=[ratio], offset=[offset])
         self.model.version = max(self.model.version, _MIMICS)
 
@@ -168,7 +168,7 @@ class LoopWriter:
             return False
         swapped = loop.successor in (WORLD, self.roots[loop.successor])
         parent, link = reversed(ends) if swapped else ends
-        called = self.model.named(name, "loop")
+        called = self.model.sdf_name(name, "loop")
         sides = [(self.model.links[body], T) for body, T in (parent, link)]
         if isinstance(joint, Planar):
             planar(self.model, called, joint, sides[0], sides[1])
@@ -178,7 +178,7 @@ class LoopWriter:
         element = self.model.joint(called, kind, sides[0][0], sides[1][0])
         self.model.pose(element, Transform.of(link[1].R, link[1].p))
         for tag, direction in zip(("axis", "axis2"), self._directions(joint, parent, link, swapped), strict=False):
-            said(child(element, tag), "xyz", direction)
+            add_element(child(element, tag), "xyz", direction)
         return True
 
     def _directions(self, joint: Joint, parent: End, link: End, swapped: bool) -> list[Sequence[float]]:
@@ -198,24 +198,24 @@ Coordinates = dict[str, tuple[float, ...]]
 def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
     """The text of an SDF file, and what it does not express."""
     unsaid = Unsaid("SDF", file, waive)
-    return SdfWriter(*_started(without_blocks(mechanism, unsaid), unsaid), unsaid).write()
+    return SdfWriter(*_start_at_zero(without_blocks(mechanism, unsaid), unsaid), unsaid).write()
 
 
-def _started(mechanism: Mechanism, unsaid: Unsaid) -> tuple[Mechanism, Coordinates]:
+def _start_at_zero(mechanism: Mechanism, unsaid: Unsaid) -> tuple[Mechanism, Coordinates]:
     """The mechanism with its loops closed at zero, and the positions of its free joints."""
     first = dict(mechanism.configurations[0].coordinates) if mechanism.configurations else {}
-    closed = closed_at(mechanism)
+    closed = closed_coordinates(mechanism)
     known = {**first, **closed}
     free = {c.name: known[c.name] for c in mechanism.joints if isinstance(c.joint, Free) and c.name in known}
     at = {name: q for name, q in closed.items() if name not in free}
     if not at:
         return mechanism, free
-    unsaid.refuse(f"loops that are open where joints are at zero (joints {listed(at)})", "zero")
+    unsaid.refuse(f"loops that are open where joints are at zero (joints {list_names(at)})", "zero")
     for c in mechanism.joints:
         if c.name in at and not can_start_at(c.joint):
             unsaid.refuse(f"joint {c.name!r}, a {type(c.joint).__name__}, in loops that are open at zero")
             return mechanism, free
-    return started_at(mechanism, at), free
+    return start_joints_at(mechanism, at), free
 
 
 class SdfWriter:
@@ -225,7 +225,7 @@ class SdfWriter:
         self.mechanism, self.free, self.unsaid = mechanism, free, unsaid
         self.model = SdfModel(mechanism, unsaid)
         self.axes: dict[str, ET.Element] = {}  # the element of each joint with one freedom
-        self.folded = _folded(mechanism)
+        self.folded = _placement_bodies(mechanism)
 
     def write(self) -> tuple[str, Report]:
         """All of it."""
@@ -260,7 +260,7 @@ class SdfWriter:
         if lost or len(m.configurations) > 1:
             self.unsaid.leave("named configurations are left out; free bodies are placed as in the first one")
         if m.actuators:
-            self.unsaid.leave(f"actuators ({listed(x.name for x in m.actuators)}) are left out: SDF has none")
+            self.unsaid.leave(f"actuators ({list_names(x.name for x in m.actuators)}) are left out: SDF has none")
         leave_order(m, self.unsaid, level_by_level=True)
         leave_refused(m, self.unsaid)
         leave_compensation(m, self.unsaid)
@@ -289,7 +289,7 @@ class SdfWriter:
             self._ball(c, parent, name)
         elif isinstance(c.joint, Universal) and not any(c.armature):
             model.link(name, transform(c.placement), parent, body)
-            element = model.joint(model.named(c.name, "joint"), two_hinges(c.joint), parent, name)
+            element = model.joint(model.sdf_name(c.name, "joint"), two_hinges(c.joint), parent, name)
             for i, axis in enumerate((c.joint.axis1, c.joint.axis2)):
                 self._axis(element, ("axis", "axis2")[i], axis, c, i)
         else:
@@ -308,13 +308,13 @@ class SdfWriter:
         self.model.link(name, Transform.of(T.R, T.p), WORLD, body)
 
     def _ball(self, c: PlacedJoint, parent: str, name: str) -> None:
-        element = self.model.joint(self.model.named(c.name, "joint"), "ball", parent, name)
+        element = self.model.joint(self.model.sdf_name(c.name, "joint"), "ball", parent, name)
         if any(c.armature):
             self.unsaid.refuse(f"joint {c.name!r}: the armature of a ball joint", "armature")
         if len(set(c.damping)) == 1 and any(c.damping):
             axis = child(element, "axis")
-            said(axis, "xyz", (0.0, 0.0, 1.0))
-            said(child(axis, "dynamics"), "damping", c.damping[:1])
+            add_element(axis, "xyz", (0.0, 0.0, 1.0))
+            add_element(child(axis, "dynamics"), "damping", c.damping[:1])
         self._lose(c, "friction", "stiffness", *(["damping"] if len(set(c.damping)) > 1 else []))
 
     def _planar(self, c: PlacedJoint, parent: str, name: str) -> None:
@@ -327,7 +327,7 @@ class SdfWriter:
             self.unsaid.leave("damping that differs along x and y is left out", joint=c.name)
             x = y = 0.0
         where = transform(c.placement)
-        planar(self.model, self.model.named(c.name, "joint"), c.joint, (parent, where), (name, IDENTITY), (x, y, w))
+        planar(self.model, self.model.sdf_name(c.name, "joint"), c.joint, (parent, where), (name, IDENTITY), (x, y, w))
 
     def _lose(self, c: PlacedJoint, *names: str) -> None:
         """Report parameters that a joint of this type cannot have."""
@@ -346,7 +346,7 @@ class SdfWriter:
                 self.model.link(name, IDENTITY, parent, body)
                 return
             c = in_other_coordinates(c, [p for p in parts if isinstance(p, Joint)], self.unsaid)
-        chain, after = placed(parts, transform(c.placement))
+        chain, after = place_parts(parts, transform(c.placement))
         if after != IDENTITY or not chain:
             chain.append((after, Fixed()))
         for i, (T, joint) in enumerate(chain):
@@ -360,14 +360,14 @@ class SdfWriter:
 
     def _one(self, c: PlacedJoint, joint: Joint, parent: str, link: str, i: int, ending: str = "") -> ET.Element:
         """A joint with one degree of freedom, or none, with the parameters of coordinate i."""
-        name = self.model.new(f"{c.name}{ending}") if ending else self.model.named(c.name, "joint")
+        name = self.model.new(f"{c.name}{ending}") if ending else self.model.sdf_name(c.name, "joint")
         endless = isinstance(joint, Revolute) and math.isinf(c.lower[i]) and math.isinf(c.upper[i])
         element = self.model.joint(name, "continuous" if endless else tag_of(type(joint), "sdf") or "", parent, link)
         if not joint.nv:
             return element
         if isinstance(joint, Helical):
             self.model.version = max(self.model.version, _SCREWS)
-            said(element, "screw_thread_pitch", [2.0 * math.pi * joint.pitch])
+            add_element(element, "screw_thread_pitch", [2.0 * math.pi * joint.pitch])
         self._axis(element, "axis", joint.axis, c, i)  # type: ignore[attr-defined]
         if c.armature[i]:
             self._armature(element, c, i)
@@ -377,7 +377,7 @@ class SdfWriter:
 
     def _axis(self, element: ET.Element, tag: str, direction: object, c: PlacedJoint, i: int) -> None:
         axis = child(element, tag)
-        said(axis, "xyz", unit_axis(direction))  # type: ignore[arg-type]
+        add_element(axis, "xyz", unit_axis(direction))  # type: ignore[arg-type]
         if c.min_force:
             self.unsaid.leave(f"the lower end of the forces, {c.min_force[i]:g}, is left out", joint=c.name)
         most = {"effort": c.max_force, "velocity": c.max_velocity}
@@ -386,23 +386,23 @@ class SdfWriter:
         if finite:
             limit = child(axis, "limit")
             for key, value in finite.items():
-                said(limit, key, [value])
+                add_element(limit, key, [value])
         spring = {"spring_reference": c.rest[i], "spring_stiffness": c.stiffness[i]} if c.stiffness else {}
         forces = {"damping": c.damping[i], "friction": c.friction[i], **spring}
         if any(forces.values()):
             dynamics = child(axis, "dynamics")
             for key, value in forces.items():
-                said(dynamics, key, [value])
+                add_element(dynamics, key, [value])
 
     def _armature(self, element: ET.Element, c: PlacedJoint, i: int) -> None:
         if c.max_force and c.max_force[i] == 0.0:
             self.unsaid.refuse(f"joint {c.name!r}: the armature of a joint without force", "armature")
             return
-        said(element, "drake:rotor_inertia", [c.armature[i]])
+        add_element(element, "drake:rotor_inertia", [c.armature[i]])
         self.unsaid.leave("the armature is written as Drake's rotor, which other readers ignore", joint=c.name)
 
 
-def _folded(mechanism: Mechanism) -> set[str]:
+def _placement_bodies(mechanism: Mechanism) -> set[str]:
     """Massless bodies that represent the placement of a joint away from its link, as our SDF reader makes them.
 
     Such a body is followed by its only child, which is fixed to it without rotation.

@@ -15,14 +15,14 @@ from ...spatial.linear import Vec
 from ...spatial.transform import IDENTITY, Transform
 from ..sdf.links import ADDED_MASS
 from .surfaces import Losses, write_surface
-from .written_numbers import Fresh, Unsaid, child, listed, rpy, words
+from .written_numbers import Fresh, Unsaid, child, list_names, rpy, words
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _ADDED_MASS = 10  # the version 1.n from which on links have <fluid_added_mass>
 _OLDEST = 8  # the version 1.n that is written unless a later one is needed
 
 
-def said(parent: ET.Element, tag: str, values: Any) -> ET.Element:
+def add_element(parent: ET.Element, tag: str, values: Any) -> ET.Element:
     """An element that holds numbers, or a word."""
     found = child(parent, tag)
     found.text = values if isinstance(values, str) else words(values)
@@ -39,14 +39,14 @@ class SdfModel:
         self._otherwise: dict[str, str] = {}
         self._massless: list[str] = []
         self._losses = Losses(unsaid)
-        self.links = {WORLD: WORLD, **self._named((body.name for body in mechanism.bodies), "link")}
-        self.frames = self._named((frame.name for frame in mechanism.frames), "frame")
+        self.links = {WORLD: WORLD, **self._sdf_names((body.name for body in mechanism.bodies), "link")}
+        self.frames = self._sdf_names((frame.name for frame in mechanism.frames), "frame")
         self._joints: dict[str, str] = {}
 
-    def _named(self, names: Iterable[str], kind: str) -> dict[str, str]:
-        return {name: self.named(name, kind) for name in names}
+    def _sdf_names(self, names: Iterable[str], kind: str) -> dict[str, str]:
+        return {name: self.sdf_name(name, kind) for name in names}
 
-    def named(self, name: str, kind: str) -> str:
+    def sdf_name(self, name: str, kind: str) -> str:
         """Our name in a form that SDF accepts: unique, and not reserved."""
         plain = _plain(self.unsaid.name(name)) or kind
         found = self.new(plain) if self.new.is_free(plain) else self.new(f"{plain}_{kind}")
@@ -62,7 +62,7 @@ class SdfModel:
             why = "in SDF all links, joints and frames need different names, without ::"
             self.unsaid.leave(f"{len(self._otherwise)} names are changed ({names}{more}): {why}")
         if self._massless:
-            self.unsaid.leave(f"massless links ({listed(self._massless)}) are written, which Gazebo refuses")
+            self.unsaid.leave(f"massless links ({list_names(self._massless)}) are written, which Gazebo refuses")
         self._losses.report()
 
     def document(self, gravity: tuple[float, ...] | None) -> ET.Element:
@@ -74,7 +74,7 @@ class SdfModel:
             root.append(self.element)
         else:
             world = child(root, "world", name=self.element.get("name"))
-            said(world, "gravity", gravity)
+            add_element(world, "gravity", gravity)
             world.append(self.element)
         return root
 
@@ -95,10 +95,10 @@ class SdfModel:
         if not mass:
             self._massless.append(name)
         self.pose(inertial, Transform((), Vec(com)))
-        said(inertial, "mass", [mass])
+        add_element(inertial, "mass", [mass])
         matrix = child(inertial, "inertia")
         for tag in _MOMENTS:
-            said(matrix, tag, [I["xyz".index(tag[1])]["xyz".index(tag[2])]])
+            add_element(matrix, tag, [I["xyz".index(tag[1])]["xyz".index(tag[2])]])
         if body is not None and body.fluid is not None and any(map(any, body.fluid.added_mass)):
             self._added_mass(inertial, body.fluid.added_mass)
         taken = Fresh(())
@@ -112,14 +112,14 @@ class SdfModel:
         matrix = child(inertial, "fluid_added_mass")
         for tag, (i, j) in ADDED_MASS.items():
             if added[i][j]:
-                said(matrix, tag, [added[i][j]])
+                add_element(matrix, tag, [added[i][j]])
 
     def joint(self, name: str, kind: str, parent: str, link: str, tag: str = "joint") -> ET.Element:
         """A joint between two links; Drake's have their own tag."""
         element = child(self.element, tag, name=name, type=kind)
         prefix = "drake:" if tag.startswith("drake:") else ""
-        said(element, f"{prefix}parent", parent)
-        said(element, f"{prefix}child", link)
+        add_element(element, f"{prefix}parent", parent)
+        add_element(element, f"{prefix}child", link)
         return element
 
     def frame(self, name: str, link: str, T: Transform) -> str:
@@ -143,20 +143,20 @@ class SdfModel:
         self.pose(element, transform(shape.placement))
         inside = child(child(element, "geometry"), shape.kind)
         if shape.kind == "mesh":
-            said(inside, "uri", self.unsaid.name(shape.mesh))
-            said(inside, "scale", shape.scale)
+            add_element(inside, "uri", self.unsaid.name(shape.mesh))
+            add_element(inside, "scale", shape.scale)
         elif shape.kind == "plane":
-            said(inside, "normal", (0.0, 0.0, 1.0))
-            said(inside, "size", (1.0, 1.0))
+            add_element(inside, "normal", (0.0, 0.0, 1.0))
+            add_element(inside, "size", (1.0, 1.0))
         elif shape.kind in ("box", "ellipsoid"):
-            said(inside, "size" if shape.kind == "box" else "radii", shape.size)
+            add_element(inside, "size" if shape.kind == "box" else "radii", shape.size)
         else:
             for tag, value in zip(("radius", "length"), shape.size, strict=False):
-                said(inside, tag, [value])
+                add_element(inside, tag, [value])
         if shape.colour is not None:
             material = child(element, "material")
             for tag in ("ambient", "diffuse"):
-                said(material, tag, shape.colour)
+                add_element(material, tag, shape.colour)
         if shape.role == "collision":
             write_surface(element, shape.surface, self._losses)
 

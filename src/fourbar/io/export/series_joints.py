@@ -9,13 +9,13 @@ from dataclasses import replace
 from ...joints import Free, Joint
 from ...mechanism.mechanism import WORLD, Mechanism, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
-from .written_numbers import Unsaid, listed
+from .written_numbers import Unsaid, list_names
 
 Part = Joint | Transform
 _PARAMETERS = ("damping", "friction", "stiffness", "max_force", "min_force", "max_velocity", "lower", "upper")
 
 
-def placed(parts: Sequence[Part], first: Transform) -> tuple[list[tuple[Transform, Joint]], Transform]:
+def place_parts(parts: Sequence[Part], first: Transform) -> tuple[list[tuple[Transform, Joint]], Transform]:
     """Each joint with the placement before it, and the placement after the last; `first` is before all."""
     found: list[tuple[Transform, Joint]] = []
     pending = first
@@ -63,4 +63,4 @@ def leave_order(mechanism: Mechanism, unsaid: Unsaid, level_by_level: bool = Fal
     if before != after:
         how = "level by level" if level_by_level else "depth first"
         fix = "take entries of q and v by name (names.coordinates, names.velocities)"
-        unsaid.leave(f"joints are read {how}, in the order {listed(after)}", fix)
+        unsaid.leave(f"joints are read {how}, in the order {list_names(after)}", fix)

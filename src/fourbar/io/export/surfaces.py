@@ -42,7 +42,7 @@ class Losses:
             self._unsaid.leave(f"{what} of surfaces are left out (of {listed})")
 
 
-def _left(surface: Surface, said: tuple[str, ...]) -> list[str]:
+def _unwritten_numbers(surface: Surface, said: tuple[str, ...]) -> list[str]:
     """The numbers of a surface that are not said."""
     names = [f.name for f in fields(Surface) if f.name not in said]
     return [name for name in names if getattr(surface, name) != getattr(PLAIN, name)]
@@ -53,15 +53,15 @@ def write_surface(collision: ET.Element, surface: Surface, losses: Losses) -> No
     if surface == PLAIN:
         return
     name, element = collision.get("name", ""), ET.Element("surface")
-    for what in _left(surface, _SDF):
+    for what in _unwritten_numbers(surface, _SDF):
         losses.add(what, name)
     second = surface.friction if surface.friction2 is None else surface.friction2
     _numbers(element, "friction/ode", mu=surface.friction, mu2=second)
     _numbers(element, "friction/bullet", rolling_friction=surface.rolling)
     if surface.torsion is not None:
         torsional = child(_at(element, "friction"), "torsional")
-        _said(torsional, "coefficient", surface.torsion / _TORSION)
-        _said(torsional, "patch_radius", 1.0)
+        _add_number(torsional, "coefficient", surface.torsion / _TORSION)
+        _add_number(torsional, "patch_radius", 1.0)
         child(torsional, "use_patch_radius").text = "true"
     _numbers(element, "bounce", restitution_coefficient=surface.restitution)
     _numbers(element, "contact/ode", kp=surface.stiffness, kd=surface.damping)
@@ -80,14 +80,14 @@ def _at(element: ET.Element, path: str) -> ET.Element:
     return element
 
 
-def _said(element: ET.Element, tag: str, value: float) -> None:
+def _add_number(element: ET.Element, tag: str, value: float) -> None:
     child(element, tag).text = words([value])
 
 
 def _numbers(surface: ET.Element, path: str, **values: float | None) -> None:
     for tag, value in values.items():
         if value is not None:
-            _said(_at(surface, path), tag, value)
+            _add_number(_at(surface, path), tag, value)
 
 
 def write_contact(link: ET.Element, body: Body, losses: Losses) -> None:
@@ -98,7 +98,7 @@ def write_contact(link: ET.Element, body: Body, losses: Losses) -> None:
     if len(surfaces) > 1:
         losses.add("numbers that differ between shapes of a body, which has one for all in URDF,", body.name)
         return
-    for what in _left(surfaces[0], tuple(_BULLET)):
+    for what in _unwritten_numbers(surfaces[0], tuple(_BULLET)):
         losses.add(what, body.name)
     given = {tag: getattr(surfaces[0], name) for name, tag in _BULLET.items()}
     if any(x is not None for x in given.values()):

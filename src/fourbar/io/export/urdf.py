@@ -34,7 +34,7 @@ from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
 from .inertials import leave_compensation, leave_refused, refuse_fluids, without_blocks
 from .linear_conditions import conditions, leave_name
-from .series_joints import in_other_coordinates, leave_order, placed
+from .series_joints import in_other_coordinates, leave_order, place_parts
 from .surfaces import Losses, leave_contacts, write_contact
 from .written_numbers import Fresh, Unsaid, as_text, child, rpy
 
@@ -148,7 +148,7 @@ class UrdfWriter:
             if not self.unsaid.refuse(said, "coordinates" if parts is not None else "") or parts is None:
                 return
             c = in_other_coordinates(c, [p for p in parts if isinstance(p, Joint)], self.unsaid)
-        chain, after = placed(parts, transform(c.placement))
+        chain, after = place_parts(parts, transform(c.placement))
         if after != IDENTITY or not chain:
             chain.append((after, Fixed()))
         self._chain(c, chain)

@@ -24,7 +24,7 @@ def words(values: Iterable[Any]) -> str:
     return " ".join(repr(float(x) + 0.0) for x in values)
 
 
-def listed(names: Iterable[str]) -> str:
+def list_names(names: Iterable[str]) -> str:
     """Names in quotes, the first of many."""
     quoted = [repr(name) for name in names]
     return ", ".join(quoted[:_SHOWN]) + (f" and {len(quoted) - _SHOWN} more" if len(quoted) > _SHOWN else "")
@@ -130,5 +130,5 @@ class Unsaid:
         return Report((*(self._finding(*key, names) for key, names in self._left.items()), *notes))
 
     def _finding(self, kind: str, what: str, fix: str, names: list[str]) -> Finding:
-        of = f"{kind}{'s' * (len(names) > 1)} {listed(names)}: " if names else ""
+        of = f"{kind}{'s' * (len(names) > 1)} {list_names(names)}: " if names else ""
         return Finding("warning", of + what, fix, self._file)

@@ -19,7 +19,7 @@ from ...tree.cluster_tree import lower
 Coordinates = Mapping[str, tuple[float, ...]]
 
 
-def closed_at(mechanism: Mechanism) -> dict[str, tuple[float, ...]]:
+def closed_coordinates(mechanism: Mechanism) -> dict[str, tuple[float, ...]]:
     """The coordinates of joints in loops of bodies that are open where joints are neutral; none if all are closed."""
     bodies = {named.name for named in mechanism.loops if isinstance(named.loop, Closure)}
     if not bodies:
@@ -42,16 +42,16 @@ def can_start_at(joint: Joint) -> bool:
     return isinstance(joint, Fixed | Free | Spherical | Planar) or joint.in_series() is not None
 
 
-def started_at(mechanism: Mechanism, at: Coordinates) -> Mechanism:
+def start_joints_at(mechanism: Mechanism, at: Coordinates) -> Mechanism:
     """The same mechanism, with the zero of joints (but free ones) at given coordinates."""
     connections = tuple(
-        _started(c, at[c.name]) if c.name in at and not isinstance(c.joint, Free) else c for c in mechanism.joints
+        _start_joint(c, at[c.name]) if c.name in at and not isinstance(c.joint, Free) else c for c in mechanism.joints
     )
     loops = tuple(replace(named, loop=_with_offset(named.loop, at)) for named in mechanism.loops)
     return replace(mechanism, joints=connections, loops=loops)
 
 
-def _started(c: PlacedJoint, q: Sequence[float]) -> PlacedJoint:
+def _start_joint(c: PlacedJoint, q: Sequence[float]) -> PlacedJoint:
     if isinstance(c.joint, Spherical | Planar):
         moved = transform(c.placement).then(c.joint.placement(q))
         return replace(c, placement=placement(moved))

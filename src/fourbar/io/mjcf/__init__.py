@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...errors import ArgumentError
 from ...mechanism.mechanism import Mechanism
-from ..loop_repair import report_loops, straightened
+from ..loop_repair import report_loops, straighten_axes
 from ..report import Report
 from ..source import Options, Source
 from .compiled import compile_texts
@@ -21,8 +21,8 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     reading = options.reading(source)
     texts = read_texts(source, options, reading)
     model, shapes = compile_texts(texts, reading)
-    reading.places.update(texts.lines.named())
+    reading.places.update(texts.lines.places_by_name())
     mechanism = convert(model, texts.lines, reading, shapes, options.extra.get("ratios"))
-    mechanism = straightened(mechanism, options, reading)
+    mechanism = straighten_axes(mechanism, options, reading)
     report_loops(mechanism, reading, texts.lines.of_ours)
     return mechanism, reading.close()

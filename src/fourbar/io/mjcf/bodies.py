@@ -46,7 +46,7 @@ def rotation(quaternion: np.ndarray) -> np.ndarray:
     )
 
 
-def _turned(axis: np.ndarray, angle: float) -> np.ndarray:
+def _turn(axis: np.ndarray, angle: float) -> np.ndarray:
     half = 0.5 * angle
     return rotation(np.array([np.cos(half), *(np.sin(half) * axis)]))
 
@@ -95,7 +95,9 @@ class Bodies:
                 return
             parent, at = child, anchor
             R, p = np.eye(3), np.zeros(3)
-        b.body(name, parent=parent, joint_name=self.names.fixed(i), position=p - R @ at, rotation=R, **self._mass(i))
+        b.body(
+            name, parent=parent, joint_name=self.names.fixed_joint(i), position=p - R @ at, rotation=R, **self._mass(i)
+        )
 
     def _without_reference(self, j: int, R: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The pose (R, p) followed by J(-ref)."""
@@ -103,7 +105,7 @@ class Bodies:
         axis, ref = m.jnt_axis[j], m.qpos0[m.jnt_qposadr[j]]
         if m.jnt_type[j] == SLIDE:
             return R, p - ref * (R @ axis)
-        return (R @ _turned(axis, -ref), p) if m.jnt_type[j] == HINGE and ref else (R, p)
+        return (R @ _turn(axis, -ref), p) if m.jnt_type[j] == HINGE and ref else (R, p)
 
     def _joint(self, j: int) -> Joint:
         kind, axis = self.model.jnt_type[j], tuple(self.model.jnt_axis[j].tolist())

@@ -86,7 +86,7 @@ def compile_texts(texts: Texts, reading: Reading) -> tuple[Any, list[GeomSource]
     with _heard(texts.lines, reading):
         spec = mujoco.MjSpec.from_string(texts.text, include=texts.included)
     _report_compiler(mujoco, spec, texts.lines, reading)
-    shapes = _stripped(mujoco, spec, texts, reading)
+    shapes = _strip(mujoco, spec, texts, reading)
     reading.check()
     with _heard(texts.lines, reading):
         model = spec.compile()
@@ -138,7 +138,7 @@ def _report_compiler(mujoco: Any, spec: Any, lines: ElementLines, reading: Readi
                 reading.warn(_place(lines, body), message, key="body/inertial")
 
 
-def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[GeomSource]:
+def _strip(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[GeomSource]:
     """Remove from the spec what needs files but not dynamics; give MuJoCo the meshes that inertias come from.
 
     A mesh that is not needed becomes a massless sphere, so that MuJoCo still places it.
@@ -147,12 +147,12 @@ def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Ge
     counts = {"sensor": spec.sensors, "skin": spec.skins, "texture": spec.textures}
     report_counts(reading, Place(texts.lines.file), {key: len(things) for key, things in counts.items()})
     meshes = {mesh.name or stem(mesh.file): mesh for mesh in spec.meshes}
-    files = {name: _found(spec, mesh, texts) for name, mesh in meshes.items() if mesh.file}
+    files = {name: _mesh_file(spec, mesh, texts) for name, mesh in meshes.items() if mesh.file}
     textures = TextureColours(mujoco, lambda texture: _picture(spec, texture, texts))
     shapes = [GeomSource.of(spec, geom, textures, files.get(geom.meshname)) for geom in spec.geoms]
     _remove_looks(spec)
     there = {name for name in meshes if name not in files or _is_readable(files[name])}
-    needed = _needed(mujoco, spec, meshes, there, texts.lines, reading)
+    needed = _needed_meshes(mujoco, spec, meshes, there, texts.lines, reading)
     fields = supplied_fields(spec, texts, reading)
     for geom in spec.geoms:
         flat = geom.type == mujoco.mjtGeom.mjGEOM_HFIELD and geom.hfieldname not in fields
@@ -178,7 +178,7 @@ def _remove_looks(spec: Any) -> None:
             spec.delete(element)
 
 
-def _needed(
+def _needed_meshes(
     mujoco: Any, spec: Any, meshes: dict[str, Any], there: set[str], lines: ElementLines, reading: Reading
 ) -> set[str]:
     """The meshes that inertias come from and that were found; a finding for each other."""
@@ -217,7 +217,7 @@ def _moves(body: Any) -> bool:
     return False
 
 
-def _found(spec: Any, mesh: Any, texts: Texts) -> Path | None:
+def _mesh_file(spec: Any, mesh: Any, texts: Texts) -> Path | None:
     """The file of a mesh."""
     file = PurePosixPath(mesh.file.replace("\\", "/")).name if spec.strippath else mesh.file
     return texts.finder(texts.lines.element_at(mesh.info)).mesh(mesh.compiler.meshdir, file)

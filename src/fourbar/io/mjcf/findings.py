@@ -18,7 +18,7 @@ from .bodies import BALL, FREE
 from .contacts import colliding
 from .lines import ElementLines
 from .names import MjcfNames
-from .passive import passive, signed, switched_off
+from .passive import passive, switched_off, with_signs
 from .switches import CONTACT as CONTACTS
 from .switches import GRAVITY, compensation, is_off
 
@@ -96,7 +96,7 @@ class Findings:
 
     def _negative(self) -> None:
         """Damping, friction and springs that drive joints."""
-        m, acting = self.model, signed(self.model)
+        m, acting = self.model, with_signs(self.model)
         for j, name in enumerate(self.names.joints):
             first = m.jnt_dofadr[j]
             found = {"damping": acting.damping[first], "frictionloss": acting.friction[first]}

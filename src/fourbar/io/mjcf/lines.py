@@ -92,7 +92,7 @@ class ElementLines:
         """The place of a thing."""
         return self._places.get((kind, name), Place(self.file, 0, f"{kind} {name!r}"))
 
-    def named(self) -> dict[str, Place]:
+    def places_by_name(self) -> dict[str, Place]:
         """The places of bodies and joints, by name alone, and of loops."""
         loops = {loop_key(name): place for (kind, name), place in self._places.items() if kind == "equality"}
         return loops | {name: place for (kind, name), place in self._places.items() if kind in ("body", "joint")}

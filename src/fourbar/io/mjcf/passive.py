@@ -30,26 +30,26 @@ _OFF = {
 }
 
 
-def _written(model: Any) -> Passive:
+def _file_numbers(model: Any) -> Passive:
     damping = with_reflected(model, model.dof_damping, "damping")
     return Passive(damping, model.dof_frictionloss, model.jnt_stiffness, model.jnt_limited)
 
 
 def passive(model: Any) -> Passive:
     """The passive forces that act: zero where the file switches them off, or where they are negative."""
-    return Passive(*(np.maximum(x, 0) for x in signed(model)))
+    return Passive(*(np.maximum(x, 0) for x in with_signs(model)))
 
 
-def signed(model: Any) -> Passive:
+def with_signs(model: Any) -> Passive:
     """The same with the signs of the file."""
-    written = _written(model)._asdict()
+    written = _file_numbers(model)._asdict()
     return Passive(**{key: np.zeros_like(x) if is_off(model, _OFF[key][0]) else x for key, x in written.items()})
 
 
 def switched_off(model: Any) -> list[str]:
     """Messages about what the file contains and switches off."""
     found = []
-    for key, x in _written(model)._asdict().items():
+    for key, x in _file_numbers(model)._asdict().items():
         switches, words = _OFF[key]
         if is_off(model, switches) and np.any(x):
             found.append(f"{words} disabled in the file: ignored")

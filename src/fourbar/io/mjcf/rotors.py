@@ -30,7 +30,7 @@ class Rotors:
         self.inertia: dict[int, float] = {}
         self.ratio: dict[int, float] = {}
         self.armature = armature.copy()  # what stays on the diagonal
-        for name, ratio in _checked(ratios).items():
+        for name, ratio in _read_ratios(ratios).items():
             if name not in names.joints:
                 raise ArgumentError(f"ratios: {unknown('joint', name, names.joints)}")
             j = names.joints.index(name)
@@ -70,7 +70,7 @@ class Rotors:
         return tensor
 
 
-def _checked(ratios: Any) -> dict[str, float]:
+def _read_ratios(ratios: Any) -> dict[str, float]:
     if not isinstance(ratios, Mapping):
         raise ArgumentError(f"ratios={ratios!r}: expected gear ratios by joint, such as {{'knee': 9.0}}")
     for name, ratio in ratios.items():

@@ -129,11 +129,11 @@ def _geometry(model: Any, g: int, shape: GeomSource | None, touches: bool) -> Ge
         "name": model.geom(g).name,
     }
     if shape is not None and shape.kind == "hfield":
-        return _field(model, int(model.geom_dataid[g]), _placed(R, p), common) if kind == _HFIELD else None
+        return _field(model, int(model.geom_dataid[g]), _placement(R, p), common) if kind == _HFIELD else None
     if shape is not None and shape.kind == "mesh":
         if kind == _MESH:  # compiled: MuJoCo has moved it into the mesh's own principal frame
             R, p = _undone(model, int(model.geom_dataid[g]), R, p)
-        return Geometry("mesh", (), _placed(R, p), mesh=shape.mesh, scale=shape.scale, file=shape.found, **common)
+        return Geometry("mesh", (), _placement(R, p), mesh=shape.mesh, scale=shape.scale, file=shape.found, **common)
     sizes: dict[int, tuple[str, tuple[float, ...]]] = {
         _PLANE: ("plane", ()),
         _SPHERE: ("sphere", (a,)),
@@ -145,7 +145,7 @@ def _geometry(model: Any, g: int, shape: GeomSource | None, touches: bool) -> Ge
     if kind not in sizes:
         return None
     name, size = sizes[kind]
-    return Geometry(name, size, _placed(R, p), **common)  # type: ignore[arg-type]
+    return Geometry(name, size, _placement(R, p), **common)  # type: ignore[arg-type]
 
 
 def _field(model: Any, h: int, place: Placement, common: dict[str, Any]) -> Geometry:
@@ -162,5 +162,5 @@ def _undone(model: Any, mesh: int, R: np.ndarray, p: np.ndarray) -> tuple[np.nda
     return R_file, p - R_file @ model.mesh_pos[mesh]
 
 
-def _placed(R: np.ndarray, p: np.ndarray) -> Placement:
+def _placement(R: np.ndarray, p: np.ndarray) -> Placement:
     return Placement(tuple(map(tuple, R.tolist())), tuple(p.tolist()))  # type: ignore[arg-type]

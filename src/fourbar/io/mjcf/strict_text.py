@@ -46,11 +46,11 @@ class Finder:
         """The finder of a document in the folder `own` that this one includes."""
         return Finder(self._folders, self._model, own)
 
-    def included(self, name: str) -> Path | None:
+    def find_document(self, name: str) -> Path | None:
         """A document to include."""
         return _first((self._from_model, name), (self._from_own, name), (self._listed, name))
 
-    def attached(self, name: str) -> Path | None:
+    def find_model(self, name: str) -> Path | None:
         """A model to attach: from the folder of the document alone."""
         return _first((self._from_own, name), (self._listed, name))
 
@@ -190,7 +190,7 @@ def read_texts(source: Source, options: Options, reading: Reading) -> Texts:
             _check_element(element)
             model.count(element)
             if element.tag == "model" and element.parent is not None and element.parent.tag == "asset":
-                pending.append(_attached(element, texts, options, model))
+                pending.append(_attach(element, texts, options, model))
         if model is main:
             texts.text = texts.lines.text(root)
         else:
@@ -211,7 +211,7 @@ def _include(root: Element, texts: Texts, model: MjcfDocument) -> None:
             if child.tag != "include":
                 found.append(child)
                 continue
-            inner = _included(child, texts, model)
+            inner = _included_elements(child, texts, model)
             for one in inner:
                 one.parent = element
             waiting.extendleft(reversed(inner))
@@ -219,18 +219,18 @@ def _include(root: Element, texts: Texts, model: MjcfDocument) -> None:
         stack.extend(found)
 
 
-def _included(include: Element, texts: Texts, model: MjcfDocument) -> list[Element]:
+def _included_elements(include: Element, texts: Texts, model: MjcfDocument) -> list[Element]:
     """The elements of the file that an <include> names; like MuJoCo, each file only once."""
     for other in include.attributes.keys() - {"file"}:
         include.reading.warn(include.place, f"attribute {other[:60]!r} is not understood", key=f"include@{other[:60]}")
     _report_text(include)
     if include.children:
         include.fail("an <include> cannot contain elements", "put them beside it")
-    path = _found(include, texts, texts.finder(include).included(include.require("file").strip()))
+    path = _path_of(include, texts, texts.finder(include).find_document(include.require("file").strip()))
     if str(path.resolve()) in model.included:
         include.fail(f"the file {include.attributes['file'][:200]!r} includes itself, or is included twice")
     model.included.add(str(path.resolve()))
-    source = _opened(include, texts, path)
+    source = _open_source(include, texts, path)
     finder = texts.finder(include).inside(source.folder)
     root = parse(source, IncludedReading(source.name, include.reading, finder), _DEEPEST)
     _report_root(root)
@@ -238,21 +238,21 @@ def _included(include: Element, texts: Texts, model: MjcfDocument) -> list[Eleme
     return root.children
 
 
-def _attached(
+def _attach(
     element: Element, texts: Texts, options: Options, model: MjcfDocument
 ) -> tuple[str, Source, Reading, MjcfDocument]:
     """The model that an element <model> names."""
     file = element.require("file").strip()
     if "content_type" in element.attributes and "xml" not in element.attributes["content_type"]:
         element.fail(f"a model of type {element.attributes['content_type'][:60]!r} cannot be attached", "use MJCF")
-    source = _opened(element, texts, _found(element, texts, texts.finder(element).attached(file)))
+    source = _open_source(element, texts, _path_of(element, texts, texts.finder(element).find_model(file)))
     other = MjcfDocument(source.name, model)
     if source.name in model.chain:
         element.fail(f"the model {file[:200]!r} attaches itself")
     model.attachable[element.attributes.get("name") or other.name] = other
     finder = Finder(options.folders, source.folder, source.folder)
     judge = IncludedReading(source.name, element.reading, finder)
-    return _kept(element, texts.attached, file, source.data), source, judge, other
+    return _model_name(element, texts.attached, file, source.data), source, judge, other
 
 
 def _all(root: Element) -> Iterator[Element]:
@@ -329,7 +329,7 @@ def _check_numbers(element: Element) -> None:
                 element.fail(f"{name}={value[:60]!r}: {word!r} is hexadecimal", "write a decimal number")
 
 
-def _found(element: Element, texts: Texts, path: Path | None) -> Path:
+def _path_of(element: Element, texts: Texts, path: Path | None) -> Path:
     """The path of the file that an element names; refused where it was not found."""
     if path is None:
         name = element.attributes["file"].strip()
@@ -351,7 +351,7 @@ def _allowing(name: str, folders: Sequence[Path]) -> str:
     return "add its folder with folders=[...]"
 
 
-def _opened(element: Element, texts: Texts, path: Path) -> Source:
+def _open_source(element: Element, texts: Texts, path: Path) -> Source:
     """A file that is included or attached."""
     texts.opened += 1
     if texts.opened > _MOST_FILES:
@@ -362,7 +362,7 @@ def _opened(element: Element, texts: Texts, path: Path) -> Source:
         element.fail(str(error))
 
 
-def _kept(element: Element, attached: dict[str, bytes], name: str, data: bytes) -> str:
+def _model_name(element: Element, attached: dict[str, bytes], name: str, data: bytes) -> str:
     """The name under which MuJoCo gets a model, which it looks up by the last part of its name."""
     last = PurePosixPath(name).name
     same = next((other for other in attached if PurePosixPath(other).name == last), None)

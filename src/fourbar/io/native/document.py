@@ -24,7 +24,7 @@ from ...mechanism.mechanism import WORLD, Mechanism
 from ...mechanism.validate import read_placement
 from ...once import cached_property
 from ..documents import Document, DocumentLines
-from ..documents.lines import labelled
+from ..documents.lines import label
 from ..meshes import Meshes
 from ..report import ParseError, Place, Reading, Report, loop_key
 from ..source import Options, Source
@@ -63,7 +63,7 @@ class _Tables:
             raise
         except ModelError as error:
             line = self.lines.of_message(path, _inside(str(error)))
-            self.reading.fail(Place(self.reading.file, line, labelled(path, item)), str(error))
+            self.reading.fail(Place(self.reading.file, line, label(path, item)), str(error))
 
     def mechanism(self, b: MechanismBuilder) -> Mechanism:
         """The mechanism; an error about it as a whole gets the line of the first thing that it names."""
@@ -88,7 +88,7 @@ class Places(Mapping[str, Place]):
             for i, item in enumerate(self._data.get(kind, [])):
                 joint = item.get("joint")
                 names = [item.get("name"), joint.get("name") if isinstance(joint, dict) else None]
-                place = Place(self._file, self._lines.of((kind, i)), labelled((kind, i), item))
+                place = Place(self._file, self._lines.of((kind, i)), label((kind, i), item))
                 if kind == "loops" and isinstance(names[0], str):
                     found[loop_key(names[0])] = place
                 found.update({name: place for name in names if isinstance(name, str) and name not in found})
@@ -122,7 +122,7 @@ def from_plain(document: Document, reading: Reading) -> Mechanism:
             raise ModelError(
                 f"the file: 'fourbar' is missing, the schema version ({VERSION}) of fourbar's native files"
             )
-        top = _checked(reading, "", document.data, _TOP, ("fourbar", "bodies"))
+        top = _read_table(reading, "", document.data, _TOP, ("fourbar", "bodies"))
         _check_version(top["fourbar"])
         name = text("name", top.get("name", "robot"))
         b = MechanismBuilder(name, numbers("gravity", top.get("gravity", [0.0, 0.0, -9.81]), 3))
@@ -140,7 +140,7 @@ def from_plain(document: Document, reading: Reading) -> Mechanism:
                     add(b, item, reading)
     _add_configurations(b, top, reading, tables)
     with reading.element(), tables.at("contacts"):
-        add_contacts(b, top.get("contacts", {}), reading, _checked)
+        add_contacts(b, top.get("contacts", {}), reading, _read_table)
     reading.check()
     return tables.mechanism(b)
 
@@ -160,7 +160,7 @@ def _items(kind: str, value: Any) -> list[Any]:
     return value
 
 
-def _checked(reading: Reading, where: str, value: Any, known: tuple[str, ...], needed: tuple[str, ...]) -> Plain:
+def _read_table(reading: Reading, where: str, value: Any, known: tuple[str, ...], needed: tuple[str, ...]) -> Plain:
     """A table; unknown keys are errors unless waived."""
     if isinstance(value, dict):
         waived = {key for key in value if key not in known and reading.is_waived(f"{where}@{key}".lstrip("@"))}
@@ -171,7 +171,7 @@ def _checked(reading: Reading, where: str, value: Any, known: tuple[str, ...], n
     return table(where or "the file", value, known, needed)
 
 
-def _placed(given: Plain) -> Plain:
+def _placement_arguments(given: Plain) -> Plain:
     """The builder arguments of a placement."""
     found: Plain = {}
     if "position" in given:
@@ -186,7 +186,7 @@ def _placed(given: Plain) -> Plain:
 
 
 def _add_body(b: MechanismBuilder, item: Any, reading: Reading) -> None:
-    given = _checked(reading, "body", item, _BODY, ("name",))
+    given = _read_table(reading, "body", item, _BODY, ("name",))
     name = text("name", given["name"])
     arguments: Plain = {"parent": text("parent", given.get("parent", WORLD))}
     arguments |= _read_joint(reading, given.get("joint", {"type": "Fixed"}))
@@ -209,7 +209,7 @@ def _add_body(b: MechanismBuilder, item: Any, reading: Reading) -> None:
 
 
 def _read_fluid(reading: Reading, value: Any) -> Fluid:
-    given = dict(_checked(reading, "fluid", value, FLUID, ()))
+    given = dict(_read_table(reading, "fluid", value, FLUID, ()))
     for key, x in given.items():
         nested = isinstance(x, list) and any(isinstance(row, list) for row in x)
         size = 3 if key in ("center_of_buoyancy", "current") else 6
@@ -237,9 +237,9 @@ def _read_inertia(value: Any) -> Any:
 
 def _read_joint(reading: Reading, value: Any) -> Plain:
     own = parameters(choose("joint", value, held_types()))
-    given = _checked(reading, "joint", value, (*_JOINT, *own), ("type",))
+    given = _read_table(reading, "joint", value, (*_JOINT, *own), ("type",))
     joint = joint_from_plain("joint", {key: x for key, x in given.items() if key == "type" or key in own})
-    found: Plain = {"joint": joint, **_placed(given)}
+    found: Plain = {"joint": joint, **_placement_arguments(given)}
     if "name" in given:
         found["joint_name"] = text("joint.name", given["name"])
     for key in _PER_VELOCITY:
@@ -274,8 +274,8 @@ def _add_world(b: MechanismBuilder, item: Any, reading: Reading) -> None:
 
 
 def _read_shape(reading: Reading, what: str, value: Any) -> Geometry:
-    given = _checked(reading, what, value, _SHAPE, ("kind",))
-    place = _placed(given)
+    given = _read_table(reading, what, value, _SHAPE, ("kind",))
+    place = _placement_arguments(given)
     found: Plain = {"kind": text(f"{what}.kind", given["kind"])}
     for key, count in (("size", None), ("scale", 3), ("colour", 4)):
         if key in given:
@@ -284,7 +284,7 @@ def _read_shape(reading: Reading, what: str, value: Any) -> Geometry:
         if key in given:
             found[key] = text(f"{what}.{key}", given[key])
     if "surface" in given:
-        found["surface"] = read_surface(reading, f"{what}.surface", given["surface"], _checked)
+        found["surface"] = read_surface(reading, f"{what}.surface", given["surface"], _read_table)
     if "heights" in given:
         found["heights"] = read_heights(f"{what}.heights", given["heights"])
     at = read_placement(what, place.get("position", (0.0, 0.0, 0.0)), place.get("rotation"), place.get("rpy"))
@@ -295,8 +295,8 @@ def _read_shape(reading: Reading, what: str, value: Any) -> Geometry:
 
 
 def _add_frame(b: MechanismBuilder, item: Any, reading: Reading) -> None:
-    given = _checked(reading, "frame", item, ("name", "body", *_PLACE), ("name", "body"))
-    b.frame(text("name", given["name"]), text("body", given["body"]), **_placed(given))
+    given = _read_table(reading, "frame", item, ("name", "body", *_PLACE), ("name", "body"))
+    b.frame(text("name", given["name"]), text("body", given["body"]), **_placement_arguments(given))
 
 
 def _add_loop(b: MechanismBuilder, item: Any, reading: Reading) -> None:
@@ -306,7 +306,7 @@ def _add_loop(b: MechanismBuilder, item: Any, reading: Reading) -> None:
 
 
 def _add_actuator(b: MechanismBuilder, item: Any, reading: Reading) -> None:
-    given = _checked(reading, "actuator", item, _ACTUATOR, ("name", "drives"))
+    given = _read_table(reading, "actuator", item, _ACTUATOR, ("name", "drives"))
     arguments: Plain = {
         key: _scalars(key, given[key], 2, infinite=True) for key in ("control_range", "force_range") if key in given
     }
@@ -321,14 +321,14 @@ def _add_actuator(b: MechanismBuilder, item: Any, reading: Reading) -> None:
 
 
 def _add_armature(b: MechanismBuilder, item: Any, reading: Reading) -> None:
-    given = _checked(reading, "armature", item, ("name", "joints", "matrix"), ("name", "joints", "matrix"))
+    given = _read_table(reading, "armature", item, ("name", "joints", "matrix"), ("name", "joints", "matrix"))
     joints, rows = _items("joints", given["joints"]), _items("matrix", given["matrix"])
     matrix = [numbers("matrix", row, len(rows)) for row in rows]
     b.armature([text("joints", x) for x in joints], matrix, name=text("name", given["name"]))
 
 
 def _read_drive(reading: Reading, value: Any) -> Drive:
-    given = _checked(reading, "drive", value, ("joint", "gear", "axes"), ("joint",))
+    given = _read_table(reading, "drive", value, ("joint", "gear", "axes"), ("joint",))
     gear = given.get("gear", 1.0)
     ratios = numbers("gear", gear if isinstance(gear, list) else [gear])
     return Drive(text("joint", given["joint"]), tuple(ratios), text("axes", given.get("axes", "child")))  # type: ignore[arg-type]
@@ -389,8 +389,8 @@ def read_whole(
 def _with_meshes(mechanism: Mechanism, meshes: Meshes) -> Mechanism:
     """The mechanism with the files of its meshes, where they are found."""
 
-    def found(shapes: tuple[Geometry, ...]) -> tuple[Geometry, ...]:
+    def find_meshes(shapes: tuple[Geometry, ...]) -> tuple[Geometry, ...]:
         return tuple(replace(x, file=meshes.find(x.mesh).path) if x.mesh else x for x in shapes)
 
-    bodies = tuple(replace(body, geometry=found(body.geometry)) for body in mechanism.bodies)
-    return replace(mechanism, bodies=bodies, world=found(mechanism.world))
+    bodies = tuple(replace(body, geometry=find_meshes(body.geometry)) for body in mechanism.bodies)
+    return replace(mechanism, bodies=bodies, world=find_meshes(mechanism.world))

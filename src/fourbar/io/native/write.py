@@ -57,10 +57,10 @@ def to_plain(mechanism: Mechanism, file: str) -> Plain:
     more |= {"velocities": velocities, "controls": controls}
     more["armatures"] = [_armature(x) for x in mechanism.armatures]
     more |= {"world": [_shape(x) for x in mechanism.world], "contacts": _contacts(mechanism.contacts)}
-    return {**found, **_given(more, ([], {}))}
+    return {**found, **_set_values(more, ([], {}))}
 
 
-def _given(values: Plain, empty: tuple[Any, ...]) -> Plain:
+def _set_values(values: Plain, empty: tuple[Any, ...]) -> Plain:
     """The values that are not (bit by bit) one of the defaults."""
     words = {repr(x) for x in empty}
     return {key: x for key, x in values.items() if repr(x) not in words}
@@ -68,24 +68,24 @@ def _given(values: Plain, empty: tuple[Any, ...]) -> Plain:
 
 def _place(placement: Placement) -> Plain:
     position, rotation = list(placement.position), [list(row) for row in placement.rotation]
-    found = _given({"position": position}, ([0.0, 0.0, 0.0],))
-    return found | _given({"rotation": rotation}, ([list(row) for row in Placement().rotation],))
+    found = _set_values({"position": position}, ([0.0, 0.0, 0.0],))
+    return found | _set_values({"rotation": rotation}, ([list(row) for row in Placement().rotation],))
 
 
 def _body(body: Body, c: PlacedJoint, problems: _Problems) -> Plain:
-    found: Plain = {"name": body.name, **_given({"parent": c.parent}, (WORLD,))}
+    found: Plain = {"name": body.name, **_set_values({"parent": c.parent}, (WORLD,))}
     with problems.of(f"joint {c.name!r}"):
         joint = _joint(c)
-        found |= _given({"joint": joint}, ({"type": "Fixed"},))
-    found |= _given({"mass": body.mass}, (0.0,)) | _given({"com": list(body.com)}, ([0.0, 0.0, 0.0],))
+        found |= _set_values({"joint": joint}, ({"type": "Fixed"},))
+    found |= _set_values({"mass": body.mass}, (0.0,)) | _set_values({"com": list(body.com)}, ([0.0, 0.0, 0.0],))
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.inertia
-    found |= _given({"inertia": [xx, xy, xz, yy, yz, zz]}, ([0.0] * 6,))
-    found |= _given({"gravity_compensation": body.gravity_compensation}, (0.0,))
+    found |= _set_values({"inertia": [xx, xy, xz, yy, yz, zz]}, ([0.0] * 6,))
+    found |= _set_values({"gravity_compensation": body.gravity_compensation}, (0.0,))
     if unphysical(body.mass, np.array(body.inertia)) is not None:
         found["allow_unphysical"] = True
     if body.fluid is not None:
         found["fluid"] = _fluid(body.fluid)
-    return found | _given({"geometry": [_shape(shape) for shape in body.geometry]}, ([],))
+    return found | _set_values({"geometry": [_shape(shape) for shape in body.geometry]}, ([],))
 
 
 def _fluid(fluid: Fluid) -> Plain:
@@ -112,14 +112,14 @@ def _joint(c: PlacedJoint) -> Plain:
         found["name"] = c.name
     found |= _place(c.placement)
     for key in ("armature", "damping", "friction", "stiffness"):
-        found |= _given({key: list(getattr(c, key))}, ([], [0.0] * c.joint.nv))
+        found |= _set_values({key: list(getattr(c, key))}, ([], [0.0] * c.joint.nv))
     infinite = [float("inf")]
-    found |= _given({"lower": list(c.lower)}, ([], [-x for x in infinite] * c.joint.nq))
-    found |= _given({"upper": list(c.upper)}, ([], infinite * c.joint.nq))
-    found |= _given({"rest": list(c.rest)}, ([],))
+    found |= _set_values({"lower": list(c.lower)}, ([], [-x for x in infinite] * c.joint.nq))
+    found |= _set_values({"upper": list(c.upper)}, ([], infinite * c.joint.nq))
+    found |= _set_values({"rest": list(c.rest)}, ([],))
     for key in ("max_force", "max_velocity"):
-        found |= _given({key: list(getattr(c, key))}, ([], infinite * c.joint.nv))
-    return found | _given({"min_force": list(c.min_force)}, ([],))
+        found |= _set_values({key: list(getattr(c, key))}, ([], infinite * c.joint.nv))
+    return found | _set_values({"min_force": list(c.min_force)}, ([],))
 
 
 def _shape(shape: Geometry) -> Plain:
@@ -127,16 +127,16 @@ def _shape(shape: Geometry) -> Plain:
     for field in fields(shape):
         value = getattr(shape, field.name)
         if field.name not in ("kind", "placement", "file", "surface", "heights"):
-            found |= _given({field.name: value}, (field.default,))
-    found |= _given({"heights": [list(row) for row in shape.heights]}, ([],))
-    found |= _given({"surface": _surface(shape.surface)}, ({},))
+            found |= _set_values({field.name: value}, (field.default,))
+    found |= _set_values({"heights": [list(row) for row in shape.heights]}, ([],))
+    found |= _set_values({"surface": _surface(shape.surface)}, ({},))
     return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
 
 
 def _surface(surface: Surface) -> Plain:
     found: Plain = {}
     for field in fields(surface):
-        found |= _given({field.name: getattr(surface, field.name)}, (field.default,))
+        found |= _set_values({field.name: getattr(surface, field.name)}, (field.default,))
     return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
 
 
@@ -144,14 +144,14 @@ def _contacts(rules: ContactRules) -> Plain:
     found: Plain = {}
     for field in fields(rules):
         if field.name not in ("pairs", "excluded"):
-            found |= _given({field.name: getattr(rules, field.name)}, (field.default,))
-    found |= _given({"excluded": [list(x) for x in rules.excluded]}, ([],))
-    return found | _given({"pairs": [_pair(x) for x in rules.pairs]}, ([],))
+            found |= _set_values({field.name: getattr(rules, field.name)}, (field.default,))
+    found |= _set_values({"excluded": [list(x) for x in rules.excluded]}, ([],))
+    return found | _set_values({"pairs": [_pair(x) for x in rules.pairs]}, ([],))
 
 
 def _pair(pair: ContactPair) -> Plain:
-    found: Plain = {"first": list(pair.first), "second": list(pair.second), **_given({"name": pair.name}, ("",))}
-    return found | _given({"surface": _surface(pair.surface)}, ({},))
+    found: Plain = {"first": list(pair.first), "second": list(pair.second), **_set_values({"name": pair.name}, ("",))}
+    return found | _set_values({"surface": _surface(pair.surface)}, ({},))
 
 
 def _frame(frame: Frame) -> Plain:
@@ -162,7 +162,7 @@ def _loop(loop: NamedLoop, sizes: Mapping[str, int], problems: _Problems) -> Pla
     found: Plain = {"name": loop.name}
     with problems.of(f"loop {loop.name!r}"):
         found |= loop_to_plain(loop.loop, sizes)
-    return found | _given({"independent": dict(loop.independent)}, ({},))
+    return found | _set_values({"independent": dict(loop.independent)}, ({},))
 
 
 def _armature(block: ArmatureBlock) -> Plain:
@@ -172,10 +172,10 @@ def _armature(block: ArmatureBlock) -> Plain:
 def _actuator(actuator: Actuator) -> Plain:
     found: Plain = {"name": actuator.name}
     found["drives"] = [
-        {"joint": x.joint, "gear": list(x.gear), **_given({"axes": x.axes}, ("child",))} for x in actuator.drives
+        {"joint": x.joint, "gear": list(x.gear), **_set_values({"axes": x.axes}, ("child",))} for x in actuator.drives
     ]
     infinite = float("inf")
     for key in ("control_range", "force_range"):
-        found |= _given({key: list(getattr(actuator, key))}, ([-infinite, infinite],))
-    found |= _given({"kind": actuator.kind}, ("motor",))
-    return found | _given({"parameters": {key: list(x) for key, x in actuator.parameters}}, ({},))
+        found |= _set_values({key: list(getattr(actuator, key))}, ([-infinite, infinite],))
+    found |= _set_values({"kind": actuator.kind}, ("motor",))
+    return found | _set_values({"parameters": {key: list(x) for key, x in actuator.parameters}}, ({},))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from ...mechanism.builder import MechanismBuilder
 from ...mechanism.mechanism import Mechanism
 from ..element import Element, report_leftovers
-from ..loop_repair import report_loops, straightened
+from ..loop_repair import report_loops, straighten_axes
 from ..report import Report, loop_key
 from ..source import Options, Source
 from ..xml import parse
 from .build import Assembly
 from .drake import MATTERS, note_others
-from .include import Includes, modernized
+from .include import Includes, modernize
 from .links import SdfShapes
 from .scope import collect
 
@@ -27,7 +27,7 @@ _UNUSED = ("plugin", "self_collide", "allow_auto_disable", "enable_wind", "light
 def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     """The mechanism in an SDF file: of its only model, or of all models of its world."""
     reading = options.reading(source)
-    root = modernized(parse(source, reading))
+    root = modernize(parse(source, reading))
     includes = Includes(options, reading)
     includes.expand(root, source)
     reading.check()
@@ -48,7 +48,7 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     joints = {item.full: item.element.place for scope in scopes for item in scope.of("joint")}
     reading.places.update({loop_key(name): place for name, place in joints.items()})
     with reading.naming(top.place):
-        mechanism = straightened(b.mechanism(), options, reading, lambda name: joints.get(name, top.place))
+        mechanism = straighten_axes(b.mechanism(), options, reading, lambda name: joints.get(name, top.place))
     report_loops(mechanism, reading, lambda kind, name: joints.get(name, top.place))
     return mechanism, reading.close()
 

@@ -54,7 +54,7 @@ class _Finder:
             self.first.setdefault(joint.child, joint)
 
     def place(self, joint: SdfJoint, carried: NamedFrame | None) -> None:
-        self.found.carrying.append(joint if joint.child is carried else joint.reversed())
+        self.found.carrying.append(joint if joint.child is carried else joint.reverse())
         self.placed[carried] = None
         self.taken.add(joint)
 
@@ -102,7 +102,7 @@ class Assembly:
         self.scopes = scopes
         for scope in scopes:
             with reading.element():
-                self.resolver.declared(scope)
+                self.resolver.declared_link(scope)
         self.links = [item for scope in scopes for item in scope.of("link")]
         self.frames = [item for scope in scopes for item in scope.of("frame")]
         held = {scope for scope in scopes if _is_static(scope)}
@@ -127,7 +127,7 @@ class Assembly:
         for link in self.links:
             if link in self.static:
                 self._add_link(b, link, "world", IDENTITY, Fixed(), link.full)
-        tree = spanning_tree(links, [self._grounded(joint) for joint in moving])
+        tree = spanning_tree(links, [self._ground(joint) for joint in moving])
         self._closing = {joint.name for joint in tree.closing}
         self._add_roots(b, tree, floating)
         for joint in tree.carrying:
@@ -146,7 +146,7 @@ class Assembly:
     def _is_held(self, joint: SdfJoint) -> bool:
         return all(end is None or end in self.static for end in (joint.parent, joint.child))
 
-    def _grounded(self, joint: SdfJoint) -> SdfJoint:
+    def _ground(self, joint: SdfJoint) -> SdfJoint:
         """A static model is part of the world."""
         ends = {name: None for name in ("parent", "child") if getattr(joint, name) in self.static}
         return replace(joint, **ends) if ends else joint
@@ -163,13 +163,13 @@ class Assembly:
             at = self.pose[root]
             with self.reading.element(), self.reading.naming(root.element.place):
                 if isinstance(joint, Free):
-                    self._add_link(b, root, "world", IDENTITY, joint, self._unused(root.full))
+                    self._add_link(b, root, "world", IDENTITY, joint, self._unused_name(root.full))
                 else:
-                    self._add_link(b, root, "world", at, joint, self._unused(root.full))
+                    self._add_link(b, root, "world", at, joint, self._unused_name(root.full))
         free = [r for r in tree.roots if isinstance(floating, bool)]
         if free:
             names = ", ".join(repr(r.full) for r in free[:3]) + (", ..." if len(free) > 3 else "")
-            place = {self._unused(r.full): (*self.pose[r].p, *quaternion(self.pose[r].R)) for r in free}
+            place = {self._unused_name(r.full): (*self.pose[r].p, *quaternion(self.pose[r].R)) for r in free}
             b.configuration("initial", place)
             have, them = ("has", "it") if len(free) == 1 else ("have", "them")
             self.reading.note(
@@ -180,7 +180,7 @@ class Assembly:
                 ),
             )
 
-    def _unused(self, name: str) -> str:
+    def _unused_name(self, name: str) -> str:
         """A name for a joint that the file does not name."""
         taken = {joint.name for joint in self.joints}
         while name in taken:
@@ -206,7 +206,7 @@ class Assembly:
         asked = pose.get("relative_to") if pose is not None else None
         if pose is None or not asked:
             return read_pose(pose)
-        base = self.resolver.named(link.scope, asked, pose)
+        base = self.resolver.pose_of(link.scope, asked, pose)
         return self.resolver.in_model(link).inverse().then(base).then(read_pose(pose))
 
     def _add_carried(self, b: MechanismBuilder, joint: SdfJoint) -> None:
@@ -228,7 +228,7 @@ class Assembly:
         carrier = f"{joint.child.full}/{joint.name}"
         b.body(carrier, parent=parent, joint=joint.joint(link.R), joint_name=joint.name, position=at.p, rotation=at.R,
                **joint.parameters())  # fmt: skip
-        self._add_link(b, joint.child, carrier, Pose(np.eye(3), -offset), Fixed(), self._unused(joint.child.full))
+        self._add_link(b, joint.child, carrier, Pose(np.eye(3), -offset), Fixed(), self._unused_name(joint.child.full))
 
     def _add_started(self, b: MechanismBuilder, joint: SdfJoint, base: Pose, start: Pose) -> None:
         """The link of a joint whose placements on parent and child need not meet in the file: its zero is where they
@@ -244,7 +244,7 @@ class Assembly:
         carrier = f"{joint.child.full}/{joint.name}"
         b.body(carrier, parent=parent, joint=motion, joint_name=joint.name, position=at.p, rotation=at.R,
                **joint.parameters())  # fmt: skip
-        self._add_link(b, joint.child, carrier, inside, Fixed(), self._unused(joint.child.full))
+        self._add_link(b, joint.child, carrier, inside, Fixed(), self._unused_name(joint.child.full))
 
     def _add_closing(self, b: MechanismBuilder, joint: SdfJoint) -> None:
         """A loop: the joint's placements on both links coincide in the file's configuration."""
@@ -318,7 +318,7 @@ class Assembly:
     def _add_gearbox(self, b: MechanismBuilder, gearbox: SdfJoint) -> None:
         """θ₂ = -ratio · θ₁, the angles from the reference body to the parent, and to the child."""
         element = gearbox.element
-        reference = element.required("gearbox_reference_body")
+        reference = element.require_child("gearbox_reference_body")
         body = self.resolver.link(gearbox.item.scope, reference.words(), reference)
         ratio = number(element, "gearbox_ratio", 1.0)
         first, s1 = self._turning(body, gearbox.parent, gearbox.axes[0].direction, gearbox)

@@ -60,7 +60,7 @@ def armature(joint: Element, axes: int, effort: float) -> float:
         for child, default in ((joint.child(tag), default) for tag, default in zip(ROTOR, (0.0, 1.0), strict=True))
     )
     if inertia < 0.0:
-        joint.required(ROTOR[0]).fail(f"the rotor inertia {inertia} is negative")
+        joint.require_child(ROTOR[0]).fail(f"the rotor inertia {inertia} is negative")
     if inertia and axes != 1:
         message = f"a rotor on a joint of {axes} axes is ignored"
         joint.reading.doubt(joint.place, message, "only joints with one axis can have one", f"joint/{ROTOR[0]}")
@@ -105,7 +105,7 @@ class Constraints:
         """
         names, places, point = [], [], np.zeros(3)
         for side, tag in (("A", "p_AP"), ("B", "p_BQ")):
-            body = element.required(f"drake:ball_constraint_body_{side}")
+            body = element.require_child(f"drake:ball_constraint_body_{side}")
             link = self.resolver.link(scope, body.words(), body)
             pose = IDENTITY if link is None else self.poses[link]
             said = element.child(f"drake:ball_constraint_{tag}")

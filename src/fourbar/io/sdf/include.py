@@ -35,7 +35,7 @@ def check_version(root: Element) -> None:
         root.fail(f"version {version[:60]!r} is not supported", f"expected one of {', '.join(VERSIONS)}")
 
 
-def modernized(root: Element) -> Element:
+def modernize(root: Element) -> Element:
     """A file, its version checked, with older conventions rewritten in place; included files come later, likewise."""
     check_version(root)
     version = int(root.attributes["version"].split(".")[1])
@@ -138,12 +138,12 @@ class Includes:
             for n, child in enumerate(element.children):
                 if child.tag == "include" and element.tag in _WHERE:
                     with self.reading.element():
-                        element.children[n] = self._included(child, way) or child
+                        element.children[n] = self._include(child, way) or child
                 elif child.tag in _WHERE:
                     pending.append(child)
             element.children = [c for c in element.children if not (c.tag == "include" and c.is_read("*"))]
 
-    def _included(self, include: Element, way: tuple[Path, ...]) -> Element | None:
+    def _include(self, include: Element, way: tuple[Path, ...]) -> Element | None:
         """The model that replaces an <include>; None where it is left out, which is reported."""
         self.count += 1
         if self.count > _MOST:
@@ -152,14 +152,14 @@ class Includes:
             include.fail(
                 "merge=true is not supported", "write the links and joints of the model here, or include it whole"
             )
-        uri = include.required("uri").words()
+        uri = include.require_child("uri").words()
         found = self._finder(include.reading.file, _is_model).find(uri)
         include.mark("*")
         if found.problem:
             problem, fix = _MISSING[found.problem]
             include.reading.doubt(include.place, f"{uri[:200]!r} cannot be included: {problem}", fix, "include")
             return None
-        path = self._chosen(Path(found.path), include)
+        path = self._choose(Path(found.path), include)
         if path in way:
             names = " -> ".join(p.name for p in (*way[way.index(path) :], path))
             include.fail(f"files include each other in a cycle: {names[:300]}")
@@ -185,7 +185,7 @@ class Includes:
         reading.findings = self.reading.findings
         return parse(source, reading)
 
-    def _chosen(self, path: Path, include: Element) -> Path:
+    def _choose(self, path: Path, include: Element) -> Path:
         """The file of a model: in a folder, the newest listed in its model.config that we can read."""
         if not path.is_dir():
             return path
@@ -203,7 +203,7 @@ class Includes:
 
     def _model(self, path: Path, include: Element) -> Element | None:
         """The only model of a file; None for one that contains only lights."""
-        root = modernized(self._read(path, include))
+        root = modernize(self._read(path, include))
         models = root.all("model")
         if not models and not root.all("world") and (root.all("light") or root.all("actor")):
             kind = "light" if root.all("light") else "actor"

@@ -64,7 +64,7 @@ class SdfJoint:
     def element(self) -> Element:
         return self.item.element
 
-    def reversed(self) -> SdfJoint:
+    def reverse(self) -> SdfJoint:
         """The same joint, from the child's point of view: T⁻¹(q) is the motion by q about the opposite axes, last
         first.
         """
@@ -130,7 +130,7 @@ def _on_parent(item: NamedFrame, parent: Element, resolver: Resolver) -> Pose:
     name = parent.words()
     if name == WORLD:
         return IDENTITY
-    return resolver.scope_pose(item.scope).then(resolver.named(item.scope, name, parent))
+    return resolver.scope_pose(item.scope).then(resolver.pose_of(item.scope, name, parent))
 
 
 def _planar_damping(element: Element) -> tuple[float, ...]:
@@ -138,7 +138,7 @@ def _planar_damping(element: Element) -> tuple[float, ...]:
     said = element.child("drake:damping")
     x, y, angle = (0.0, 0.0, 0.0) if said is None else said.text_numbers(3)
     if min(x, y, angle) < 0.0:
-        element.required("drake:damping").fail(f"damping {min(x, y, angle)} is negative")
+        element.require_child("drake:damping").fail(f"damping {min(x, y, angle)} is negative")
     if x != y:
         message = f"damping {x:g} along x and {y:g} along y: ignored, as it must be equal for both here"
         element.reading.doubt(element.place, message, "make them equal", "drake:joint/drake:damping")
@@ -201,7 +201,7 @@ def _resistance(dynamics: Element | None, tag: str) -> float:
 def _axis(element: Element, item: NamedFrame, kind: str, pose: Pose, resolver: Resolver) -> Axis:
     direction = _direction(element, item, pose, resolver)
     dynamics, limit = element.child("dynamics"), element.child("limit")
-    lower, upper = (_bound(limit, tag, sign) for tag, sign in (("lower", -1.0), ("upper", 1.0)))
+    lower, upper = (_read_bound(limit, tag, sign) for tag, sign in (("lower", -1.0), ("upper", 1.0)))
     if limit is not None:
         limit.mark("stiffness", "dissipation")
         for child in limit.children:
@@ -235,14 +235,14 @@ def _direction(element: Element, item: NamedFrame, pose: Pose, resolver: Resolve
     frame, asked = pose, xyz.get("expressed_in") if xyz is not None else None
     of_model = flag(element, "use_parent_model_frame", False)
     if asked:
-        inside = resolver.named(item.scope, asked, xyz or element)
+        inside = resolver.pose_of(item.scope, asked, xyz or element)
         frame = resolver.scope_pose(item.scope).then(inside)
     elif of_model:
         frame = resolver.scope_pose(item.scope)
     return frame.R @ (vector / length)
 
 
-def _bound(limit: Element | None, tag: str, sign: float) -> float:
+def _read_bound(limit: Element | None, tag: str, sign: float) -> float:
     """A limit of the position; infinite where there is none (the format itself writes 1e16), and where it is not a
     number and that is waived.
     """
@@ -256,5 +256,5 @@ def _bound(limit: Element | None, tag: str, sign: float) -> float:
 
 def _most(limit: Element | None, tag: str) -> float:
     """A force or speed limit: infinite where it is negative, or not given."""
-    value = _bound(limit, tag, 1.0)
+    value = _read_bound(limit, tag, 1.0)
     return value if value >= 0.0 else np.inf

@@ -62,7 +62,7 @@ def read_inertial(link: Element, moves: bool = True) -> dict[str, Any]:
     )
     I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     if mass < 0.0:
-        inertial.required("mass").fail(f"mass {mass} is negative")
+        inertial.require_child("mass").fail(f"mass {mass} is negative")
     problem = unphysical(mass, I)
     if problem is not None:
         place = (matrix or inertial).place
@@ -130,10 +130,10 @@ class SdfShapes:
         on the link.
         """
         roles: tuple[Role, ...] = ("visual", "collision")
-        found = [self._tried(element, role, place) for role in roles for element in link.all(role)]
+        found = [self._try_shape(element, role, place) for role in roles for element in link.all(role)]
         return [shape for shape in found if shape is not None]
 
-    def _tried(self, element: Element, role: Role, place: Callable[[Element | None], Pose]) -> Geometry | None:
+    def _try_shape(self, element: Element, role: Role, place: Callable[[Element | None], Pose]) -> Geometry | None:
         with element.reading.lenient(f"link/{role}", outcome=f"this <{role}> is left out"):
             return self._shape(element, role, place)
         element.mark("*")
@@ -146,7 +146,7 @@ class SdfShapes:
             for child in element.all(tag):
                 child.mark("*")
         pose = element.child("pose")
-        geometry = element.required("geometry")
+        geometry = element.require_child("geometry")
         shapes = [c for c in geometry.children if c.tag in _SHAPES]
         if len(shapes) != 1:
             if not shapes and len(geometry.children) <= 1:  # <empty/>, or an unsupported kind: a leftover
@@ -169,7 +169,7 @@ class SdfShapes:
         place = Placement(tuple(map(tuple, at.R.tolist())), tuple(at.p.tolist()))  # type: ignore[arg-type]
         common: dict[str, Any] = {"placement": place, **said}
         if shape.tag == "mesh":
-            address = shape.required("uri").words()
+            address = shape.require_child("uri").words()
             scale = shape.child("scale")
             factors = (1.0, 1.0, 1.0) if scale is None else scale.text_numbers(3)
             shape.mark("submesh", "convex_decomposition")
@@ -195,13 +195,13 @@ def _facing(plane: Element, at: Pose) -> Placement:
 
 def _size(shape: Element) -> tuple[float, ...]:
     if shape.tag == "box":
-        return shape.required("size").text_numbers(3)
+        return shape.require_child("size").text_numbers(3)
     if shape.tag == "ellipsoid":
-        return shape.required("radii").text_numbers(3)
+        return shape.require_child("radii").text_numbers(3)
     if shape.tag == "drake:ellipsoid":
-        return tuple(shape.required(tag).text_number() for tag in "abc")
+        return tuple(shape.require_child(tag).text_number() for tag in "abc")
     tags = ("radius",) if shape.tag == "sphere" else ("radius", "length")
-    return tuple(shape.required(tag).text_number() for tag in tags)
+    return tuple(shape.require_child(tag).text_number() for tag in tags)
 
 
 def _colour(material: Element | None) -> tuple[float, ...] | None:

@@ -39,9 +39,9 @@ class Resolver:
 
     def in_model(self, item: NamedFrame) -> Pose:
         """The pose of an item's frame in the model that contains it."""
-        return _in_order(item, self._in_model, self._bases, self._placed, "the poses of frames")
+        return _in_order(item, self._in_model, self._bases, self._pose_of_item, "the poses of frames")
 
-    def named(self, scope: Scope, name: str, by: Element) -> Pose:
+    def pose_of(self, scope: Scope, name: str, by: Element) -> Pose:
         """The pose of a named frame in the frame of its scope."""
         return self._along(scope.find(name, by))
 
@@ -75,7 +75,7 @@ class Resolver:
     def _bases(self, item: NamedFrame) -> list[NamedFrame]:
         return [*self._way(item), *self._placement(item)]
 
-    def _placed(self, item: NamedFrame) -> Pose:
+    def _pose_of_item(self, item: NamedFrame) -> Pose:
         raw = read_pose(item.element.child("pose"))
         return self._along(self._way(item)).then(raw).then(self._along(self._placement(item)).inverse())
 
@@ -88,16 +88,16 @@ class Resolver:
         way = scope.find(name, by)
         if not way:
             return self.canonical(scope, by)
-        return _in_order(way[-1], self._link, self._carried_by, self._carrier, "the attachments of frames")
+        return _in_order(way[-1], self._link, self._carriers, self._carrier, "the attachments of frames")
 
     def canonical(self, scope: Scope, by: Element) -> NamedFrame:
         """The link that a model's frame belongs to."""
-        found = self.declared(scope) or _first_link(scope)
+        found = self.declared_link(scope) or _first_link(scope)
         if found is None:
             by.fail("the model has no link that its frame could belong to")
         return found
 
-    def declared(self, scope: Scope) -> NamedFrame | None:
+    def declared_link(self, scope: Scope) -> NamedFrame | None:
         """The link that a model names as canonical, if it does."""
         asked = scope.element.get("canonical_link")
         if not asked:
@@ -107,7 +107,7 @@ class Resolver:
             scope.element.fail(f"canonical_link={asked[:200]!r} is not a link", "name a link of the model")
         return way[-1]
 
-    def _carried_by(self, item: NamedFrame) -> list[NamedFrame]:
+    def _carriers(self, item: NamedFrame) -> list[NamedFrame]:
         if item.kind == "link":
             return []
         if item.kind == "joint":
@@ -119,12 +119,12 @@ class Resolver:
         return way[-1:] or [self.canonical(item.scope, item.element)]
 
     def _carrier(self, item: NamedFrame) -> NamedFrame:
-        return item if item.kind == "link" else self._link[self._carried_by(item)[0]]
+        return item if item.kind == "link" else self._link[self._carriers(item)[0]]
 
 
 def joint_end(joint: Element, side: str) -> Element:
     """The <parent> or <child> of a joint, which Drake's own joints write with a prefix."""
-    return joint.required(f"drake:{side}" if joint.tag.startswith("drake:") else side)
+    return joint.require_child(f"drake:{side}" if joint.tag.startswith("drake:") else side)
 
 
 def _first_link(scope: Scope) -> NamedFrame | None:

@@ -57,7 +57,7 @@ class Scope:
         while rest is not None and rest != _MODEL:
             item, rest = scope._first(rest)
             if item is None or not (rest is None or item.kind == "model"):
-                by.fail(str(unknown("link, joint, frame or model", name[:200], self.known())))
+                by.fail(str(unknown("link, joint, frame or model", name[:200], self.known_names())))
             way.append(item)
             scope = scope.inner.get(item.name, scope)
         return way
@@ -72,7 +72,7 @@ class Scope:
             cut = name.rfind("::", 0, min(cut, longest + 2))
         return None, None
 
-    def known(self) -> list[str]:
+    def known_names(self) -> list[str]:
         """All names that can be used in this scope."""
         found = list(self.items)
         for name, inner in self.inner.items():
@@ -90,7 +90,7 @@ def collect(element: Element) -> list[Scope]:
         for kind in ("model",) if outermost else KINDS:
             also = scope.element.all(_ALSO[kind]) if kind in _ALSO else []
             for child in scope.element.all(kind) + also:
-                item = _named(child, kind, scope)
+                item = _check_name(child, kind, scope)
                 if kind == "model":
                     inner = Scope(child, "" if outermost else f"{item.full}::", item)
                     scope.inner[item.name] = inner
@@ -106,7 +106,7 @@ def _version(element: Element) -> int:
     return int(element.attributes.get("version", "1.12").split(".")[1])
 
 
-def _named(element: Element, kind: str, scope: Scope) -> NamedFrame:
+def _check_name(element: Element, kind: str, scope: Scope) -> NamedFrame:
     name = element.require("name")
     scoped = "::" in name and (_version(element) >= _DELIMITER or name.count("::") > MOST_PARTS)
     if name == "world" or (name.startswith("__") and name.endswith("__")) or scoped:

@@ -85,7 +85,7 @@ class Closures:
         """A rod: points of two links that stay at a distance. An extension of URDF+."""
         (first, at_first), (second, at_second) = (self._end(element, x) for x in ("predecessor", "successor"))
         points = [_place(read_origin(end))[1] for end in (at_first, at_second)]
-        rod = Distance(first, second, *points, length=element.required("length").number("value"))
+        rod = Distance(first, second, *points, length=element.require_child("length").number("value"))
         self._builder.loop(rod, name=name, independent=self._independent(first, second))
 
     def _function(self, element: Element, name: str) -> None:
@@ -102,7 +102,7 @@ class Closures:
             loop: Constraint | Parametric = Constraint(function, of)
         else:
             loop = Parametric(function, of, [self._joint(x) for x in element.all("output")])
-        self._builder.loop(loop, name=name, independent=self._chosen(loop.joints))
+        self._builder.loop(loop, name=name, independent=self._choose_independent(loop.joints))
 
     def _joint(self, element: Element) -> str:
         """The joint that an element names."""
@@ -134,11 +134,11 @@ class Closures:
 
     def _end(self, element: Element, tag: str) -> tuple[str, Element]:
         """The link of <predecessor link> or <successor link>; some writers call the attribute name."""
-        end = element.required(tag)
+        end = element.require_child(tag)
         link = end.get("link") or end.require("name") if "name" in end.attributes else end.require("link")
-        return self._known(end, link), end
+        return self._known_link(end, link), end
 
-    def _known(self, element: Element, link: str) -> str:
+    def _known_link(self, element: Element, link: str) -> str:
         if link not in self._links:
             element.fail(str(unknown("link", link, self._links)))
         return link
@@ -154,11 +154,13 @@ class Closures:
     def _joint_constraint(self, element: Element, name: str) -> None:
         """gear_ratio · (angle of the parent) = angle of the child: a coupling."""
         first, second = self._links_of(element)
-        self._couple(element, name, first, second, element.required("gear_ratio").number("value"))
+        self._couple(element, name, first, second, element.require_child("gear_ratio").number("value"))
 
     def _links_of(self, element: Element) -> tuple[str, str]:
         """The links of <parent link> and <child link>."""
-        first, second = (self._known(element, element.required(x).require("link")) for x in ("parent", "child"))
+        first, second = (
+            self._known_link(element, element.require_child(x).require("link")) for x in ("parent", "child")
+        )
         return first, second
 
     # --- urdfdom ------------------------------------------------------------------------------------------------------
@@ -181,7 +183,7 @@ class Closures:
         at_first, at_second = (_place(read_origin(element, f"{side}_origin")) for side in ("parent", "child"))
         axis1, axis2 = (read_axis(element, f"{side}_axis") for side in ("parent", "child"))
         if kind == "revolute":
-            at_first, at_second = (_turned(p, axis) for p, axis in ((at_first, axis1), (at_second, axis2)))
+            at_first, at_second = (_turn_to_axis(p, axis) for p, axis in ((at_first, axis1), (at_second, axis2)))
             joint: Joint = Revolute("z")
         elif kind == "prismatic":
             if not np.allclose(axis1, axis2, rtol=0.0, atol=1e-9):
@@ -213,9 +215,9 @@ class Closures:
     def _independent(self, first: str, second: str) -> dict[str, float]:
         """The joints between two links that the file declares independent, with the scales of their velocities."""
         before, after = self._between(first, second)
-        return self._chosen([*before, *after])
+        return self._choose_independent([*before, *after])
 
-    def _chosen(self, joints: Iterable[str]) -> dict[str, float]:
+    def _choose_independent(self, joints: Iterable[str]) -> dict[str, float]:
         """The joints of a loop that the file declares independent, with the scales of their velocities.
 
         In URDF+ a joint without the attribute is independent. That is applied in loops with a joint that is not: where
@@ -264,7 +266,7 @@ def _place(origin: dict[str, Any]) -> tuple[Any, Any]:
     return np.array(at.rotation), at.position
 
 
-def _turned(place: tuple[Any, Any], axis: tuple[float, ...]) -> tuple[Any, Any]:
+def _turn_to_axis(place: tuple[Any, Any], axis: tuple[float, ...]) -> tuple[Any, Any]:
     """The placement with its z along the axis."""
     A = rotation_from_z(axis)
     return (place[0] if A is None else place[0] @ np.array(A, float), place[1])

@@ -48,8 +48,8 @@ def read_joint(element: Element) -> ReadJoint:
     known = types_by_tag("drake" if element.tag == _DRAKE else "urdf")
     if kind not in known:
         element.fail(f"unknown joint type {kind[:60]!r}", f"expected one of {', '.join(known)}")
-    parent = element.required("parent").require("link")
-    child = element.required("child").require("link")
+    parent = element.require_child("parent").require("link")
+    child = element.require_child("child").require("link")
     if parent == child:
         element.fail(f"the joint connects link {parent!r} with itself")
     with element.reading.naming(element.place):
@@ -78,7 +78,7 @@ def _read_type(element: Element, kind: type[Joint]) -> Joint:
         return Universal("x", "y") if kind is Universal else kind()
     axis = read_axis(element)
     if kind is Helical:
-        return Helical(axis, element.required("drake:screw_thread_pitch").number("value") / (2.0 * math.pi))
+        return Helical(axis, element.require_child("drake:screw_thread_pitch").number("value") / (2.0 * math.pi))
     return about(kind, axis)
 
 
@@ -135,7 +135,7 @@ def _read_limit(element: Element, kind: str) -> dict[str, Any]:
     }
     if kind in ("revolute", "prismatic"):
         found["limits"] = _read_range(limit, kind)
-    elif kind == "continuous" and any(_bound(limit, name, 0.0, 0.0) for name in ("lower", "upper")):
+    elif kind == "continuous" and any(_read_bound(limit, name, 0.0, 0.0) for name in ("lower", "upper")):
         message = "a continuous joint has no position limits; lower and upper are ignored"
         limit.reading.note(limit.place, message, key=limit.key)
     else:
@@ -145,7 +145,7 @@ def _read_limit(element: Element, kind: str) -> dict[str, Any]:
 
 def _most(limit: Element, name: str) -> float:
     """The force or velocity limit; none where it is invalid and that is waived."""
-    value = _bound(limit, name, math.inf, math.inf)
+    value = _read_bound(limit, name, math.inf, math.inf)
     if value < 0.0:
         fix = "write a positive number, or remove it for no limit"
         limit.reading.doubt(limit.place, f"{name}={value} is negative; if accepted, there is no limit", fix, limit.key)
@@ -153,7 +153,7 @@ def _most(limit: Element, name: str) -> float:
     return value
 
 
-def _bound(limit: Element, name: str, default: float, none: float) -> float:
+def _read_bound(limit: Element, name: str, default: float, none: float) -> float:
     """A number of a limit: `default` where it is not given, `none` where it is not a number and that is waived."""
     with limit.reading.lenient(limit.key, doubt=True, outcome="if accepted, there is no limit"):
         return limit.number(name, default)
@@ -165,7 +165,7 @@ def _read_range(limit: Element, kind: str) -> tuple[float, float]:
     URDF would hold the joint at zero, which nobody intends.
     """
     given = [name for name in ("lower", "upper") if limit.get(name) is not None]
-    lower, upper = _bound(limit, "lower", 0.0, -math.inf), _bound(limit, "upper", 0.0, math.inf)
+    lower, upper = _read_bound(limit, "lower", 0.0, -math.inf), _read_bound(limit, "upper", 0.0, math.inf)
     if not given:
         message = "<limit> has neither lower nor upper; the joint moves freely"
         fix = 'write lower="..." upper="..."'

@@ -234,7 +234,7 @@ def _read_robot(root: Element, source: Source, options: Options) -> MechanismBui
         root.fail(f"the root element is <{root.tag}>, not <robot>", "is this a URDF?")
     _check_xacro(root)
     shapes = UrdfShapes(root, Meshes(options.folders, source.folder))
-    links = _named(root, "link")
+    links = _by_name(root, "link")
     joints = _read_joints(root)
     links = with_ground(root, links, joints.values())
     reading.check()
@@ -306,7 +306,7 @@ def _add_frames(root: Element, builder: MechanismBuilder, links: Mapping[str, El
             root.reading.places.setdefault(name, element.place)
 
 
-def _named(root: Element, *tags: str) -> dict[str, Element]:
+def _by_name(root: Element, *tags: str) -> dict[str, Element]:
     """Elements by name; duplicate names are reported."""
     found: dict[str, Element] = {}
     tag = tags[0]
@@ -322,7 +322,7 @@ def _named(root: Element, *tags: str) -> dict[str, Element]:
 
 def _read_joints(root: Element) -> dict[str, ReadJoint]:
     joints: dict[str, ReadJoint] = {}
-    for name, element in _named(root, "joint", "drake:joint").items():
+    for name, element in _by_name(root, "joint", "drake:joint").items():
         with root.reading.element():
             joints[name] = read_joint(element)
     return joints

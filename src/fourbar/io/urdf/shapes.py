@@ -35,10 +35,10 @@ class UrdfShapes:
     def read(self, link: Element) -> tuple[Geometry, ...]:
         """All shapes of a link; one that cannot be read is left out, with a warning."""
         roles: tuple[Role, ...] = ("visual", "collision")
-        tried = [self._tried(element, role) for role in roles for element in link.all(role)]
+        tried = [self._try_shape(element, role) for role in roles for element in link.all(role)]
         return tuple(shape for shape in tried if shape is not None)
 
-    def _tried(self, element: Element, role: Role) -> Geometry | None:
+    def _try_shape(self, element: Element, role: Role) -> Geometry | None:
         with element.reading.lenient(element.key, outcome=f"this <{element.tag}> is left out"):
             return self._shape(element, role)
         element.mark("*")
@@ -56,7 +56,7 @@ class UrdfShapes:
             )
 
     def _shape(self, element: Element, role: Role) -> Geometry:
-        geometry = element.required("geometry")
+        geometry = element.require_child("geometry")
         geometry.get("name")
         found = [c for c in geometry.children if c.tag in _KINDS]
         if len(found) != 1:

@@ -20,7 +20,7 @@ def check_tree(root: Element, links: Mapping[str, Element], joints: Sequence[Rea
             carried[joint.child] = joint
     reading.check()
     roots = [name for name in links if name not in carried]
-    order = _reached(roots[:1], carried)
+    order = _reach(roots[:1], carried)
     for name in roots[1:]:
         with reading.element():
             fix = "connect it with a joint, or remove it"
@@ -59,7 +59,7 @@ def _check_ends(joint: ReadJoint, links: Mapping[str, Element], carried: Mapping
         )
 
 
-def _reached(roots: Sequence[str], carried: Mapping[str, ReadJoint]) -> dict[str, None]:
+def _reach(roots: Sequence[str], carried: Mapping[str, ReadJoint]) -> dict[str, None]:
     """The given links and all their descendants, parents first, depth first."""
     children: dict[str, list[str]] = {}
     for joint in carried.values():

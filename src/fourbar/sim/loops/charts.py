@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...edit.coordinates import coordinates, gathered_velocity
+from ...edit.coordinates import coordinates, gather_velocity
 from ...errors import FourbarError
 from ...functions.charted_tree import GROWN
 from ...joints.base import Joint
@@ -243,7 +243,7 @@ class Charts:
     def _convert(self, robot: System, other: System, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Velocities of a robot converted to those of the same robot with other independent joints."""
         every = expand_velocity(robot, self.which, self.values, q, w)
-        return gathered_velocity(other.model.cluster_tree, every)
+        return gather_velocity(other.model.cluster_tree, every)
 
 
 def update_reference(sizes: np.ndarray, usual: np.ndarray | None) -> np.ndarray:

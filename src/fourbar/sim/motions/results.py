@@ -27,7 +27,7 @@ from ...system.system import System
 from ...viewer.export import write
 from ...viewer.recorded_motion import RecordedMotion
 from ...viewer.standalone_page import notebook
-from ...viewer.triangles import merged, shaded
+from ...viewer.triangles import merge, shade
 from .outcome import SimulationWarning
 
 _FORMAT = 1
@@ -243,7 +243,7 @@ def load_recording(path: str | Path, robot: System | None = None, folders: Any =
     if arrays.get(POINTS, np.zeros(0)).size:
         shown = {"points": arrays[POINTS], "forces": arrays[FORCES]}
     if VERTICES in arrays:
-        shown["ground"] = (shaded(arrays[VERTICES], arrays[FACES]),)
+        shown["ground"] = (shade(arrays[VERTICES], arrays[FACES]),)
     if TOUCHING in arrays:
         shown["touching"] = tuple(Shape(*given) for given in json.loads(str(arrays[TOUCHING])))
     return RecordedMotion.of(robot, arrays["t"], arrays["q"], **shown)
@@ -254,7 +254,7 @@ def shown_arrays(recording: RecordedMotion) -> dict[str, np.ndarray]:
     arrays = {POINTS: recording.points, FORCES: recording.forces}
     surfaces = recording.surfaces()
     if surfaces:
-        whole = merged(surfaces)
+        whole = merge(surfaces)
         arrays |= {VERTICES: whole.vertices, FACES: whole.faces}
     if recording.touching:
         touching = [(x.frame, x.kind, x.size, x.position, x.rotation) for x in recording.touching]

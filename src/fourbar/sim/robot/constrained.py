@@ -33,7 +33,7 @@ from ...mechanism.actuators import Actuator, Drive
 from ...spatial.linear import Vec
 from ...system.constrained.actuated import Actuated
 from ...system.constrained.dense_solvers import least_force
-from ...system.constrained.method_recordings import given_state, nothing_prescribed, wanted
+from ...system.constrained.method_recordings import given_state, prescribe_nothing, wanted_accelerations
 from ...system.constrained.robot import Constrained
 from ...system.system import System
 from ...tolerances import CONVERGED, LOOSE, OPEN, WEAK
@@ -96,7 +96,7 @@ class ConstrainedStage(RungeKuttaStage):
         forward = ForwardDynamics(
             c.equations(m.touched), c.clusters, c.cluster_states, m.bundles, given_state(c), tau, c.F_ext(), c.gravity
         )  # fmt: skip
-        force, self._health = forward.rowed.multipliers(forward.missing(wanted(c)), self.trust.chosen)
+        force, self._health = forward.rowed.multipliers(forward.missing(wanted_accelerations(c)), self.trust.chosen)
         return flat(forward.accelerations(force))
 
     def _stop(self, c: Context, now: Any, given: dict[str, Any]) -> Any:
@@ -135,7 +135,7 @@ class ConstrainedRungeKutta(RungeKutta):
         c, m, trust = base.with_values({"q": now.q, "v": v}), self._held.model, self._held.trust
         call, bundles = c.recorder.call, m.bundles  # type: ignore[attr-defined]  (of a ConstrainedModel)
         s = c.equations(m.touched)  # type: ignore[attr-defined]
-        still = Still(s, c.clusters, c.cluster_states, bundles, given_state(c), c.still(), nothing_prescribed(c))
+        still = Still(s, c.clusters, c.cluster_states, bundles, given_state(c), c.still(), prescribe_nothing(c))
         rows, clusters = still.rowed.rows, c.clusters
         gap = call(_widest, *(own.phi for own in rows))
         impulse, health = still.rowed.multipliers(Vec([x for own in rows for x in own.rate]), trust.chosen)

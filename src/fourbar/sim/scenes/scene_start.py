@@ -18,7 +18,7 @@ from ...contact.nearest_candidates import Skipped
 from ...contact.selection import ENOUGH, MOST, ContactSelection
 from ...contact.shapes import Shape
 from ...contact.terrain import Terrain
-from ...edit.coordinates import gathered_velocity
+from ...edit.coordinates import gather_velocity
 from ...errors import ArgumentError, AssemblyError, warn
 from ...joints import Free
 from ...spatial.linear import Vec
@@ -243,7 +243,7 @@ def keyframes_of(robot: System) -> Mapping[str, Keyframe]:
         v, u = dict(named.velocities), dict(named.controls)
         v_all = np.concatenate([np.zeros(0), *(v.get(c.name, np.zeros(c.joint.nv)) for c in tree.moving)])
         controls = np.array([u.get(name, 0.0) for name in robot.names.actuators])
-        state = robot.configurations[named.name], gathered_velocity(tree, v_all), controls
+        state = robot.configurations[named.name], gather_velocity(tree, v_all), controls
         for array in state:
             array.setflags(write=False)
         keyframes[named.name] = Keyframe(*state)

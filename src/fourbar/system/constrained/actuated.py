@@ -277,7 +277,7 @@ class Actuated(Frozen):
         """
         return self._drives.joints
 
-    def _compiled(self, name: str) -> Any:
+    def _compile(self, name: str) -> Any:
         rebuild = (_rebuild, *self._recipe, name)
         return make_method(self._model, name, METHODS[name], lambda _: {}, rebuild)
 
@@ -292,7 +292,7 @@ class Actuated(Frozen):
         Function
             The function; it returns τ (..., n_actuated) (N m, N), that with least τᵀ W τ where it is not unique.
         """
-        return self._compiled("inverse_dynamics")
+        return self._compile("inverse_dynamics")
 
     @cached_property
     def inverse_passive_dynamics(self) -> ActuatedInversePassiveDynamics:
@@ -305,7 +305,7 @@ class Actuated(Frozen):
         Function
             The function; it returns τ (..., n_actuated) (N m, N), that with least τᵀ W τ where it is not unique.
         """
-        return self._compiled("inverse_passive_dynamics")
+        return self._compile("inverse_passive_dynamics")
 
     @cached_property
     def forward_dynamics(self) -> ActuatedForwardDynamics:
@@ -318,7 +318,7 @@ class Actuated(Frozen):
         Function
             The function; it returns the independent accelerations a (..., nv) (rad/s², m/s²).
         """
-        return self._compiled("forward_dynamics")
+        return self._compile("forward_dynamics")
 
     @cached_property
     def actuator_map(self) -> ActuatedActuatorMap:
@@ -330,8 +330,8 @@ class Actuated(Frozen):
             The function; it returns B (..., n_actuated, nv): the actuated joints move with B v, and forces τ of the
             drives make Bᵀ τ on the independent velocities.
         """
-        return self._compiled("actuator_map")
+        return self._compile("actuator_map")
 
 
 def _restore(kind: type[System], mechanism: Any, drives: Drives) -> Actuated:
-    return Actuated(kind._unchecked(mechanism), drives)  # which was checked before
+    return Actuated(kind._without_checks(mechanism), drives)  # which was checked before

@@ -38,7 +38,7 @@ CONSTRAINTS, GAINS = "constraints", "gains"  # owners of numbers
 _GAINS = tuple(Parameter(f"stabilize.{x}", (), GAINS, k, x) for k, x in enumerate(("stiffness", "damping")))
 
 
-def named(mechanism: Mechanism, conditions: Sequence[Given], names: Any) -> tuple[str, ...]:
+def constraint_names(mechanism: Mechanism, conditions: Sequence[Given], names: Any) -> tuple[str, ...]:
     """The names of the constraints: as given, or after their kind and position, "contact1", as for loops."""
     taken = {x.name.rpartition(".")[0] for x in parameters(mechanism)} | {x.name.rpartition(".")[0] for x in _GAINS}
     if names is None:
@@ -150,7 +150,7 @@ class NumericRecorder:
         return function(*args)
 
 
-def computed(model: Model, method: Any, static: Mapping[str, Any], values: Mapping[str, Any]) -> list[np.ndarray]:
+def compute(model: Model, method: Any, static: Mapping[str, Any], values: Mapping[str, Any]) -> list[np.ndarray]:
     """The results of a method at values by name; NaN or infinite where one is undefined."""
     given = [a for a in method.all_arguments(model) if a.name in values]
 

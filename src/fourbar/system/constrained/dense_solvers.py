@@ -63,7 +63,7 @@ class Dependent:
         """The numbers that rows can depend on: not inertias, gravity and the like."""
         return [x.name for x in find(self._model.numbers, names) if x.moves_links]
 
-    def broken_along(self, q: np.ndarray, dq: Any, rates: Mapping[str, Any]) -> np.ndarray:
+    def breaks_along(self, q: np.ndarray, dq: Any, rates: Mapping[str, Any]) -> np.ndarray:
         """The samples (...) in which rows stop to depend on each other along rates of numbers."""
         moving = {name: rates[name] for name in self._relevant([k for k, x in rates.items() if x is not None])}
         if not moving:
@@ -72,7 +72,7 @@ class Dependent:
         A = np.broadcast_to(self._rows(q), dA.shape)
         return _breaks(A[..., self._free], dA[..., None, :, self._free])[..., 0]
 
-    def broken_by(self, q: np.ndarray, names: Sequence[str]) -> dict[str, Broken]:
+    def breaks_by_number(self, q: np.ndarray, names: Sequence[str]) -> dict[str, Broken]:
         """The entries of numbers with which rows stop to depend on each other; these are reported."""
         relevant = self._relevant(names)
         if not relevant:

@@ -33,9 +33,9 @@ from .method_recordings import (
     by_rows,
     constrained_model,
     given_state,
-    nothing_prescribed,
+    prescribe_nothing,
     solvable,
-    wanted,
+    wanted_accelerations,
 )
 
 
@@ -74,7 +74,7 @@ def forward_dynamics(c: Context) -> RowProblem:
     forward = ForwardDynamics(
         s, c.clusters, c.cluster_states, m.bundles, given_state(c), c.by_cluster("tau"), c.F_ext(), c.gravity
     )  # fmt: skip
-    b = forward.missing(wanted(c))
+    b = forward.missing(wanted_accelerations(c))
     return RowProblem(forward.rowed, b, lambda force: vector(c, "a", forward.accelerations(force)))
 
 
@@ -91,14 +91,14 @@ class HybridProblem:
         motion = given_state(c), c.links_accelerations(self._a)
         self._still = Still(self.s, c.clusters, c.cluster_states, m.bundles, *motion, prescribed)
         self.rowed = self._still.rowed
-        self.b = c.recorder.call(missing, tuple(self.rowed.rows), wanted(c))
+        self.b = c.recorder.call(missing, tuple(self.rowed.rows), wanted_accelerations(c))
 
     def accelerations(self, force: Vec) -> list[Vec]:
         """Accelerations of all clusters."""
         pairs = zip(self._a, self._still.answers(force), strict=True)
         return [self.c.recorder.call(_add, x, y) for x, y in pairs]
 
-    def needed(self, a: list[Vec]) -> list[Vec]:
+    def needed_forces(self, a: list[Vec]) -> list[Vec]:
         """The forces that these accelerations take without constraints, by cluster."""
         links_a = self.c.links_accelerations(a)
         return self.c.project(
@@ -154,9 +154,9 @@ def hybrid_dynamics(c: Context, prescribed: Prescribed) -> RowProblem:
     def finish(force: Vec) -> Outputs:
         moved = problem.accelerations(force)
         A, at, forces = problem.dense(), 0, []
-        for held, own, given in zip(prescribed, problem.needed(moved), c.by_cluster("tau"), strict=True):
+        for held, own, given in zip(prescribed, problem.needed_forces(moved), c.by_cluster("tau"), strict=True):
             columns = Mat(Vec(row[at : at + len(own)]) for row in A)
-            forces.append(c.recorder.call(_given_or_needed, own, columns, force, held, given) if any(held) else given)
+            forces.append(c.recorder.call(_choose_forces, own, columns, force, held, given) if any(held) else given)
             at += len(own)
         return vector(c, "a_all", moved) + vector(c, "tau_all", forces)
 
@@ -194,7 +194,7 @@ def impulse(c: Context) -> RowProblem:
     """
     m = constrained_model(c)
     s = c.equations(m.touched)
-    still = Still(s, c.clusters, c.cluster_states, m.bundles, given_state(c), c.still(), nothing_prescribed(c))
+    still = Still(s, c.clusters, c.cluster_states, m.bundles, given_state(c), c.still(), prescribe_nothing(c))
     b = c.recorder.call(_impact, tuple(still.rowed.rows), by_rows(c, "restitution"))
 
     def finish(force: Vec) -> Outputs:
@@ -217,7 +217,7 @@ def _add(a: Vec, b: Vec) -> Vec:
     return a + b
 
 
-def _given_or_needed(tau: Vec, A: Mat, force: Vec, held: tuple[bool, ...], given: Vec) -> Vec:
+def _choose_forces(tau: Vec, A: Mat, force: Vec, held: tuple[bool, ...], given: Vec) -> Vec:
     """τ - Aᵀ λ where the acceleration is prescribed, else the given force."""
     left = tau - A.transpose_times(force)
     return Vec([x if prescribed else own for x, prescribed, own in zip(left, held, given, strict=True)])
@@ -278,7 +278,7 @@ def residual(c: Context) -> Outputs:
 
 
 @method(Q, V, DT_OR_1, results="q", into=METHODS)
-def moved(c: Context) -> Outputs:
+def trial_step(c: Context) -> Outputs:
     """The robot's own `integrate` (..., nq), without a warning for NaN: a trial step that fails."""
     return integrate(c)
 
@@ -344,7 +344,7 @@ def osim_inverse(c: Context) -> Outputs:
     """
     m = constrained_model(c)
     s = c.equations(m.touched)
-    still = Still(s, c.clusters, c.cluster_states, m.bundles, given_state(c), c.still(), nothing_prescribed(c))
+    still = Still(s, c.clusters, c.cluster_states, m.bundles, given_state(c), c.still(), prescribe_nothing(c))
     rows = still.rowed.omega()
     return [("Omega", (len(rows), len(rows)), flat(rows))]
 
@@ -551,7 +551,7 @@ def hybrid_torque(c: Context, chosen: IndependentRows, prescribed: Prescribed, p
     problem = HybridProblem(c, prescribed)
     force, health = problem.rowed.multipliers(problem.b, chosen)
     moved = problem.accelerations(force)
-    tau_given, needed = flat(c.by_cluster("tau")), flat(problem.needed(moved))
+    tau_given, needed = flat(c.by_cluster("tau")), flat(problem.needed_forces(moved))
     left = c.recorder.call(_remaining_forces, Vec(needed), Vec(tau_given), plan.active)
     drive_forces, force, other = c.recorder.call(solve_drives, left, Mat(map(Vec, problem.dense())), plan)
     tau = dict(zip(plan.active, drive_forces, strict=True))

@@ -24,7 +24,7 @@ from ...functions.registry import Outputs, Stages, flat
 from ...spatial.linear import Mat, Vec
 from ...spatial.solve import Factored, factor
 from .constrained_model import FORCE, ConstrainedModel
-from .method_recordings import METHODS, STAGES, constrained_model, wanted
+from .method_recordings import METHODS, STAGES, constrained_model, wanted_accelerations
 
 _AT_ONCE = 4  # directions in one step
 Entries = Mapping[str, Sequence[Any]]
@@ -36,7 +36,7 @@ def _balance(c: Context, chosen: IndependentRows) -> Outputs:
     s = c.equations(m.touched)
     needed = c.project(rnea.inverse_dynamics(s, c.velocities(), a, c.F_ext(), c.gravity))
     rows = evaluate_rows(s, m.bundles, c.coordinates(), c.velocities(), a)
-    b = c.recorder.call(missing, tuple(rows), wanted(c))
+    b = c.recorder.call(missing, tuple(rows), wanted_accelerations(c))
     A = c.columns([row for bundle, own in zip(m.bundles, rows, strict=True) for row in dense_rows(s, bundle, own)])
     forces = Vec(c.given["tau"]), Mat(map(Vec, A)), Vec(c.given["force"])
     r = c.recorder.call(_imbalance, Vec(flat(needed)), *forces)

@@ -156,9 +156,9 @@ class Inverse(Resolved):
         self._check(args, named)
         return super().__call__(*args, out=out, threads=threads, **named)
 
-    def undefined(self, args: Any, named: Mapping[str, Any] | None = None) -> np.ndarray:
+    def undefined_samples(self, args: Any, named: Mapping[str, Any] | None = None) -> np.ndarray:
         self._check(args, named)
-        return super().undefined(args, named)
+        return super().undefined_samples(args, named)
 
     def _check(self, args: Any, named: Mapping[str, Any] | None) -> None:
         """Refuse accelerations that the constraints do not allow."""

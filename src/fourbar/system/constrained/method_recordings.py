@@ -97,11 +97,11 @@ def by_rows(c: Context, name: str) -> tuple[Vec, ...] | None:
     return by_bundle(c.given[name], constrained_model(c).bundles) if name in c.given else None
 
 
-def wanted(c: Context) -> Wanted:
+def wanted_accelerations(c: Context) -> Wanted:
     """The desired accelerations of the rows."""
     return Wanted(by_rows(c, "row_acceleration"), constrained_model(c).gains_in_use)
 
 
-def nothing_prescribed(c: Context) -> Prescribed:
+def prescribe_nothing(c: Context) -> Prescribed:
     """Nothing is prescribed."""
     return tuple((False,) * cluster.embedding.nv for cluster in c.clusters)

@@ -83,22 +83,22 @@ class Resolved:
         depend on each other are no obstacle.
         """
         found = self.differentiable.jvp(args, tangents, parameters, **options)
-        undefined = _beside(found[0], 1, self.undefined_along(args, tangents, parameters))
+        undefined = _beside(found[0], 1, self.undefined_samples_along(args, tangents, parameters))
         return tuple(_fill_nan(x, undefined) for x in found)
 
-    def undefined_along(self, args: Any, tangents: Any, parameters: Mapping[str, Any] | None) -> np.ndarray:
+    def undefined_samples_along(self, args: Any, tangents: Any, parameters: Mapping[str, Any] | None) -> np.ndarray:
         """The samples that have no derivative along a direction; these are reported."""
-        undefined = self.undefined(args)
-        return undefined | self._broken(args, tangents, parameters) if parameters else undefined
+        undefined = self.undefined_samples(args)
+        return undefined | self._breaks(args, tangents, parameters) if parameters else undefined
 
-    def _broken(self, args: Any, tangents: Any, parameters: Mapping[str, Any]) -> np.ndarray | bool:
+    def _breaks(self, args: Any, tangents: Any, parameters: Mapping[str, Any]) -> np.ndarray | bool:
         """The samples in which rows that depend on each other stop to do so along rates of numbers."""
         arrays = self.read(args)
         if self.dependent is None or not all(isinstance(x, np.ndarray) for x in arrays.values()):
             return False  # lazy arrays are not checked
         listed = tangents if isinstance(tangents, tuple) else (tangents,)
         dq = tangents.get("q") if isinstance(tangents, Mapping) else next(iter(listed), None)
-        broken = self.dependent.broken_along(arrays["q"], dq, parameters)
+        broken = self.dependent.breaks_along(arrays["q"], dq, parameters)
         self._report_derivative(broken & self._finite(arrays, broken.shape))
         return broken
 
@@ -107,7 +107,7 @@ class Resolved:
         given = self.read(args, named)
         if self.dependent is None or not all(isinstance(x, np.ndarray) for x in given.values()):
             return {}
-        return self.dependent.broken_by(given["q"], names)
+        return self.dependent.breaks_by_number(given["q"], names)
 
     def vjp(self, args: Any, cotangents: Any, parameters: Any = None, **options: Any) -> Any:
         """Gradients of Σ cotangent · result by argument, for a cotangent of each result; where there is none: `jvp`."""
@@ -119,7 +119,7 @@ class Resolved:
             if name not in names:
                 raise TypeError(f"{what}: there is no {name!r}; expected {', '.join(names)}")
         found = self.differentiable.vjp(args, cotangents, parameters, **options)
-        undefined = _beside(found[0], 1, self.undefined(args))
+        undefined = _beside(found[0], 1, self.undefined_samples(args))
         broken = self.broken_entries(args, None, read_names("", parameters)) if parameters else {}
         return type(found)(*(_fill_nan(_without(x, broken, undefined.ndim), undefined) for x in found))
 
@@ -144,7 +144,7 @@ class Resolved:
             return found
         return {name: to_array(state.name, core[name], x) for name, x in found.items()}
 
-    def undefined(self, args: Any, named: Mapping[str, Any] | None = None) -> np.ndarray:
+    def undefined_samples(self, args: Any, named: Mapping[str, Any] | None = None) -> np.ndarray:
         """The samples that have no derivative; these are reported, unless their arguments are not finite."""
         arrays = self.read(args, named)
         health = self.function(**arrays)[-1]
@@ -214,7 +214,7 @@ class ResolvedJacobian:
         """The blocks by result and argument. out (..., n): they are written there one after the other, row by row."""
         jacobian = self._of.differentiable.jacobian(*args, **named)
         given = {k: x for k, x in named.items() if k not in ("threads", "parameters")}
-        undefined = self._of.undefined(args, given)
+        undefined = self._of.undefined_samples(args, given)
         broken = self._of.broken_entries(args, given, read_names("", named.get("parameters")))
         result = _defined_blocks(jacobian, undefined, broken)
         return result if out is None else _write_blocks(out, result, undefined.shape)
@@ -222,7 +222,7 @@ class ResolvedJacobian:
     def jvp(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
         """Derivatives of the blocks along tangents of the arguments, and along rates of numbers of the robot."""
         found = self._of.differentiable.jacobian.jvp(args, tangents, parameters, **options)
-        return _defined_blocks(found, self._of.undefined_along(args, tangents, parameters))
+        return _defined_blocks(found, self._of.undefined_samples_along(args, tangents, parameters))
 
 
 def _defined_blocks(found: Any, undefined: np.ndarray, broken: Mapping[str, Broken] | None = None) -> Any:

@@ -23,7 +23,7 @@ from ..massless_bodies import check_solvable
 from ..names import Names
 from . import drive_recordings as _driven  # noqa: F401  (registers its recordings)
 from . import forward_derivatives as _balance  # noqa: F401  (registers how to differentiate)
-from .constrained_model import ConstrainedModel, Frozen, Given, computed, named, read_gains, read_tolerance
+from .constrained_model import ConstrainedModel, Frozen, Given, compute, constraint_names, read_gains, read_tolerance
 from .dense_solvers import Dependent
 from .dense_solvers import choose as standing
 from .hybrid import HybridDynamics
@@ -52,7 +52,7 @@ Recipe = tuple[Any, ...]
 
 
 def _restore(kind: type[System], mechanism: Any, options: Recipe) -> Constrained:
-    return Constrained(kind._unchecked(mechanism), *options)  # which was checked before
+    return Constrained(kind._without_checks(mechanism), *options)  # which was checked before
 
 
 def _rebuild(made_by: str, robot: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
@@ -110,7 +110,7 @@ class Constrained(Frozen):
         cluster_tree = system.model.cluster_tree
         if not conditions:
             raise ModelError("constrained() needs a constraint, such as Contact('foot'); for motors see actuated()")
-        called = named(system.mechanism, conditions, names)
+        called = constraint_names(system.mechanism, conditions, names)
         self.__dict__.update(
             system=system,
             _model=ConstrainedModel(
@@ -408,10 +408,10 @@ class Constrained(Frozen):
         """
         argument = Argument("q", (self.system.nq,))
         array = np.array(to_array("project", argument, q))
-        found = self._closed(without_wrong_coordinates(self._model.cluster_tree, "project", array))
+        found = self._close(without_wrong_coordinates(self._model.cluster_tree, "project", array))
         return found if v is None else (found, self.impulse(found, v)[0])
 
-    def _closed(self, q: np.ndarray) -> np.ndarray:
+    def _close(self, q: np.ndarray) -> np.ndarray:
         moved = partial(self.compiled("moved"), dt=1.0)
         closed, gaps = self._nearest(q.reshape(-1, q.shape[-1]), Opened(self.residual, self.jacobian, moved))
         lost = ~(gaps <= CLOSED)
@@ -480,7 +480,7 @@ class Constrained(Frozen):
 
     def _run(self, method: Method, static: dict[str, Any] | None = None, **values: Any) -> list[np.ndarray]:
         """A recording, run on numbers; NaN or infinite where a result is undefined."""
-        return computed(self._model, method, static or {}, values)
+        return compute(self._model, method, static or {}, values)
 
     def choose(self, name: str, static: dict[str, Any]) -> IndependentRows:
         """The rows that stand for all, where the constraints are met."""

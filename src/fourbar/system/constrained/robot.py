@@ -412,7 +412,7 @@ class Constrained(Frozen):
         return found if v is None else (found, self.impulse(found, v)[0])
 
     def _close(self, q: np.ndarray) -> np.ndarray:
-        moved = partial(self.compiled("moved"), dt=1.0)
+        moved = partial(self.compiled("trial_step"), dt=1.0)
         closed, gaps = self._nearest(q.reshape(-1, q.shape[-1]), Opened(self.residual, self.jacobian, moved))
         lost = ~(gaps <= CLOSED)
         if np.any(lost):
@@ -458,7 +458,7 @@ class Constrained(Frozen):
         starts = [self.system.random(rng) for _ in range(_SAMPLES)]
         if not any(b.traced.holonomic for b in self._model.bundles):
             return starts
-        neutral, moved = self.system.model.neutral(), METHODS["moved"]
+        neutral, moved = self.system.model.neutral(), METHODS["trial_step"]
         tree = self._model.cluster_tree
         unit = velocity_units(turning_velocities(tree), longest_length(tree))
         nudges = [size * unit * rng.normal(size=self.system.nv) for size in _NEAR]
@@ -468,7 +468,7 @@ class Constrained(Frozen):
 
     def _closed_number(self, q: np.ndarray) -> np.ndarray | None:
         """`_closed` without compiling anything, from one start; None if it fails."""
-        residual, jacobian, moved = METHODS["residual"], METHODS["jacobian"], METHODS["moved"]
+        residual, jacobian, moved = METHODS["residual"], METHODS["jacobian"], METHODS["trial_step"]
         opened = Opened(
             lambda q: np.array([self._run(residual, q=x)[0] for x in q]),
             lambda q: np.array([self._run(jacobian, q=x)[0] for x in q]),

@@ -40,10 +40,11 @@ RUNGE_KUTTA, FIRST_ORDER = 0.01, 0.01  # strides: how far steps may move, relati
 _NEAR = 0.02  # the smallest pivot of K_d, in its units, below which a branch is needed, or else short steps
 _LOST = FOLD_STEP  # and below which a motion is marked where no branch was found
 _SEARCHED = 0.2  # the smallest pivot of K_d below which branches are looked for
+_FINER = 0.5  # strides of loops with one degree of freedom, relative to others, for folds that lengths nearly have
 _SOONER = 2.0  # pivots below which untried steps are compared with them, relative to those of others
 _FASTEST = 8.0  # how fast pivots change with coordinates, in their units, at most
 _LEAPT = 3e-5, 1e-2  # what a leap and its halves may differ by: kinetic energy, and the relative length of the way
-_PARTS = (8, 64)  # how many parts a step is made in, at least and at most; parts may have parts again
+_PARTS = (8, 16, 32, 64)  # how many parts a step is made in; parts may have parts again
 # Lengths along the independent coordinate, in its unit (rad):
 _RADII = (0.03, 0.015, 0.0075)  # of branches: the first that fits is taken
 _STEP, _STEPS, _BEYOND = 0.04, 16, 4  # of the search: its steps, how many, and how many beyond a fold
@@ -116,8 +117,12 @@ class LoopFolds:
         smallest pivot of K_d.
         """
         found = np.zeros(self.size)
-        found[[LEAST, STRIDE]] = (_NEAR if self.folds else _LOST) ** 2, stride**-2.0
+        found[[LEAST, STRIDE]] = (_NEAR if self.folds else _LOST) ** 2, self.inverse_square(stride)
         return found
+
+    def inverse_square(self, stride: float) -> float:
+        """1 / stride², of a stride that is shorter where there may be folds."""
+        return (stride * (_FINER if self.folds else 1.0)) ** -2.0
 
     @cached_property
     def _watched_pivot(self) -> float:
@@ -176,7 +181,7 @@ class LoopFolds:
             return 0
         if needed < 0.5 * pivot < least:
             return 1
-        count = _PARTS[0] if needed <= _PARTS[0] * pivot else _PARTS[1]
+        count = next((x for x in _PARTS if needed <= x * pivot), _PARTS[-1])
         return count if self.folds or pivot >= _NEAR else -count
 
     def parts_ahead(self, numbers: np.ndarray, q: np.ndarray, way: np.ndarray) -> int:
@@ -192,7 +197,7 @@ class LoopFolds:
         needed = min(length * numbers[STRIDE] ** 0.5, _SOONER * self._watched_pivot**0.5)
         if needed <= pivot:
             return 0
-        count = min(int(np.ceil(needed / pivot)), _PARTS[1])
+        count = min(int(np.ceil(needed / pivot)), _PARTS[-1])
         return count if self.folds or pivot >= _NEAR else -count
 
     def _turns(self, q: np.ndarray) -> np.ndarray:
@@ -463,9 +468,10 @@ class Folds:
     def after_parts(self, numbers: np.ndarray, stride: float) -> np.ndarray:
         """The numbers after a step in parts."""
         changed = numbers.copy()
-        for *_, place in self.loops:
+        for loop, *_, place in self.loops:
             first = place.start
-            changed[first + STRIDE], changed[first + LEAST] = stride**-2.0, max(_LOST**2, changed[first + LEAST])
+            changed[first + STRIDE] = loop.inverse_square(stride)
+            changed[first + LEAST] = max(_LOST**2, changed[first + LEAST])
         return changed
 
 

@@ -1,5 +1,8 @@
-"""The solver for the impulses of a step: a sweep and Newton steps; where these make no progress a way through the
-interior (`interior_solver`, of many rows), and Newton steps that are smoothed and repeated."""
+"""The solver for the impulses of a step: a sweep, then semismooth Newton steps on the projections of Alart and Curnier;
+where these stall, steps smoothed after Chen, Harker, Kanzow and Smale, an interior-point phase, and proximal attempts.
+
+Every phase earns its place: each solves problems that the others do not. A sample that is solved stays as it is, so
+that it does not depend on others of its batch."""
 
 from __future__ import annotations
 
@@ -12,17 +15,27 @@ from .gauss_seidel import ContactProblem, RowBlock, Scaled, Solution
 from .least_norm import LeastNormRows, least_norm, pressing
 from .newton import Yielding
 
-_GAIN = 0.1  # a Newton step that leaves more of the residual than that is the last before they are smoothed
-_LEAPS = 4  # such steps at most
-_EXACT = 1e-3  # of the tolerance: what a sweep leaves there, as of feet in the air, takes none
-_SMOOTH = (0.03, 1.0)  # τ at first, of the largest velocity that an impulse gives its own row; then none
-_STIFF = (1.0, 0.1, 10.0, 0.01, 100.0)  # proximal weights of the attempts after these, times residual / row velocity
-_SOFTEST, _STIFFEST = 1e-14, 0.1
-_SHARPER, _NEAR = 0.1, 3.0  # it shrinks by that where the residual is within so many times τ
-_SHARPEST = 1e-3  # of the tolerance
-_TRIES = 20  # smoothed steps before there are sweeps, and another τ to begin with
-_EARLY = 10  # after which of them there is a way through the interior, if there is one
-_LOST = 1e6  # m/s: as good as not a number
+
+class SolverSettings(NamedTuple):
+    """Numbers of the solver; all are dimensionless but the last. They were tuned together, on boxes, feet with four
+    points, chains of links and robots that lie on the floor; single steps may differ if one is changed, results not."""
+
+    least_gain: float = 0.1  # a Newton step that leaves more of the residual than that is the last plain one
+    newton_steps: int = 4  # plain Newton steps at most
+    exact: float = 1e-3  # of the tolerance: what a sweep leaves, as of feet in the air, takes no Newton step below that
+    smoothing: tuple[float, ...] = (0.03, 1.0)  # τ at first in each attempt, of the largest row velocity of an impulse
+    proximal: tuple[float, ...] = (1.0, 0.1, 10.0, 0.01, 100.0)  # weights of later attempts, times residual / velocity
+    least_proximal: float = 1e-14  # these weights are no less than that
+    most_proximal: float = 0.1  # and no more
+    sharpen: float = 0.1  # τ shrinks by that
+    sharpen_below: float = 3.0  # where the residual is within so many times τ
+    sharpest: float = 1e-3  # of the tolerance: the least τ
+    attempt_steps: int = 20  # smoothed steps of an attempt
+    interior_after: int = 10  # smoothed steps of the first attempt after which there is an interior-point phase
+    diverged: float = 1e6  # m/s: a residual above that ends an attempt
+
+
+SETTINGS = SolverSettings()
 
 
 class Effort(Protocol):
@@ -50,12 +63,12 @@ class Passes(LeastNormRows, Protocol):
         """Impulses to begin with."""
         ...
 
-    def swept(self, at: Solution, again: bool = False) -> Any:
+    def sweep(self, at: Solution, again: bool = False) -> Any:
         """Impulses after a sweep, the first or one made `again`: of Jacobi where they may be redundant, else of
         Gauss-Seidel."""
         ...
 
-    def leapt(self, at: Solution, course: Any) -> Any:
+    def newton_step(self, at: Solution, attempt: Any) -> Any:
         """Impulses after a Newton step, smoothed by a velocity τ with rows made stiffer, (τ, stiff); None: neither."""
         ...
 
@@ -63,7 +76,7 @@ class Passes(LeastNormRows, Protocol):
         """The largest velocity that an impulse gives its own row, or is left."""
         ...
 
-    def kept(self, at: Solution) -> Solution:
+    def summary(self, at: Solution) -> Solution:
         """What of a solution is kept beside the search for a better one."""
         ...
 
@@ -72,26 +85,26 @@ class Passes(LeastNormRows, Protocol):
         ...
 
 
-class InteriorWay(Protocol):
-    """A way through the interior of what is allowed, where a number `going` is above zero."""
+class InteriorPhase(Protocol):
+    """An interior-point phase, where a number `going` is above zero."""
 
-    def inside(self, best: Solution, tolerance: float, going: Any) -> Solution:
+    def interior_point(self, best: Solution, tolerance: float, going: Any) -> Solution:
         """The best of given impulses and of those that are found from there on."""
         ...
 
-    def ended(self, best: Solution, tolerance: float, going: Any) -> Solution:
+    def without_open_impulses(self, best: Solution, tolerance: float, going: Any) -> Solution:
         """Given impulses without those of open contacts."""
         ...
 
 
 class Iterate(NamedTuple):
-    """Where smoothed steps are: now; the best so far; τ, steps since it was set, and its course."""
+    """Where smoothed steps are: now; the best so far; τ, steps since it was set, and the number of the attempt."""
 
     now: Solution
     best: Solution
     tau: Any
-    tries: Any
-    course: Any
+    steps: Any
+    attempt: Any
 
 
 def left_over(residual: Scalar, tolerance: Scalar) -> Scalar:
@@ -101,51 +114,59 @@ def left_over(residual: Scalar, tolerance: Scalar) -> Scalar:
 
 def _falls(new: Scalar, old: Scalar, tolerance: Scalar) -> Scalar:
     """Above zero while a problem is not solved and Newton steps make progress."""
-    return select(new < _GAIN * old, new - tolerance, -1.0)
+    return select(new < SETTINGS.least_gain * old, new - tolerance, -1.0)
 
 
-def _first_tau(reach: Scalar, course: Scalar) -> Scalar:
-    return _of_course(course, (*_SMOOTH, *(0.0 for _ in _STIFF))) * reach
+def _first_tau(reach: Scalar, attempt: Scalar) -> Scalar:
+    return _of_attempt(attempt, (*SETTINGS.smoothing, *(0.0 for _ in SETTINGS.proximal))) * reach
 
 
-def _of_course(course: Scalar, values: tuple[float, ...]) -> Scalar:
-    """The value of a course by its number."""
-    found: Scalar = values[-1]
+def _of_attempt(attempt: Scalar, values: tuple[float, ...]) -> Scalar:
+    """The value of an attempt by its number."""
+    value: Scalar = values[-1]
     for k, x in reversed(list(enumerate(values[:-1]))):
-        found = select(course < k + 0.5, x, found)
-    return found
+        value = select(attempt < k + 0.5, x, value)
+    return value
 
 
-def _stiffness(reach: Scalar, residual: Scalar, course: Scalar) -> Scalar:
+def _stiffness(reach: Scalar, residual: Scalar, attempt: Scalar) -> Scalar:
     """Stiffness added to the rows."""
-    by = _of_course(course, (*(0.0 for _ in _SMOOTH), *_STIFF)) * residual / reach
-    return select(course < len(_SMOOTH) - 0.5, newton.PROXIMAL, minimum(maximum(by, _SOFTEST), _STIFFEST))
+    by = _of_attempt(attempt, (*(0.0 for _ in SETTINGS.smoothing), *SETTINGS.proximal)) * residual / reach
+    return select(
+        attempt < len(SETTINGS.smoothing) - 0.5,
+        newton.PROXIMAL,
+        minimum(maximum(by, SETTINGS.least_proximal), SETTINGS.most_proximal),
+    )
 
 
 def _sharper(tau: Scalar, residual: Scalar, tolerance: Scalar) -> Scalar:
-    return select(residual < _NEAR * tau, maximum(_SHARPER * tau, _SHARPEST * tolerance), tau)
+    return select(
+        residual < SETTINGS.sharpen_below * tau, maximum(SETTINGS.sharpen * tau, SETTINGS.sharpest * tolerance), tau
+    )
 
 
-class SolverAttempts(NamedTuple):
-    """Tries, the number of the course, and whether (1 or 0) the last one led nowhere."""
+class AttemptState(NamedTuple):
+    """Smoothed steps in this attempt, the number of the attempt, and whether (1 or 0) the last one failed."""
 
-    tries: Scalar
-    course: Scalar
-    stuck: Scalar
-
-
-def _turn(tries: Scalar, course: Scalar, new: Scalar, best: Scalar, tolerance: Scalar) -> SolverAttempts:
-    """One more try; after too many of them, or where it is lost (also not a number), the next course."""
-    enough = select(tries + 1.5 > _TRIES, 1.0, select(new < _LOST, 0.0, 1.0))
-    stuck = select(best > tolerance, enough, 0.0)
-    following = select(course > len(_SMOOTH) + len(_STIFF) - 1.5, 0.0, course + 1.0)
-    return SolverAttempts(select(stuck > 0.5, 0.0, tries + 1.0), select(stuck > 0.5, following, course), stuck)
+    steps: Scalar
+    attempt: Scalar
+    failed: Scalar
 
 
-def _enters(tries: Scalar, course: Scalar, stuck: Scalar, residual: Scalar, tolerance: Scalar) -> Scalar:
-    """Above zero where a problem is not solved after the first steps of the first course, or these led nowhere."""
-    early = select(tries < _EARLY - 1.5, stuck, select(tries < _EARLY - 0.5, 1.0, 0.0))
-    return select(course < 0.5, select(early > 0.5, left_over(residual, tolerance), -1.0), -1.0)
+def _turn(steps: Scalar, attempt: Scalar, new: Scalar, best: Scalar, tolerance: Scalar) -> AttemptState:
+    """One more step; after too many of them, or where it diverges (also to what is no number), the next attempt."""
+    enough = select(steps + 1.5 > SETTINGS.attempt_steps, 1.0, select(new < SETTINGS.diverged, 0.0, 1.0))
+    failed = select(best > tolerance, enough, 0.0)
+    following = select(attempt > len(SETTINGS.smoothing) + len(SETTINGS.proximal) - 1.5, 0.0, attempt + 1.0)
+    return AttemptState(select(failed > 0.5, 0.0, steps + 1.0), select(failed > 0.5, following, attempt), failed)
+
+
+def _enters(steps: Scalar, attempt: Scalar, failed: Scalar, residual: Scalar, tolerance: Scalar) -> Scalar:
+    """Above zero where a problem is not solved after the first steps of the first attempt, or this failed."""
+    early = select(
+        steps < SETTINGS.interior_after - 1.5, failed, select(steps < SETTINGS.interior_after - 0.5, 1.0, 0.0)
+    )
+    return select(attempt < 0.5, select(early > 0.5, left_over(residual, tolerance), -1.0), -1.0)
 
 
 class Patience:
@@ -160,10 +181,10 @@ def _begins(going: Scalar, patience: Scalar) -> Scalar:
     return select(patience < 0.5 * Patience.SMOOTHED, -1.0, going)
 
 
-def _goes_on(going: Scalar, patience: Scalar, tries: Scalar, course: Scalar) -> Scalar:
+def _goes_on(going: Scalar, patience: Scalar, steps: Scalar, attempt: Scalar) -> Scalar:
     """Above zero where there is another smoothed step: with little patience not after the early ones of the first
     attempt."""
-    late = select(course > 0.5, 1.0, select(tries > _EARLY - 1.5, 1.0, 0.0))
+    late = select(attempt > 0.5, 1.0, select(steps > SETTINGS.interior_after - 1.5, 1.0, 0.0))
     return select(late > 0.5, select(patience < 0.5 * (Patience.SMOOTHED + Patience.ALL), -1.0, going), going)
 
 
@@ -177,7 +198,7 @@ def solve_with(
     passes: Passes,
     start: Any,
     effort: Effort,
-    inside: InteriorWay | None = None,
+    inside: InteriorPhase | None = None,
     patience: Any = None,
 ) -> Solution:
     """A sweep from given impulses, Newton steps as long as these bring it nearer; then smoothed ones from the sweep.
@@ -188,71 +209,78 @@ def solve_with(
     """
     call, tolerance = recorder.call, effort.aim
     given = passes.start(start)
-    first = passes.measured(passes.swept(given), given)
+    first = passes.evaluate(passes.sweep(given), given)
 
     def leap(at: Solution) -> tuple[Solution, Any]:
-        new = passes.measured(passes.leapt(at, None), at)
+        new = passes.evaluate(passes.newton_step(at, None), at)
         best = passes.resume(call(gauss_seidel.better, at, new), new)
         return best, call(_falls, new.residual, at.residual, tolerance)
 
-    last = recorder.repeat(leap, first, _LEAPS, call(left_over, first.residual, _EXACT * tolerance))
-    best, first = passes.kept(last), passes.resume(first, last)
+    last = recorder.repeat(
+        leap, first, SETTINGS.newton_steps, call(left_over, first.residual, SETTINGS.exact * tolerance)
+    )
+    best, first = passes.summary(last), passes.resume(first, last)
 
     def smoothed(at: Iterate) -> tuple[Iterate, Any]:
-        stiff = call(_stiffness, passes.reach(at.best), at.best.residual, at.course)
-        new = passes.measured(passes.leapt(at.now, (at.tau, stiff)), at.now)
-        best = call(gauss_seidel.better, at.best, passes.kept(new))
-        tries, course, stuck = call(_turn, at.tries, at.course, new.residual, best.residual, tolerance)
+        stiff = call(_stiffness, passes.reach(at.best), at.best.residual, at.attempt)
+        new = passes.evaluate(passes.newton_step(at.now, (at.tau, stiff)), at.now)
+        best = call(gauss_seidel.better, at.best, passes.summary(new))
+        steps, attempt, failed = call(_turn, at.steps, at.attempt, new.residual, best.residual, tolerance)
         if inside is not None:
-            best = inside.inside(best, tolerance, call(_enters, at.tries, at.course, stuck, best.residual, tolerance))
+            best = inside.interior_point(
+                best, tolerance, call(_enters, at.steps, at.attempt, failed, best.residual, tolerance)
+            )
         tau = call(_sharper, at.tau, new.residual, tolerance)
-        now, tau = _begin_anew(recorder, passes, effort.sweeps, first, (new, tau), course, stuck)
-        best = call(gauss_seidel.better, best, passes.kept(now))
+        now, tau = _begin_anew(recorder, passes, effort.sweeps, first, (new, tau), attempt, failed)
+        best = call(gauss_seidel.better, best, passes.summary(now))
         going = call(left_over, best.residual, tolerance)
         if patience is not None:
-            going = call(_goes_on, going, patience, tries, course)
-        return Iterate(now, best, tau, tries, course), going
+            going = call(_goes_on, going, patience, steps, attempt)
+        return Iterate(now, best, tau, steps, attempt), going
 
     tau = call(_first_tau, passes.reach(first), 0.0)
     going = call(left_over, best.residual, tolerance)
     if patience is not None:
         going = call(_begins, going, patience)
     best = recorder.repeat(smoothed, Iterate(first, best, tau, 0.0, 0.0), effort.rounds, going).best
-    best = best if inside is None else inside.ended(best, tolerance, going)
+    best = best if inside is None else inside.without_open_impulses(best, tolerance, going)
     return least_norm(recorder, passes, best, tolerance) if passes.is_redundant else best
 
 
 def _begin_anew(
-    recorder: Any, passes: Passes, sweeps: int, first: Solution, at: tuple[Solution, Any], course: Any, stuck: Any
+    recorder: Any, passes: Passes, sweeps: int, first: Solution, at: tuple[Solution, Any], attempt: Any, failed: Any
 ) -> tuple[Solution, Any]:
-    """Another start of the samples that are `stuck`, after so many sweeps for every attempt, and a new τ; the others
-    stay `at` theirs. Nothing is done where no sample is stuck."""
+    """Another start of the samples that are `failed`, after so many sweeps for every attempt, and a new τ; the others
+    stay `at` theirs. Nothing is done where no sample is failed."""
 
     def sweep(state: tuple[Solution, Any]) -> tuple[Any, Any]:
         at, left = state
         left = recorder.call(_one_less, left)
-        return (passes.measured(passes.swept(at, True), at), left), left
+        return (passes.evaluate(passes.sweep(at, True), at), left), left
 
     def again(_: tuple[Solution, Any]) -> tuple[Any, Any]:
-        count = recorder.call(_sweeps_of, float(sweeps), course)
+        count = recorder.call(_sweeps_of, float(sweeps), attempt)
         now, _ = recorder.repeat(
-            sweep, (passes.resume(first, at[0]), count), sweeps * (len(_SMOOTH) + len(_STIFF)), count
+            sweep,
+            (passes.resume(first, at[0]), count),
+            sweeps * (len(SETTINGS.smoothing) + len(SETTINGS.proximal)),
+            count,
         )
-        return (now, recorder.call(_first_tau, passes.reach(now), course)), 0.0
+        return (now, recorder.call(_first_tau, passes.reach(now), attempt)), 0.0
 
-    return recorder.repeat(again, at, 1, stuck)
+    return recorder.repeat(again, at, 1, failed)
 
 
 def _one_less(x: Scalar) -> Scalar:
     return x - 1.0
 
 
-def _sweeps_of(sweeps: Scalar, course: Scalar) -> Scalar:
-    return sweeps * (course + 1.0)
+def _sweeps_of(sweeps: Scalar, attempt: Scalar) -> Scalar:
+    return sweeps * (attempt + 1.0)
 
 
-class Few(NamedTuple):
-    """All rows together."""
+class DenseRows(NamedTuple):
+    """Rows whose matrix G is eliminated as it is."""
 
     recorder: Any
     problem: ContactProblem
@@ -263,7 +291,7 @@ class Few(NamedTuple):
     def start(self, x: Vec) -> Solution:
         return Solution(x, 0.0)
 
-    def kept(self, at: Solution) -> Solution:
+    def summary(self, at: Solution) -> Solution:
         return at
 
     def resume(self, first: Solution, at: Solution) -> Solution:
@@ -273,18 +301,18 @@ class Few(NamedTuple):
         contacts = [x for block, _, _, x, _ in self.blocks_at(at) if not block.joint]
         return self.recorder.call(_several, self.recorder.call(pressing, *contacts))
 
-    def swept(self, at: Solution, again: bool = False) -> Vec:
-        sweep = gauss_seidel.jacobi if self.is_redundant else gauss_seidel.sweep
-        return self.recorder.call(sweep, self.problem, self.scale, self.blocks, at.impulse)
+    def sweep(self, at: Solution, again: bool = False) -> Vec:
+        method = gauss_seidel.jacobi if self.is_redundant else gauss_seidel.sweep
+        return self.recorder.call(method, self.problem, self.scale, self.blocks, at.impulse)
 
-    def measured(self, x: Vec, at: Solution | None = None) -> Solution:
+    def evaluate(self, x: Vec, at: Solution | None = None) -> Solution:
         return self.recorder.call(gauss_seidel.measured, self.problem, self.scale, self.blocks, x)
 
     def reach(self, at: Solution) -> Any:
         return self.recorder.call(gauss_seidel.reach, self.scale, self.blocks, at.impulse, at.residual)
 
-    def leapt(self, at: Solution, course: Any) -> Vec:
-        by = (0.0, newton.PROXIMAL) if course is None else course
+    def newton_step(self, at: Solution, attempt: Any) -> Vec:
+        by = (0.0, newton.PROXIMAL) if attempt is None else attempt
         return self.recorder.call(newton.step, self.problem, self.scale, self.blocks, at.impulse, at.velocity, *by)
 
     def blocks_at(self, at: Solution) -> list[tuple[RowBlock, Vec, Vec, Vec, Vec]]:
@@ -299,7 +327,7 @@ class Few(NamedTuple):
         delta = self.recorder.call(newton.coupled_step, self.problem.G, tuple(yields))
         return [Vec(delta[block.first : block.first + block.size]) for block in self.blocks]
 
-    def changed(self, x: Vec, steps: list[Vec], length: Any) -> Vec:
+    def subtract(self, x: Vec, steps: list[Vec], length: Any) -> Vec:
         """Impulses less a part of some steps."""
         return self.recorder.call(_less, x, Vec([d for own in steps for d in own]), length)
 
@@ -324,4 +352,4 @@ def solve(
     if not blocks:
         return Solution(Vec(()), 0.0, Vec(()))
     scale = recorder.call(gauss_seidel.scaled, problem, blocks)
-    return solve_with(recorder, Few(recorder, problem, blocks, scale, redundant), start, effort)
+    return solve_with(recorder, DenseRows(recorder, problem, blocks, scale, redundant), start, effort)

@@ -34,15 +34,15 @@ class InteriorRows(Protocol):
         """Every block by itself."""
         ...
 
-    def speeds(self, x: Sequence[Vec]) -> Sequence[Vec]:
+    def velocities_of(self, x: Sequence[Vec]) -> Sequence[Vec]:
         """The velocities of all blocks under their impulses."""
         ...
 
-    def measured_at(self, x: Sequence[Vec], c: Sequence[Vec]) -> Solution:
+    def evaluate_at(self, x: Sequence[Vec], c: Sequence[Vec]) -> Solution:
         """Impulses with their residual, from their velocities."""
         ...
 
-    def answered(self, yields: Sequence[Yielding]) -> Sequence[Vec]:
+    def responses(self, yields: Sequence[Yielding]) -> Sequence[Vec]:
         """How much faster all blocks become by the steps that these are."""
         ...
 
@@ -84,9 +84,9 @@ def without_open(recorder: Any, rows: InteriorRows, given: Solution, tolerance: 
     smoothed, leave them something too small to be seen."""
 
     def cleaned(best: Solution) -> tuple[Solution, Any]:
-        both = zip(rows.interior_blocks(), best.impulse, rows.speeds(best.impulse), strict=True)
+        both = zip(rows.interior_blocks(), best.impulse, rows.velocities_of(best.impulse), strict=True)
         x = tuple(recorder.call(interior.opened, own.block, own.own, a, c, _FAINT * tolerance) for own, a, c in both)
-        return recorder.call(_cleaner, best, rows.measured_at(x, rows.speeds(x)), tolerance), 0.0
+        return recorder.call(_cleaner, best, rows.evaluate_at(x, rows.velocities_of(x)), tolerance), 0.0
 
     return recorder.repeat(cleaned, given, 1, going)
 
@@ -100,15 +100,15 @@ def _pressed(recorder: Any, rows: InteriorRows, given: Solution, tolerance: floa
         return [call(function, x.block, *own) for x, *own in zip(blocks, *by_block, strict=True)]
 
     tight, own, soft, bounds = ([x[k] for x in blocks] for k in range(1, 5))
-    c = rows.speeds(start)
+    c = rows.velocities_of(start)
     e = call(interior.first, tuple(each(interior.energy, own, bounds, start, c)))
     points = each(interior.entered, tight, own, bounds, start, c, [e] * len(blocks))
 
     def press(at: Inside) -> tuple[Inside, Any]:
-        c = rows.speeds(at.impulses)
-        best = call(gauss_seidel.better, at.best, rows.measured_at(at.impulses, c))
+        c = rows.velocities_of(at.impulses)
+        best = call(gauss_seidel.better, at.best, rows.evaluate_at(at.impulses, c))
         state = (tight, own, soft, bounds, at.numbers, c, [at.energy] * len(blocks))
-        v = rows.answered(each(interior.interior_yielding, *state))
+        v = rows.responses(each(interior.interior_yielding, *state))
         steps = each(interior.interior_step, *state, v)
         length = call(interior.length, call(gauss_seidel.largest, *(x.fall for x in steps)))
         changes = [x.change for x in steps]

@@ -299,7 +299,7 @@ class JointRows:
         """Impulses by block as a solution to begin with."""
         return self._measure(self.regroup(x), [0.0] * len(self.groups))
 
-    def swept(self, at: Solution, again: bool = False) -> Any:
+    def sweep(self, at: Solution, again: bool = False) -> Any:
         """Impulses after a round of block Jacobi."""
         (w, active), (solved, damped) = at.velocity, self._sweeps[again]
         new, counts = [], []
@@ -332,7 +332,7 @@ class JointRows:
         """The velocities of some bases."""
         return tuple(w[self._place[self._first[base]]] for base in bases)
 
-    def measured(self, x: Any, at: Solution | None = None) -> Solution:
+    def evaluate(self, x: Any, at: Solution | None = None) -> Solution:
         """Impulses with their residual, and what else belongs to them; groups that were active stay so."""
         return self._measure(x, [0.0] * len(self.groups) if at is None else at.velocity[1])
 
@@ -351,7 +351,7 @@ class JointRows:
         w, _ = first.velocity
         return first._replace(velocity=(w, at.velocity[1]))
 
-    def kept(self, at: Solution) -> Solution:
+    def summary(self, at: Solution) -> Solution:
         """Impulses and residual: velocities would have to be copied in every pass."""
         return at._replace(velocity=())
 
@@ -363,9 +363,9 @@ class JointRows:
             after.append(acts)
         return Solution(x, self._call(gauss_seidel.largest, *missed), (w, tuple(after)))
 
-    def leapt(self, at: Solution, course: Any) -> Any:
+    def newton_step(self, at: Solution, attempt: Any) -> Any:
         """Impulses after a Newton step."""
-        step, more = (press, ()) if course is None else (press_smoothly, course)
+        step, more = (press, ()) if attempt is None else (press_smoothly, attempt)
         w, active = at.velocity
         pressed = []
         given = zip(self._each(), at.impulse, active, self._held, strict=True)
@@ -415,7 +415,7 @@ class JointRows:
                 at += 1
         return found
 
-    def speeds(self, x: Sequence[Vec]) -> list[Vec]:
+    def velocities_of(self, x: Sequence[Vec]) -> list[Vec]:
         """The velocities of all blocks."""
         w = self.motion(self.by_group(x))
         return [
@@ -435,7 +435,7 @@ class JointRows:
     def blocks_at(self, at: Solution) -> list[tuple[RowBlock, Vec, Vec, Vec, Vec]]:
         """Of every block: itself, D, bounds, impulses and velocities."""
         x = tuple(y for own in at.impulse for y in own)
-        both = zip(self._blocks(x), self.speeds(x), strict=True)
+        both = zip(self._blocks(x), self.velocities_of(x), strict=True)
         return [(block, own.scale.own[0], own.bounds, impulse, c) for (block, _, own, impulse, _), c in both]
 
     def steps(self, yields: Sequence[Yielding]) -> list[Vec]:
@@ -444,7 +444,7 @@ class JointRows:
         both = zip(yields, self._blocks(yields), strict=True)  # type: ignore[arg-type]
         return [self._call(follow, own, rows, tuple(y[b] for b in bases)) for own, (_, rows, _, _, bases) in both]
 
-    def changed(self, x: Any, steps: Sequence[Vec], length: Any) -> Any:
+    def subtract(self, x: Any, steps: Sequence[Vec], length: Any) -> Any:
         """Impulses by group less a part of some steps."""
         return self.by_group(self._call(less, tuple(y for own in x for y in own), tuple(steps), length))
 
@@ -453,23 +453,23 @@ class JointRows:
         every = self._blocks([Vec()] * len(self._flat))
         return [InteriorBlock(x, is_tight(x, y.bounds), y.scale.own[0], y.soft, y.bounds) for x, _, y, _, _ in every]
 
-    def measured_at(self, x: Sequence[Vec], c: Sequence[Vec]) -> Solution:
+    def evaluate_at(self, x: Sequence[Vec], c: Sequence[Vec]) -> Solution:
         """Impulses with their residual, from their velocities."""
         every = zip(self._blocks(x), c, strict=True)
         found = [self._call(missed_at, block, own, impulse, v) for (block, _, own, impulse, _), v in every]
         return Solution(tuple(x), self._call(gauss_seidel.largest, *found))
 
-    def answered(self, yields: Sequence[Yielding]) -> list[Vec]:
+    def responses(self, yields: Sequence[Yielding]) -> list[Vec]:
         """How much faster all blocks become by steps."""
         y = self._answer(self._pressed(yields))
         every = self._blocks(yields)  # type: ignore[arg-type]
         return [self._call(faster, rows, tuple(y[base] for base in bases)) for _, rows, _, _, bases in every]
 
-    def inside(self, best: Solution, tolerance: float, going: Any) -> Solution:
+    def interior_point(self, best: Solution, tolerance: float, going: Any) -> Solution:
         """The best of given impulses and, where `going` is above zero, of those found through the interior."""
         return self._grouped(solve_inside(self.recorder, self, self._listed(best), tolerance, going))
 
-    def ended(self, best: Solution, tolerance: float, going: Any) -> Solution:
+    def without_open_impulses(self, best: Solution, tolerance: float, going: Any) -> Solution:
         """Given impulses without those of open contacts, where `going` is above zero."""
         return self._grouped(without_open(self.recorder, self, self._listed(best), tolerance, going))
 

@@ -234,7 +234,7 @@ class JointStepper(Stepper):
         """c of all rows."""
         passes = self._passes(problem)
         grouped = passes.regroup(self._by_block(solution.impulse))
-        listed = passes.speeds([y for own in grouped for y in own])
+        listed = passes.velocities_of([y for own in grouped for y in own])
         return _joined(passes.ungroup(passes.by_group(listed)))
 
     def _by_block(self, x: Sequence[Any]) -> tuple[Vec, ...]:

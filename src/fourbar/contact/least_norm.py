@@ -40,11 +40,11 @@ class LeastNormRows(Protocol):
         """The steps δ = own - K v of all blocks, where v is what these steps change the velocities by."""
         ...
 
-    def kept(self, at: Solution) -> Solution:
+    def summary(self, at: Solution) -> Solution:
         """What of a solution is kept beside the search for a better one."""
         ...
 
-    def changed(self, x: Any, steps: list[Vec], length: Any) -> Any:
+    def subtract(self, x: Any, steps: list[Vec], length: Any) -> Any:
         """Impulses less a part of some steps."""
         ...
 
@@ -52,7 +52,7 @@ class LeastNormRows(Protocol):
         """Above zero where impulses within the robot may change no velocity."""
         ...
 
-    def measured(self, x: Any, at: Solution | None = None) -> Solution:
+    def evaluate(self, x: Any, at: Solution | None = None) -> Solution:
         """Impulses with their residual, and what is known of them; `at`: a solution that these came from."""
         ...
 
@@ -159,7 +159,7 @@ def least_norm(recorder: Any, rows: LeastNormRows, best: Solution, tolerance: fl
         steps = rows.steps([call(again, *both) for both in zip(yields, steps, strict=True)])
         both = zip(blocks, steps, strict=True)
         lengths = [call(room, *own, step) for own, step in both]
-        new = rows.kept(rows.measured(rows.changed(best.impulse, steps, call(_shortest, *lengths))))
+        new = rows.summary(rows.evaluate(rows.subtract(best.impulse, steps, call(_shortest, *lengths))))
         return call(_accepted, best, new, tolerance), 0.0
 
     going = call(_is_due, best.residual, tolerance, rows.redundancy(best))

@@ -124,7 +124,7 @@ def test_it_travels() -> None:
         (("elbow.axis",), "'elbow.axis' cannot vary: an axis of Revolute is a direction.*'elbow.placement'"),
         (("elbow.rest",), "'elbow.rest' cannot vary: .*'elbow', it has no spring"),
         (("elbow.friction",), "no dry friction"),
-        (("elbow.lower",), "equations of motion do not depend on lower"),
+        (("elbow.lower",), "equations of motion do not depend on limits"),
         (("elbow.parent",), "is not made of numbers"),
         (("lower.mas",), "lower.mass"),
         ((["lower.mass"],), "separate arguments"),

@@ -150,7 +150,9 @@ def test_a_limp_quadruped_on_all_its_links() -> None:
         step = Stepper(Context.at(model, Direct(), given), scene.spec)
         problem = step.problem(step.delassus())
         G, g = np.array(problem.G, float), np.array(problem.g, float)
-        *_, impulse, report = scene.function(*state, np.zeros(robot.nv), np.array(dt), np.zeros(scene.n_impulses))
+        *_, impulse, report = scene.function(
+            *state, np.zeros(scene.n_impulses), np.array(dt), scene.friction, np.zeros(robot.nv)
+        )
         assert report[0] <= 1e-9 and missed(G, g, mu, impulse) <= 1.1e-9
         for kind in ("PGS", "ADMM"):
             found, _ = theirs(G, g, mu, kind)

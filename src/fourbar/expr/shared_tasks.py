@@ -42,6 +42,11 @@ class TracedStep:
         sources = self.results
         return [x if x.__class__ is not tuple else (given if x[0] == "argument" else made)[x[1]] for x in sources]
 
+    @property
+    def is_copy(self) -> bool:
+        """Whether it copies values."""
+        return self.function is shape_of_copy
+
     def stored_leaves(self, into: Sequence[Value]) -> list[Value]:
         """Of values for the leaves of its result those that it stores."""
         return [into[position] for position in self.positions]

@@ -274,8 +274,6 @@ class Unrolled:
         return split(whole, max(_LONGEST, 2 * self._block_size), early=True)  # a step may be as large as a robot
 
     def _blocks(self, kept: list[list[Value]]) -> tuple[tuple[Block, ...], tuple[Call, ...], tuple[Repeat, ...]]:
-        from .shared_tasks import shape_of_copy
-
         blocks: list[Block] = []
         calls: list[Call] = []
         known: dict[int, int] = {}
@@ -288,7 +286,7 @@ class Unrolled:
                 calls.append(Call(len(blocks), (0,)))
                 blocks.append(_block(values))
                 continue
-            if use.shape.function is shape_of_copy:
+            if use.shape.is_copy:
                 place[id(use)] = len(calls)
                 calls.append(Call(len(blocks), (0,)))
                 blocks.append(_copy(use))

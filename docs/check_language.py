@@ -37,6 +37,7 @@ CHECKED: tuple[str, ...] = (
     "functions",
     "identification",
     "interop",
+    "io",
     "joints",
     "learning",
     "mechanism",

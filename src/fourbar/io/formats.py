@@ -109,8 +109,8 @@ def find_format(name: str, data: bytes | None = None, chosen: str | None = None)
         return by_ending
     root = root_tag(data) if data is not None else ""
     by_root = next((f for f in FORMATS.values() if root and root in f.roots), None)
-    found = by_root or by_ending
-    if found is None:
+    chosen_format = by_root or by_ending
+    if chosen_format is None:
         other = next((hint for end, hint in _OTHERS.items() if name.lower().endswith(end)), "")
         if other:
             raise ArgumentError(f"{name}: {other}")
@@ -121,7 +121,7 @@ def find_format(name: str, data: bytes | None = None, chosen: str | None = None)
             f"{name}: cannot determine the format of this file, {reason}; choose it with format= (--format, for a file "
             f"to write --to): {known}"
         )
-    return found
+    return chosen_format
 
 
 def read_options(

@@ -34,21 +34,21 @@ def straighten_axes(
     Or angles by joint: other axes are straightened as usual, where loops then gain mobility. `place`: where a joint is
     in the file.
     """
-    given = options.extra.get("straighten", {})
-    usual, named = _angles(given, mechanism)
+    tolerances = options.extra.get("straighten", {})
+    usual, named = _angles(tolerances, mechanism)
 
     def accept(before: Mechanism, after: Mechanism, change: Straightened) -> bool:
-        asked = not isinstance(given, Mapping) or any(name in named for name in change.joints)
+        asked = not isinstance(tolerances, Mapping) or any(name in named for name in change.joints)
         return asked or _frees(before, after, change)
 
-    found, changes = straighten(mechanism, usual, named, accept)
+    straight, changes = straighten(mechanism, usual, named, accept)
     for cluster in changes:
         if cluster.angle > _ROUNDING:
             names, angle = _list_names(cluster.joints), cluster.angle
             message = f"axes in a loop are not quite parallel: those of {names} are turned by up to {angle:.2g} rad"
             where = Place(reading.file) if place is None else place(cluster.joints[0])
             reading.warn(where, message, "write more digits, or keep them with straighten=0", "straighten")
-    return found
+    return straight
 
 
 def _frees(before: Mechanism, after: Mechanism, change: Straightened) -> bool:
@@ -140,13 +140,13 @@ def _report_locked(
 
 def _why_rigid(mechanism: Mechanism, loop: str) -> tuple[str, str]:
     """Why the loop of some hinges may be rigid, and what to do."""
-    found = misaligned_axes(mechanism, loop, TOLERANCE)
-    if not found:
+    misaligned = misaligned_axes(mechanism, loop, TOLERANCE)
+    if not misaligned:
         return "", "check their axes and placements if they should move"
     changes = "; ".join(
-        f"the axis of {x.joint!r} is {x.angle:.3g} rad off those of {_list_names(x.others)}" for x in found
+        f"the axis of {x.joint!r} is {x.angle:.3g} rad off those of {_list_names(x.others)}" for x in misaligned
     )
-    angles = {x.joint: _above(x.angle) for x in found if x.angle < LARGEST}
+    angles = {x.joint: _above(x.angle) for x in misaligned if x.angle < LARGEST}
     read = f", or read them as parallel with straighten={angles!r}" if angles else ""
     return f": {changes}", f"if they should move, make these parallel in the file{read}"
 
@@ -238,11 +238,11 @@ def straighten(
 
 def _rotations(mechanism: Mechanism) -> dict[str, np.ndarray]:
     """The rotation of every body's frame in the world, all joints neutral."""
-    found = {WORLD: np.eye(3)}
+    rotations = {WORLD: np.eye(3)}
     for c in mechanism.joints:
         own = np.array(c.joint.placement(c.joint.neutral()).R, float)
-        found[c.child] = found[c.parent] @ np.array(c.placement.rotation) @ own
-    return found
+        rotations[c.child] = rotations[c.parent] @ np.array(c.placement.rotation) @ own
+    return rotations
 
 
 def _path(body: str, by_child: dict[str, PlacedJoint]) -> Iterator[str]:
@@ -323,15 +323,15 @@ def _hinges(mechanism: Mechanism, loop: str) -> dict[str, np.ndarray]:
     """The axes, in the world, of all hinges of the cluster of a loop, by joint or loop."""
     by_child, R = {c.child: c for c in mechanism.joints}, _rotations(mechanism)
     bodies, names = next((g for g in _groups(mechanism.loops, by_child) if loop in g[1]), ([], []))
-    found = {}
+    axes_by_name = {}
     for c in (by_child[body] for body in bodies):
         if isinstance(c.joint, _TURNING):
-            found[c.name] = R[c.parent] @ np.array(c.placement.rotation) @ np.array(c.joint.axis, float)
+            axes_by_name[c.name] = R[c.parent] @ np.array(c.placement.rotation) @ np.array(c.joint.axis, float)
     for named in (x for x in mechanism.loops if x.name in names):
         if isinstance(named.loop, Closure) and isinstance(named.loop.joint, _TURNING):
             own = np.array(named.loop.at_predecessor.R, float) @ np.array(named.loop.joint.axis, float)
-            found[named.name] = R[named.loop.predecessor] @ own
-    return found
+            axes_by_name[named.name] = R[named.loop.predecessor] @ own
+    return axes_by_name
 
 
 def _nearest(

@@ -93,9 +93,9 @@ def _is_known(element: Element, link: str, bodies: Collection[str]) -> bool:
 def _states(root: Element, mechanism: Mechanism) -> dict[str, dict[str, tuple[float, ...]]]:
     """Coordinates by joint, of each state; the root is among the joints where it moves."""
     joints = {c.name: c.joint for c in mechanism.joints}
-    found: dict[str, dict[str, tuple[float, ...]]] = {}
+    states: dict[str, dict[str, tuple[float, ...]]] = {}
     for state in root.all("group_state"):
-        own = found.setdefault(state.require("name"), {})
+        coordinates = states.setdefault(state.require("name"), {})
         state.mark("@group")
         for element in state.all("joint"):
             name = element.require("name")
@@ -108,5 +108,5 @@ def _states(root: Element, mechanism: Mechanism) -> dict[str, dict[str, tuple[fl
                 numbers = element.numbers("value", joints[name].nq)
                 if isinstance(joints[name], Free):  # x y z, and a quaternion whose w is the last
                     numbers = (*numbers[:3], numbers[6], *numbers[3:6])
-                own[name] = numbers
-    return {name: own for name, own in found.items() if own}
+                coordinates[name] = numbers
+    return {name: own for name, own in states.items() if own}

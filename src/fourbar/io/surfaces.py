@@ -46,14 +46,14 @@ def _number(element: Element) -> float:
 
 def _numbers(element: Element, table: Mapping[str, Iterable[str]]) -> dict[str, Any]:
     """The numbers of a table that an element has: the first of the places where each may be."""
-    found: dict[str, Any] = {}
+    by_key: dict[str, Any] = {}
     for key, paths in table.items():
         given = next((x for x in (_below(element, path) for path in paths) if x is not None), None)
         if given is not None:
-            found[key] = _number(given)
-    if found.get("friction2") == found.get("friction"):
-        found.pop("friction2", None)
-    return found
+            by_key[key] = _number(given)
+    if by_key.get("friction2") == by_key.get("friction"):
+        by_key.pop("friction2", None)
+    return by_key
 
 
 def _make_surface(element: Element, numbers: dict[str, Any]) -> Surface:
@@ -102,13 +102,13 @@ def _bits(surface: Element) -> dict[str, Any]:
 
 def urdf_surfaces(root: Element) -> dict[str, dict[str, Any]]:
     """The surfaces of links that <gazebo reference="..."> gives, by link."""
-    found: dict[str, dict[str, Any]] = {}
+    by_link: dict[str, dict[str, Any]] = {}
     for element in (c for c in root.children if c.tag == "gazebo"):
         with root.reading.lenient("gazebo", outcome="its surface is left out"):
             numbers = _numbers(element, _GAZEBO)
             if numbers:
-                found.setdefault(element.attributes.get("reference", ""), {}).update(numbers)
-    return found
+                by_link.setdefault(element.attributes.get("reference", ""), {}).update(numbers)
+    return by_link
 
 
 def urdf_surface(collision: Element, of_link: dict[str, Any]) -> Surface:

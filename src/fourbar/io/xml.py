@@ -232,10 +232,10 @@ def root_tag(data: bytes) -> str:
 
 
 def _first_tag(data: bytes, complete: bool) -> str:
-    found: list[str] = []
+    tags: list[str] = []
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        found.append(tag)
+        tags.append(tag)
         raise StopIteration
 
     def doctype(*_: object) -> None:  # attributes of the root may use the entities that it declares
@@ -246,4 +246,4 @@ def _first_tag(data: bytes, complete: bool) -> str:
     parser.StartDoctypeDeclHandler = doctype
     with suppress(StopIteration, expat.ExpatError, LookupError, UnicodeError, ValueError):
         parser.Parse(data, complete)
-    return found[0] if found else ""
+    return tags[0] if tags else ""

@@ -51,13 +51,13 @@ def lines_deep(text: str) -> bool:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    table = dict(pairs)
+    if len(table) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))
-        label = f" of {found['name'][:60]!r}" if isinstance(found.get("name"), str) else ""
+        label = f" of {table['name'][:60]!r}" if isinstance(table.get("name"), str) else ""
         raise _Refused(f"duplicate key {twice[:60]!r}{label}")
-    return found
+    return table
 
 
 def _constant(word: str) -> Any:
@@ -66,7 +66,7 @@ def _constant(word: str) -> Any:
 
 def _look(text: str) -> LinesFound:
     """The lines of all tables, keys and items; in a broken text up to where it breaks."""
-    found = LinesFound({(): 1})
+    lines_found = LinesFound({(): 1})
     stack: list[tuple[Path, bool]] = []  # the path of each open value, and whether it is a table
     path: Path = ()
     key: str | None = None
@@ -89,23 +89,23 @@ def _look(text: str) -> LinesFound:
                 break  # not JSON from here on
             key = _word(token)
             path = (*stack[-1][0], key)
-            found.add(path, line)
+            lines_found.add(path, line)
         else:
             if stack and not stack[-1][1]:
-                found.add(path, line)
+                lines_found.add(path, line)
             for word in _CONSTANTS:
                 if word in token and not token.startswith('"'):
-                    found.odd.setdefault(word, line)
+                    lines_found.odd.setdefault(word, line)
             if "\n" in token and token.startswith("["):
-                _add_items(found, path, token, line)
+                _add_items(lines_found, path, token, line)
             if token in ("{", "["):
                 stack.append((path, token == "{"))
                 key = None
                 path, item = (path if token == "{" else (*path, 0)), 0
                 if len(stack) > DEEPEST:
-                    found.too_deep = line
+                    lines_found.too_deep = line
                     break
-    return found
+    return lines_found
 
 
 def _add_items(found: LinesFound, path: Path, token: str, line: int) -> None:

@@ -20,14 +20,14 @@ def read_yaml(text: str, reading: Reading) -> Document:
         reading.fail(Place(reading.file, 1), "reading YAML needs PyYAML", fix)
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
-        found = _look(root, yaml)
+        lines_found = _look(root, yaml)
         if _expanded_size(root, yaml) > MOST:
             message = f"its aliases and merged keys expand to more than {MOST} values"
             reading.fail(Place(reading.file, 1), message, "write the values out")
-        if found.too_deep:
-            reading.fail(Place(reading.file, found.too_deep), TOO_DEEP)
-        if found.twice is not None:
-            path, line = found.twice
+        if lines_found.too_deep:
+            reading.fail(Place(reading.file, lines_found.too_deep), TOO_DEEP)
+        if lines_found.twice is not None:
+            path, line = lines_found.twice
             reading.fail(Place(reading.file, line), f"duplicate key {shown_path(path)[:200]!r}")
         data = yaml.safe_load(text)
     except ParseError:
@@ -41,7 +41,7 @@ def read_yaml(text: str, reading: Reading) -> Document:
     except (ValueError, OverflowError, TypeError, AttributeError, KeyError, IndexError) as error:
         # what looks like a number, a date or a key but is invalid
         reading.fail(Place(reading.file, long_number(text) or 1), f"a value cannot be read: {error}"[:300])
-    return Document(data, DocumentLines(lambda: found))
+    return Document(data, DocumentLines(lambda: lines_found))
 
 
 def _expanded_size(root: Any, yaml: Any) -> float:
@@ -69,13 +69,13 @@ def _faulty_line(text: str, error: Any) -> int:
 
 def _look(root: Any, yaml: Any) -> LinesFound:
     """The lines of all nodes; aliases are visited once."""
-    found = LinesFound({(): 1})
+    lines_found = LinesFound({(): 1})
     stack: list[tuple[Any, Path]] = [(root, ())] if root is not None else []
     seen: set[int] = set()
     while stack:
         node, path = stack.pop()
         if len(path) > DEEPEST:
-            found.too_deep = node.start_mark.line + 1
+            lines_found.too_deep = node.start_mark.line + 1
             break
         if id(node) in seen:
             continue
@@ -88,6 +88,6 @@ def _look(root: Any, yaml: Any) -> LinesFound:
         else:
             continue
         for own, marked, value in inner:
-            found.add(own, marked.start_mark.line + 1)
+            lines_found.add(own, marked.start_mark.line + 1)
             stack.append((value, own))
-    return found
+    return lines_found

@@ -162,13 +162,13 @@ class Inertials:
 
     def _heavy_enough(self, mechanism: Mechanism) -> set[str]:
         """Bodies with enough mass for MuJoCo, their own or that of what is fixed to them."""
-        found: set[str] = set()
+        heavy: set[str] = set()
         for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.joints), strict=True):
             if body.mass >= LEAST and _moments(self._tensors[body.name])[0] >= LEAST:
-                found.add(body.name)
-            if body.name in found and not c.joint.nv:
-                found.add(c.parent)
-        return found
+                heavy.add(body.name)
+            if body.name in heavy and not c.joint.nv:
+                heavy.add(c.parent)
+        return heavy
 
     def _without_mass(self, element: ET.Element, body: Body) -> None:
         if self._is_too_light(body):
@@ -212,17 +212,17 @@ class Inertials:
 
 def turning(mechanism: Mechanism) -> dict[str, np.ndarray]:
     """The directions (3, k), in a body's own frame, about which it can turn: none, one that stays, or all three."""
-    found: dict[str, np.ndarray] = {WORLD: np.zeros((3, 0))}
+    directions: dict[str, np.ndarray] = {WORLD: np.zeros((3, 0))}
     for c in mechanism.joints:
-        before = np.array(c.placement.rotation).T @ found[c.parent]
+        before = np.array(c.placement.rotation).T @ directions[c.parent]
         own = _own_axes(c.joint)
         if own.shape[1] == 1 and before.shape[1] == 1 and np.linalg.norm(np.cross(own.T, before.T)) < _PARALLEL:
             before = own
         all_of = before if not own.shape[1] else own if before.shape[1] == 0 or before is own else np.eye(3)
         if isinstance(c.joint, Fixed):
             all_of = np.array(c.joint.placement(()).R, float).T @ all_of
-        found[c.child] = all_of
-    return found
+        directions[c.child] = all_of
+    return directions
 
 
 def _own_axes(joint: Joint) -> np.ndarray:
@@ -242,15 +242,15 @@ class CarriedInertia(NamedTuple):
 
 
 def _carried_inertias(mechanism: Mechanism) -> dict[str, CarriedInertia]:
-    found: dict[str, CarriedInertia] = {}
+    carried: dict[str, CarriedInertia] = {}
     for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.joints), strict=True):
-        mass, moment = found.get(body.name, CarriedInertia(0.0, 0.0))
+        mass, moment = carried.get(body.name, CarriedInertia(0.0, 0.0))
         moment += float(np.abs(body.inertia).max()) + body.mass * float(np.dot(body.com, body.com))
-        found[body.name] = own = CarriedInertia(mass + body.mass, moment)
-        mass, moment = found.get(c.parent, CarriedInertia(0.0, 0.0))
+        carried[body.name] = own = CarriedInertia(mass + body.mass, moment)
+        mass, moment = carried.get(c.parent, CarriedInertia(0.0, 0.0))
         lever = float(np.dot(c.placement.position, c.placement.position))
-        found[c.parent] = CarriedInertia(mass + own.mass, moment + own.moment + own.mass * lever)
-    return found
+        carried[c.parent] = CarriedInertia(mass + own.mass, moment + own.moment + own.mass * lever)
+    return carried
 
 
 def _symmetric(body: Body) -> np.ndarray:

@@ -211,11 +211,11 @@ class ActuatorWriter:
         return {"tendon": name}
 
     def _law(self, actuator: Actuator) -> dict[str, Any]:
-        given = dict(actuator.parameters)
-        dynamics, gain, bias = (given.get(key) for key in ("dynamics", "gain", "bias"))
+        numbers = dict(actuator.parameters)
+        dynamics, gain, bias = (numbers.get(key) for key in ("dynamics", "gain", "bias"))
         if actuator.kind == "muscle":
             types: dict[str, str | None] = {"dyntype": "muscle", "gaintype": "muscle", "biastype": "muscle"}
-        elif actuator.kind in ("motor", "affine", *_DYNAMICS) and set(given) <= {"dynamics", "gain", "bias"}:
+        elif actuator.kind in ("motor", "affine", *_DYNAMICS) and set(numbers) <= {"dynamics", "gain", "bias"}:
             types = {
                 "dyntype": actuator.kind if actuator.kind in _DYNAMICS else None,
                 "gaintype": "affine" if len(gain or ()) > 1 else None,
@@ -367,7 +367,7 @@ class MjcfWriter:
 
     def _joint(self, element: ET.Element, c: PlacedJoint, name: str, kind: str, axis: Any, i: int | None) -> None:
         """A joint with the parameters of coordinate i, or of all where they must be equal."""
-        given: dict[str, Any] = {"axis": axis}
+        attributes: dict[str, Any] = {"axis": axis}
         for key, values in (
             ("armature", c.armature),
             ("damping", c.damping),
@@ -375,14 +375,14 @@ class MjcfWriter:
             ("stiffness", c.stiffness),
         ):
             value = self._value(c, key, values, i)
-            given[key] = [value] if value else None
+            attributes[key] = [value] if value else None
         if i is not None and c.stiffness:
-            given["springref"] = [c.rest[i]]
+            attributes["springref"] = [c.rest[i]]
         elif c.stiffness and tuple(c.rest) != c.joint.neutral():
             self.unsaid.leave("the rest position of the spring is left out", joint=c.name)
         if i is not None:
-            given |= self._limits(c, i)
-        child(element, "joint", name=self.unsaid.name(name), type=kind, **given)
+            attributes |= self._limits(c, i)
+        child(element, "joint", name=self.unsaid.name(name), type=kind, **attributes)
 
     def _value(self, c: PlacedJoint, key: str, values: tuple[float, ...], i: int | None) -> float:
         if not values:
@@ -392,16 +392,16 @@ class MjcfWriter:
         return values[i or 0]
 
     def _limits(self, c: PlacedJoint, i: int) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        ranges: dict[str, Any] = {}
         if not (math.isinf(c.lower[i]) and math.isinf(c.upper[i])):
-            found["range"] = (max(c.lower[i], -1e9), min(c.upper[i], 1e9))
+            ranges["range"] = (max(c.lower[i], -1e9), min(c.upper[i], 1e9))
         upper = c.max_force[i] if c.max_force else math.inf
         lower = c.min_force[i] if c.min_force else -upper
         if lower > -math.inf or upper < math.inf:
-            found["actuatorfrcrange"] = (max(lower, -1e9), min(upper, 1e9))
+            ranges["actuatorfrcrange"] = (max(lower, -1e9), min(upper, 1e9))
         if c.max_velocity and c.max_velocity[i] < math.inf:
             self.unsaid.leave("the velocity limit is left out", joint=c.name)
-        return found
+        return ranges
 
     def _sites(self) -> None:
         for frame in self.mechanism.frames:

@@ -162,11 +162,11 @@ class GeomWriter:
             return {"contype": "0", "conaffinity": "0", "group": "2"}
         surface = shape.surface
         whole = {"contype": (surface.groups, 1), "conaffinity": (surface.meets, 1), "priority": (surface.priority, 0)}
-        found = {key: str(x) for key, (x, normal) in whole.items() if x != normal}
+        unusual = {key: str(x) for key, (x, normal) in whole.items() if x != normal}
         mix = None if surface.mix == 1.0 else [surface.mix]
         if surface.friction2 is not None:
             self._lost["friction2"] = None
-        return {"group": "3", **found, "solmix": mix, **self._numbers(surface)}
+        return {"group": "3", **unusual, "solmix": mix, **self._numbers(surface)}
 
     def _numbers(self, surface: Surface) -> dict[str, Any]:
         """The attributes that geoms and pairs have in common."""

@@ -122,14 +122,14 @@ class LoopWriter:
         tendon = child(self.model.element, "drake:tendon_constraint")
         for joint, x in factors:
             child(tendon, "drake:tendon_constraint_joint", name=self.axes[joint].get("name"), a=[x])
-        given = {
+        values_by_tag = {
             "offset": [0.0],
             "lower_limit": [offset],
             "upper_limit": [offset],
             "stiffness": "inf",
             "damping": [0.0],
         }
-        for tag, value in given.items():
+        for tag, value in values_by_tag.items():
             add_element(tendon, f"drake:tendon_constraint_{tag}", value)
         self.unsaid.leave(
             f"loop {name!r} is written as Drake's tendon, which has no name, and which other readers ignore"
@@ -411,11 +411,11 @@ def _placement_bodies(mechanism: Mechanism) -> set[str]:
     for c in mechanism.joints:
         carried.setdefault(c.parent, []).append(c)
     used = {frame.body for frame in mechanism.frames} | {x for loop in mechanism.loops for x in loop.loop.bodies}
-    found: set[str] = set()
+    massless: set[str] = set()
     for body, c, after in zip(mechanism.bodies, mechanism.joints, mechanism.joints[1:], strict=False):
         alone = carried.get(body.name) == [after] and body.name == f"{after.child}/{c.name}" and body.name not in used
         empty = not body.mass and not any(map(any, body.inertia)) and not body.geometry and body.fluid is None
         still = isinstance(after.joint, Fixed) and not transform(after.placement).factors
         if alone and empty and still and type(c.joint) in (Revolute, Helical):
-            found.add(body.name)
-    return found
+            massless.add(body.name)
+    return massless

@@ -17,15 +17,15 @@ _PARAMETERS = ("damping", "friction", "stiffness", "max_force", "min_force", "ma
 
 def place_parts(parts: Sequence[Part], first: Transform) -> tuple[list[tuple[Transform, Joint]], Transform]:
     """Each joint with the placement before it, and the placement after the last; `first` is before all."""
-    found: list[tuple[Transform, Joint]] = []
+    placed_joints: list[tuple[Transform, Joint]] = []
     pending = first
     for part in parts:
         if isinstance(part, Transform):
             pending = pending.then(part)
         else:
-            found.append((pending, part))
+            placed_joints.append((pending, part))
             pending = IDENTITY
-    return found, pending
+    return placed_joints, pending
 
 
 def in_other_coordinates(c: PlacedJoint, joints: Sequence[Joint], unsaid: Unsaid) -> PlacedJoint:

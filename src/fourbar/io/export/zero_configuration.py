@@ -24,7 +24,7 @@ def closed_coordinates(mechanism: Mechanism) -> dict[str, tuple[float, ...]]:
     bodies = {named.name for named in mechanism.loops if isinstance(named.loop, Closure)}
     if not bodies:
         return {}
-    cluster_tree, found = lower(mechanism), {}
+    cluster_tree, by_joint = lower(mechanism), {}
     for cluster, tie, _ in cluster_tree.tied_clusters:
         if not bodies & set(cluster.loops) or tie.closed is None:
             continue
@@ -33,8 +33,8 @@ def closed_coordinates(mechanism: Mechanism) -> dict[str, tuple[float, ...]]:
         if np.abs(tie.residual(neutral) / tie.units.gaps).max(initial=0.0) > WRITTEN:
             ends = np.cumsum([c.joint.nq for c in connections])[:-1]
             parts = np.split(np.asarray(tie.closed, float), ends)
-            found.update({c.name: tuple(part.tolist()) for c, part in zip(connections, parts, strict=True)})
-    return found
+            by_joint.update({c.name: tuple(part.tolist()) for c, part in zip(connections, parts, strict=True)})
+    return by_joint
 
 
 def can_start_at(joint: Joint) -> bool:
@@ -56,17 +56,17 @@ def _start_joint(c: PlacedJoint, q: Sequence[float]) -> PlacedJoint:
         moved = transform(c.placement).then(c.joint.placement(q))
         return replace(c, placement=placement(moved))
     parts = c.joint.in_series() or []
-    found: list[Joint | Transform] = []
+    series: list[Joint | Transform] = []
     left = iter(q)
     for part in parts:
-        found += [part] if isinstance(part, Transform) else [part, part.placement((next(left),))]
-    inner = [part for part in found if isinstance(part, Joint)]
+        series += [part] if isinstance(part, Transform) else [part, part.placement((next(left),))]
+    inner = [part for part in series if isinstance(part, Joint)]
     limits = {name: tuple(x - y for x, y in zip(getattr(c, name), q, strict=True)) for name in ("lower", "upper")}
     rest = tuple(x - y for x, y in zip(c.rest, q, strict=False))
     if len(inner) == 1 and len(parts) == 1:  # what follows a joint may also precede it: both are about one axis
         moved = transform(c.placement).then(inner[0].placement(q))
         return replace(c, placement=placement(moved), rest=rest, **limits)
-    return replace(c, joint=Composite(*found), rest=rest, **limits)
+    return replace(c, joint=Composite(*series), rest=rest, **limits)
 
 
 def _with_offset(loop: Loop, at: Coordinates) -> Loop:
@@ -84,8 +84,8 @@ def _with_offset(loop: Loop, at: Coordinates) -> Loop:
 
 def poses_at_zero(mechanism: Mechanism, free: Coordinates) -> dict[str, Transform]:
     """The poses of all bodies with their joints neutral, free joints at given coordinates."""
-    found = {WORLD: IDENTITY}
+    poses = {WORLD: IDENTITY}
     for c in mechanism.joints:
-        T = found[c.parent].then(transform(c.placement))
-        found[c.child] = T.then(c.joint.placement(free.get(c.name, c.joint.neutral())))
-    return found
+        T = poses[c.parent].then(transform(c.placement))
+        poses[c.child] = T.then(c.joint.placement(free.get(c.name, c.joint.neutral())))
+    return poses

@@ -181,22 +181,22 @@ def _law(model: Any, a: int) -> tuple[str, dict[str, list[float]]]:
         BIASES[model.actuator_biastype[a]],
     )
     numbers = (model.actuator_dynprm[a], model.actuator_gainprm[a], model.actuator_biasprm[a])
-    found = {}
+    trimmed_numbers = {}
     for key, kind, values in zip(("dynamics", "gain", "bias"), types, numbers, strict=True):
         used = values[:1] if kind == "fixed" else values[:3] if kind == "affine" else values
         trimmed = np.trim_zeros(used, "b").tolist() or [0.0]
         if kind != "none" and trimmed != ([1.0] if key == "gain" else [0.0]):
-            found[key] = trimmed
+            trimmed_numbers[key] = trimmed
     unusual = [kind for kind in types if kind not in _PLAIN]
-    return unusual[0] if unusual else "motor" if types[1:] == ("fixed", "none") else "affine", found
+    return unusual[0] if unusual else "motor" if types[1:] == ("fixed", "none") else "affine", trimmed_numbers
 
 
 def with_reflected(model: Any, own: np.ndarray, attribute: str) -> np.ndarray:
     """Armature or damping of each velocity (nv): that of joints, and of actuators on them times their gear squared."""
-    found = np.array(own)
+    reflected = np.array(own)
     for a, value in enumerate(getattr(model, f"actuator_{attribute}")):
         if value and model.actuator_trntype[a] in (JOINT, IN_PARENT):
             joint = model.actuator_trnid[a, 0]
             first, n = model.jnt_dofadr[joint], (6, 3, 1, 1)[model.jnt_type[joint]]
-            found[first : first + n] += model.actuator_gear[model.actuator_outadr[a], 0] ** 2 * value
-    return found
+            reflected[first : first + n] += model.actuator_gear[model.actuator_outadr[a], 0] ** 2 * value
+    return reflected

@@ -131,13 +131,13 @@ class Bodies:
         order = (
             [3, 4, 5, 0, 1, 2] if kind == FREE and not self.has_armature(j) else list(range(nv))
         )  # Free: angular first
-        own = np.arange(dof, dof + nv)[order]
+        dofs = np.arange(dof, dof + nv)[order]
         low, high = m.jnt_range[j].tolist()
         is_limited = kind in (SLIDE, HINGE) and self.passive.limited[j]
         return {
-            "armature": self.rotors.armature[own],
-            "damping": self.passive.damping[own],
-            "friction": self.passive.friction[own],
+            "armature": self.rotors.armature[dofs],
+            "damping": self.passive.damping[dofs],
+            "friction": self.passive.friction[dofs],
             "stiffness": self.passive.stiffness[j],
             "rest": m.qpos_spring[at : at + nq],
             "limits": (position_limit(low, -1.0), position_limit(high, 1.0)) if is_limited else None,

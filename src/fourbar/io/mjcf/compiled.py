@@ -28,7 +28,7 @@ _PNG, _SIZE = b"\x89PNG\r\n\x1a\n", slice(16, 24)
 
 def supplied_fields(spec: Any, texts: Texts, reading: Reading) -> set[str]:
     """Give MuJoCo the files of height fields; the names of those found. The others are removed and reported."""
-    found, missing = set(), []
+    supplied, missing = set(), []
     for number, field in enumerate(list(spec.hfields)):
         name = field.name or PurePosixPath(field.file.replace("\\", "/")).stem
         content = _content(spec, field, texts) if field.file else b""
@@ -36,7 +36,7 @@ def supplied_fields(spec: Any, texts: Texts, reading: Reading) -> set[str]:
             missing.append(name)
             spec.delete(field)
             continue
-        found.add(name)
+        supplied.add(name)
         if field.file:
             field.name, field.file = name, f"field{number}{Path(field.file).suffix}"
             folder = field.compiler.meshdir
@@ -45,7 +45,7 @@ def supplied_fields(spec: Any, texts: Texts, reading: Reading) -> set[str]:
         listed = ", ".join(repr(x[:60]) for x in missing[:5])
         message = f"height fields {listed} are ignored: their heights are not found, or more than {MOST_HEIGHTS}"
         reading.add("note", Place(texts.lines.file), message, "add their folder with folders=[...]", "hfield")
-    return found
+    return supplied
 
 
 def _content(spec: Any, field: Any, texts: Texts) -> bytes | None:

@@ -72,12 +72,12 @@ class ElementLines:
         """Store where the things of a compiled model are, by their names here."""
         names = MjcfNames(model)
         for kind, group in _GROUPS:
-            own = getattr(names, group)
+            names_of_kind = getattr(names, group)
             for thing in getattr(spec, group):
-                if 0 <= thing.id < len(own) and (not thing.name or thing.name == own[thing.id]):
+                if 0 <= thing.id < len(names_of_kind) and (not thing.name or thing.name == names_of_kind[thing.id]):
                     element = self.element_at(thing.info) or (self._free_joint(thing) if kind == "joint" else None)
                     if element is not None:
-                        self._places[kind, own[thing.id]] = _place(element)
+                        self._places[kind, names_of_kind[thing.id]] = _place(element)
 
     def learn_names(self, kind: str, places: Iterable[tuple[str, Place]]) -> None:
         """Store where things are whose line MuJoCo does not know, by name."""

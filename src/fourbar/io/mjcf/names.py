@@ -47,10 +47,10 @@ def _complete(names: list[str], kind: str, taken: set[str]) -> list[str]:
     """The names, with `kind` and a number where there is none, and a number where it is taken."""
     used = taken | {name for name in names if name}
     done: set[str] = set(taken)
-    found = []
+    complete_names = []
     for number, name in enumerate(names):
         chosen = name if name and name not in done else unique_name(name or f"{kind}{number}", used)
         used.add(chosen)
         done.add(chosen)
-        found.append(chosen)
-    return found
+        complete_names.append(chosen)
+    return complete_names

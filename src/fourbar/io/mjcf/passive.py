@@ -48,18 +48,18 @@ def with_signs(model: Any) -> Passive:
 
 def switched_off(model: Any) -> list[str]:
     """Messages about what the file contains and switches off."""
-    found = []
+    messages = []
     for key, x in _file_numbers(model)._asdict().items():
         switches, words = _OFF[key]
         if is_off(model, switches) and np.any(x):
-            found.append(f"{words} disabled in the file: ignored")
+            messages.append(f"{words} disabled in the file: ignored")
     if model.body_gravcomp.any() and not compensation(model).any():
-        found.append("gravity compensation is disabled in the file, with springs and damping: ignored")
+        messages.append("gravity compensation is disabled in the file, with springs and damping: ignored")
     if is_off(model, CLAMPING) and np.any(model.actuator_ctrllimited):
-        found.append("control ranges are disabled in the file: ignored")
+        messages.append("control ranges are disabled in the file: ignored")
     disabled = [group for group in range(31) if model.opt.disableactuator >> group & 1]
     if model.nu and is_off(model, ACTUATION):
-        found.append("actuation is disabled in the file; the actuators are read nevertheless")
+        messages.append("actuation is disabled in the file; the actuators are read nevertheless")
     elif np.isin(model.actuator_group, disabled).any():
-        found.append("some groups of actuators are disabled in the file; they are read nevertheless")
-    return found
+        messages.append("some groups of actuators are disabled in the file; they are read nevertheless")
+    return messages

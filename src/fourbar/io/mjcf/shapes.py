@@ -111,13 +111,13 @@ def geometries(model: Any, shapes: Sequence[GeomSource]) -> dict[int, list[Geome
     """The geometry of each body, by its number, that of the world too. Height fields without heights are left out."""
     said = {shape.geom.id: shape for shape in shapes}
     touching = colliding(model)
-    found: dict[int, list[Geometry]] = {}
+    by_body: dict[int, list[Geometry]] = {}
     for g in range(model.ngeom):
         shape = said.get(g)
         made = _geometry(model, g, shape, bool(touching[g]))
         if made is not None:
-            found.setdefault(int(model.geom_bodyid[g]), []).append(made)
-    return found
+            by_body.setdefault(int(model.geom_bodyid[g]), []).append(made)
+    return by_body
 
 
 def _geometry(model: Any, g: int, shape: GeomSource | None, touches: bool) -> Geometry | None:

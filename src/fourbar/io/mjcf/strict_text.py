@@ -112,16 +112,16 @@ class MjcfDocument:
     @cached_property
     def keys(self) -> list[tuple[str, Place]]:
         """The names of keyframes and where they are, those of attached models too."""
-        found = [
+        keyframes = [
             (key.attributes.get("name") or f"key{number}", Place(key.reading.file, key.line, key.tag))
             for number, key in enumerate(self._keys)
         ]
         for element in self._attaches:
             other, prefix = self.attachable.get(element.attributes.get("model", "")), element.attributes.get("prefix")
-            found += [((prefix or "") + name, place) for name, place in other.keys] if other is not None else []
-            if len(found) > MOST_COPIES:
-                element.fail(f"{len(found)} keyframes are attached", f"at most {MOST_COPIES} are allowed")
-        return found
+            keyframes += [((prefix or "") + name, place) for name, place in other.keys] if other is not None else []
+            if len(keyframes) > MOST_COPIES:
+                element.fail(f"{len(keyframes)} keyframes are attached", f"at most {MOST_COPIES} are allowed")
+        return keyframes
 
 
 def copies(element: Element) -> float:
@@ -205,18 +205,18 @@ def _include(root: Element, texts: Texts, model: MjcfDocument) -> None:
     stack = [root]
     while stack:
         element = stack.pop()
-        waiting, found = deque(element.children), []
+        waiting, children = deque(element.children), []
         while waiting:
             child = waiting.popleft()
             if child.tag != "include":
-                found.append(child)
+                children.append(child)
                 continue
             inner = _included_elements(child, texts, model)
             for one in inner:
                 one.parent = element
             waiting.extendleft(reversed(inner))
-        element.children = found
-        stack.extend(found)
+        element.children = children
+        stack.extend(children)
 
 
 def _included_elements(include: Element, texts: Texts, model: MjcfDocument) -> list[Element]:

@@ -23,16 +23,16 @@ RULES = tuple(f.name for f in fields(ContactRules))
 def read_surface(reading: Reading, what: str, value: Any, checked: Checked) -> Surface:
     """The surface of a shape or pair."""
     given = checked(reading, what, value, SURFACE, ())
-    found: Plain = {}
-    for key, x in given.items():
+    fields: Plain = {}
+    for key, entry in given.items():
         if key in _LISTS:
-            found[key] = tuple(numbers(f"{what}.{key}", x, _LISTS[key]))
+            fields[key] = tuple(numbers(f"{what}.{key}", entry, _LISTS[key]))
         elif key in _WHOLE:
-            found[key] = _whole(f"{what}.{key}", x)
+            fields[key] = _whole(f"{what}.{key}", entry)
         else:
-            found[key] = number(f"{what}.{key}", x)
+            fields[key] = number(f"{what}.{key}", entry)
     try:
-        return Surface(**found)
+        return Surface(**fields)
     except ModelError as error:
         raise ModelError(f"{what}: {str(error).removeprefix('surface: ')}") from None
 
@@ -52,11 +52,11 @@ def read_heights(what: str, value: Any) -> tuple[tuple[float, ...], ...]:
 
 def add_contacts(b: MechanismBuilder, value: Any, reading: Reading, checked: Checked) -> None:
     """The rules of contact."""
-    given = checked(reading, "contacts", value, RULES, ())
-    for k, bodies in enumerate(_list("contacts.excluded", given.get("excluded", []))):
+    rules = checked(reading, "contacts", value, RULES, ())
+    for k, bodies in enumerate(_list("contacts.excluded", rules.get("excluded", []))):
         first, second = _two(f"contacts.excluded[{k}]", bodies, "two bodies")
         b.exclude_contact(first, second)
-    for k, item in enumerate(_list("contacts.pairs", given.get("pairs", []))):
+    for k, item in enumerate(_list("contacts.pairs", rules.get("pairs", []))):
         what = f"contacts.pairs[{k}]"
         pair = checked(reading, what, item, ("first", "second", "surface", "name"), ("first", "second"))
         first, second = (
@@ -66,13 +66,13 @@ def add_contacts(b: MechanismBuilder, value: Any, reading: Reading, checked: Che
         b.contact_pair(first, second, surface, text(f"{what}.name", pair["name"]) if "name" in pair else "")
     options: Plain = {}
     for key in ("with_parents", "enabled"):
-        if key in given:
-            if not isinstance(given[key], bool):
-                raise ModelError(f"contacts.{key}: expected true or false, got {shorten(given[key])}")
-            options[key] = given[key]
-    if "cone" in given:
-        options["cone"] = text("contacts.cone", given["cone"])
-    options |= {key: number(f"contacts.{key}", given[key]) for key in ("impratio", "timestep") if key in given}
+        if key in rules:
+            if not isinstance(rules[key], bool):
+                raise ModelError(f"contacts.{key}: expected true or false, got {shorten(rules[key])}")
+            options[key] = rules[key]
+    if "cone" in rules:
+        options["cone"] = text("contacts.cone", rules["cone"])
+    options |= {key: number(f"contacts.{key}", rules[key]) for key in ("impratio", "timestep") if key in rules}
     b.contact_options(**options)
 
 

@@ -83,16 +83,16 @@ class Places(Mapping[str, Place]):
 
     @cached_property
     def _all(self) -> dict[str, Place]:
-        found: dict[str, Place] = {}
+        places: dict[str, Place] = {}
         for kind in ("bodies", "frames", "loops", "actuators", "armatures"):
             for i, item in enumerate(self._data.get(kind, [])):
                 joint = item.get("joint")
                 names = [item.get("name"), joint.get("name") if isinstance(joint, dict) else None]
                 place = Place(self._file, self._lines.of((kind, i)), label((kind, i), item))
                 if kind == "loops" and isinstance(names[0], str):
-                    found[loop_key(names[0])] = place
-                found.update({name: place for name in names if isinstance(name, str) and name not in found})
-        return found
+                    places[loop_key(names[0])] = place
+                places.update({name: place for name in names if isinstance(name, str) and name not in places})
+        return places
 
     def __getitem__(self, name: str) -> Place:
         return self._all[name]
@@ -173,53 +173,53 @@ def _read_table(reading: Reading, where: str, value: Any, known: tuple[str, ...]
 
 def _placement_arguments(given: Plain) -> Plain:
     """The builder arguments of a placement."""
-    found: Plain = {}
+    arguments: Plain = {}
     if "position" in given:
-        found["position"] = numbers("position", given["position"], 3)
+        arguments["position"] = numbers("position", given["position"], 3)
     if "rpy" in given:
-        found["rpy"] = numbers("rpy", given["rpy"], 3)
+        arguments["rpy"] = numbers("rpy", given["rpy"], 3)
     if "rotation" in given:
         value = given["rotation"]
         flat = isinstance(value, list) and len(value) == 4
-        found["rotation"] = numbers("rotation", value, 4) if flat else matrix("rotation", value, 3, 3)
-    return found
+        arguments["rotation"] = numbers("rotation", value, 4) if flat else matrix("rotation", value, 3, 3)
+    return arguments
 
 
 def _add_body(b: MechanismBuilder, item: Any, reading: Reading) -> None:
-    given = _read_table(reading, "body", item, _BODY, ("name",))
-    name = text("name", given["name"])
-    arguments: Plain = {"parent": text("parent", given.get("parent", WORLD))}
-    arguments |= _read_joint(reading, given.get("joint", {"type": "Fixed"}))
+    table = _read_table(reading, "body", item, _BODY, ("name",))
+    name = text("name", table["name"])
+    arguments: Plain = {"parent": text("parent", table.get("parent", WORLD))}
+    arguments |= _read_joint(reading, table.get("joint", {"type": "Fixed"}))
     for key in ("mass", "gravity_compensation"):
-        if key in given:
-            arguments[key] = number(key, given[key])
-    if "com" in given:
-        arguments["com"] = numbers("com", given["com"], 3)
-    if "inertia" in given:
-        arguments["inertia"] = _read_inertia(given["inertia"])
-    allow = given.get("allow_unphysical", False)
+        if key in table:
+            arguments[key] = number(key, table[key])
+    if "com" in table:
+        arguments["com"] = numbers("com", table["com"], 3)
+    if "inertia" in table:
+        arguments["inertia"] = _read_inertia(table["inertia"])
+    allow = table.get("allow_unphysical", False)
     if not isinstance(allow, bool):
         raise ModelError(f"allow_unphysical: expected true or false, got {shorten(allow)}")
     shapes = [
-        _read_shape(reading, f"geometry[{i}]", x) for i, x in enumerate(_items("geometry", given.get("geometry", [])))
+        _read_shape(reading, f"geometry[{i}]", x) for i, x in enumerate(_items("geometry", table.get("geometry", [])))
     ]
-    if "fluid" in given:
-        arguments["fluid"] = _read_fluid(reading, given["fluid"])
+    if "fluid" in table:
+        arguments["fluid"] = _read_fluid(reading, table["fluid"])
     b.body(name, **arguments, geometry=shapes, allow_unphysical=allow)
 
 
 def _read_fluid(reading: Reading, value: Any) -> Fluid:
-    given = dict(_read_table(reading, "fluid", value, FLUID, ()))
-    for key, x in given.items():
-        nested = isinstance(x, list) and any(isinstance(row, list) for row in x)
+    table = dict(_read_table(reading, "fluid", value, FLUID, ()))
+    for key, entry in table.items():
+        nested = isinstance(entry, list) and any(isinstance(row, list) for row in entry)
         size = 3 if key in ("center_of_buoyancy", "current") else 6
         what = f"fluid.{key}"
         if key in ("volume", "density"):
-            given[key] = number(what, x)
+            table[key] = number(what, entry)
         else:
-            given[key] = matrix(what, x, 6, 6) if nested and size == 6 else numbers(what, x, size)
+            table[key] = matrix(what, entry, 6, 6) if nested and size == 6 else numbers(what, entry, size)
     try:
-        return Fluid(**given)
+        return Fluid(**table)
     except ModelError as error:
         raise ModelError(f"fluid.{error}") from None
 
@@ -237,25 +237,25 @@ def _read_inertia(value: Any) -> Any:
 
 def _read_joint(reading: Reading, value: Any) -> Plain:
     own = parameters(choose("joint", value, held_types()))
-    given = _read_table(reading, "joint", value, (*_JOINT, *own), ("type",))
-    joint = joint_from_plain("joint", {key: x for key, x in given.items() if key == "type" or key in own})
-    found: Plain = {"joint": joint, **_placement_arguments(given)}
-    if "name" in given:
-        found["joint_name"] = text("joint.name", given["name"])
+    table = _read_table(reading, "joint", value, (*_JOINT, *own), ("type",))
+    joint = joint_from_plain("joint", {key: x for key, x in table.items() if key == "type" or key in own})
+    arguments: Plain = {"joint": joint, **_placement_arguments(table)}
+    if "name" in table:
+        arguments["joint_name"] = text("joint.name", table["name"])
     for key in _PER_VELOCITY:
-        if key in given:
-            found[key] = _scalars(f"joint.{key}", given[key], joint.nv)
-    if "rest" in given:
-        found["rest"] = _scalars("joint.rest", given["rest"], joint.nq)
+        if key in table:
+            arguments[key] = _scalars(f"joint.{key}", table[key], joint.nv)
+    if "rest" in table:
+        arguments["rest"] = _scalars("joint.rest", table["rest"], joint.nq)
     bounds = {
-        key: _scalars(f"joint.{key}", given[key], joint.nv if key.startswith("m") else joint.nq, infinite=True)
+        key: _scalars(f"joint.{key}", table[key], joint.nv if key.startswith("m") else joint.nq, infinite=True)
         for key in _BOUNDS
-        if key in given
+        if key in table
     }
     if "lower" in bounds or "upper" in bounds:
         ends = bounds.pop("lower", [-_WORDS["inf"]] * joint.nq), bounds.pop("upper", [_WORDS["inf"]] * joint.nq)
-        found["limits"] = ends
-    return found | bounds
+        arguments["limits"] = ends
+    return arguments | bounds
 
 
 def _scalars(what: str, value: Any, count: int, infinite: bool = False) -> list[float]:
@@ -274,22 +274,22 @@ def _add_world(b: MechanismBuilder, item: Any, reading: Reading) -> None:
 
 
 def _read_shape(reading: Reading, what: str, value: Any) -> Geometry:
-    given = _read_table(reading, what, value, _SHAPE, ("kind",))
-    place = _placement_arguments(given)
-    found: Plain = {"kind": text(f"{what}.kind", given["kind"])}
+    table = _read_table(reading, what, value, _SHAPE, ("kind",))
+    place = _placement_arguments(table)
+    arguments: Plain = {"kind": text(f"{what}.kind", table["kind"])}
     for key, count in (("size", None), ("scale", 3), ("colour", 4)):
-        if key in given:
-            found[key] = tuple(numbers(f"{what}.{key}", given[key], count))
+        if key in table:
+            arguments[key] = tuple(numbers(f"{what}.{key}", table[key], count))
     for key in ("role", "mesh", "name"):
-        if key in given:
-            found[key] = text(f"{what}.{key}", given[key])
-    if "surface" in given:
-        found["surface"] = read_surface(reading, f"{what}.surface", given["surface"], _read_table)
-    if "heights" in given:
-        found["heights"] = read_heights(f"{what}.heights", given["heights"])
+        if key in table:
+            arguments[key] = text(f"{what}.{key}", table[key])
+    if "surface" in table:
+        arguments["surface"] = read_surface(reading, f"{what}.surface", table["surface"], _read_table)
+    if "heights" in table:
+        arguments["heights"] = read_heights(f"{what}.heights", table["heights"])
     at = read_placement(what, place.get("position", (0.0, 0.0, 0.0)), place.get("rotation"), place.get("rpy"))
     try:
-        return Geometry(placement=at, **found)
+        return Geometry(placement=at, **arguments)
     except ModelError as error:
         raise ModelError(f"{what}: {str(error).removeprefix('geometry: ')}") from None
 
@@ -306,18 +306,18 @@ def _add_loop(b: MechanismBuilder, item: Any, reading: Reading) -> None:
 
 
 def _add_actuator(b: MechanismBuilder, item: Any, reading: Reading) -> None:
-    given = _read_table(reading, "actuator", item, _ACTUATOR, ("name", "drives"))
+    table = _read_table(reading, "actuator", item, _ACTUATOR, ("name", "drives"))
     arguments: Plain = {
-        key: _scalars(key, given[key], 2, infinite=True) for key in ("control_range", "force_range") if key in given
+        key: _scalars(key, table[key], 2, infinite=True) for key in ("control_range", "force_range") if key in table
     }
-    if "kind" in given:
-        arguments["kind"] = text("kind", given["kind"])
-    drives = [_read_drive(reading, x) for x in _items("drives", given["drives"])]
-    laws = given.get("parameters", {})
+    if "kind" in table:
+        arguments["kind"] = text("kind", table["kind"])
+    drives = [_read_drive(reading, x) for x in _items("drives", table["drives"])]
+    laws = table.get("parameters", {})
     if not isinstance(laws, dict):
         raise ModelError(f"parameters: expected a table of numbers by name, got {shorten(laws)}")
     laws = {key: numbers(f"parameters.{key}", x if isinstance(x, list) else [x]) for key, x in laws.items()}
-    b.actuator(text("name", given["name"]), drives=drives, parameters=laws, **arguments)
+    b.actuator(text("name", table["name"]), drives=drives, parameters=laws, **arguments)
 
 
 def _add_armature(b: MechanismBuilder, item: Any, reading: Reading) -> None:

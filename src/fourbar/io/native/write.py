@@ -42,8 +42,8 @@ class _Problems:
 def to_plain(mechanism: Mechanism, file: str) -> Plain:
     """The tables of a mechanism."""
     problems = _Problems()
-    found: Plain = {"fourbar": VERSION, "name": mechanism.name, "gravity": list(mechanism.gravity)}
-    found["bodies"] = [_body(b, c, problems) for b, c in zip(mechanism.bodies, mechanism.joints, strict=True)]
+    document: Plain = {"fourbar": VERSION, "name": mechanism.name, "gravity": list(mechanism.gravity)}
+    document["bodies"] = [_body(b, c, problems) for b, c in zip(mechanism.bodies, mechanism.joints, strict=True)]
     frames = [_frame(f) for f in mechanism.frames]
     sizes = {c.name: c.joint.nq for c in mechanism.joints}
     loops = [_loop(x, sizes, problems) for x in mechanism.loops]
@@ -53,11 +53,11 @@ def to_plain(mechanism: Mechanism, file: str) -> Plain:
     pulls = [_actuator(x) for x in mechanism.actuators]
     if problems.found:
         raise ModelError(f"{file}: {mechanism.name!r} cannot be written: " + "; ".join(problems.found))
-    more = {"frames": frames, "loops": loops, "configurations": named, "actuators": pulls}
-    more |= {"velocities": velocities, "controls": controls}
-    more["armatures"] = [_armature(x) for x in mechanism.armatures]
-    more |= {"world": [_shape(x) for x in mechanism.world], "contacts": _contacts(mechanism.contacts)}
-    return {**found, **_set_values(more, ([], {}))}
+    optional = {"frames": frames, "loops": loops, "configurations": named, "actuators": pulls}
+    optional |= {"velocities": velocities, "controls": controls}
+    optional["armatures"] = [_armature(x) for x in mechanism.armatures]
+    optional |= {"world": [_shape(x) for x in mechanism.world], "contacts": _contacts(mechanism.contacts)}
+    return {**document, **_set_values(optional, ([], {}))}
 
 
 def _set_values(values: Plain, empty: tuple[Any, ...]) -> Plain:
@@ -73,64 +73,64 @@ def _place(placement: Placement) -> Plain:
 
 
 def _body(body: Body, c: PlacedJoint, problems: _Problems) -> Plain:
-    found: Plain = {"name": body.name, **_set_values({"parent": c.parent}, (WORLD,))}
+    table: Plain = {"name": body.name, **_set_values({"parent": c.parent}, (WORLD,))}
     with problems.of(f"joint {c.name!r}"):
         joint = _joint(c)
-        found |= _set_values({"joint": joint}, ({"type": "Fixed"},))
-    found |= _set_values({"mass": body.mass}, (0.0,)) | _set_values({"com": list(body.com)}, ([0.0, 0.0, 0.0],))
+        table |= _set_values({"joint": joint}, ({"type": "Fixed"},))
+    table |= _set_values({"mass": body.mass}, (0.0,)) | _set_values({"com": list(body.com)}, ([0.0, 0.0, 0.0],))
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.inertia
-    found |= _set_values({"inertia": [xx, xy, xz, yy, yz, zz]}, ([0.0] * 6,))
-    found |= _set_values({"gravity_compensation": body.gravity_compensation}, (0.0,))
+    table |= _set_values({"inertia": [xx, xy, xz, yy, yz, zz]}, ([0.0] * 6,))
+    table |= _set_values({"gravity_compensation": body.gravity_compensation}, (0.0,))
     if unphysical(body.mass, np.array(body.inertia)) is not None:
-        found["allow_unphysical"] = True
+        table["allow_unphysical"] = True
     if body.fluid is not None:
-        found["fluid"] = _fluid(body.fluid)
-    return found | _set_values({"geometry": [_shape(shape) for shape in body.geometry]}, ([],))
+        table["fluid"] = _fluid(body.fluid)
+    return table | _set_values({"geometry": [_shape(shape) for shape in body.geometry]}, ([],))
 
 
 def _fluid(fluid: Fluid) -> Plain:
     """The numbers that are not those of `Fluid()`; diagonal matrices by their diagonals."""
-    found, none = {}, Fluid()
+    table, none = {}, Fluid()
     for name in FLUID:
         value = getattr(fluid, name)
         if repr(value) == repr(getattr(none, name)):
             continue
         if isinstance(value, float):
-            found[name] = value
+            table[name] = value
         elif len(value) == 3:
-            found[name] = list(value)
+            table[name] = list(value)
         else:
             diagonal = [row[i] for i, row in enumerate(value)]
             is_diagonal = not any(x for i, row in enumerate(value) for j, x in enumerate(row) if i != j)
-            found[name] = diagonal if is_diagonal else [list(row) for row in value]
-    return found
+            table[name] = diagonal if is_diagonal else [list(row) for row in value]
+    return table
 
 
 def _joint(c: PlacedJoint) -> Plain:
-    found = joint_to_plain(c.joint)
+    table = joint_to_plain(c.joint)
     if c.name != c.child:
-        found["name"] = c.name
-    found |= _place(c.placement)
+        table["name"] = c.name
+    table |= _place(c.placement)
     for key in ("armature", "damping", "friction", "stiffness"):
-        found |= _set_values({key: list(getattr(c, key))}, ([], [0.0] * c.joint.nv))
+        table |= _set_values({key: list(getattr(c, key))}, ([], [0.0] * c.joint.nv))
     infinite = [float("inf")]
-    found |= _set_values({"lower": list(c.lower)}, ([], [-x for x in infinite] * c.joint.nq))
-    found |= _set_values({"upper": list(c.upper)}, ([], infinite * c.joint.nq))
-    found |= _set_values({"rest": list(c.rest)}, ([],))
+    table |= _set_values({"lower": list(c.lower)}, ([], [-x for x in infinite] * c.joint.nq))
+    table |= _set_values({"upper": list(c.upper)}, ([], infinite * c.joint.nq))
+    table |= _set_values({"rest": list(c.rest)}, ([],))
     for key in ("max_force", "max_velocity"):
-        found |= _set_values({key: list(getattr(c, key))}, ([], infinite * c.joint.nv))
-    return found | _set_values({"min_force": list(c.min_force)}, ([],))
+        table |= _set_values({key: list(getattr(c, key))}, ([], infinite * c.joint.nv))
+    return table | _set_values({"min_force": list(c.min_force)}, ([],))
 
 
 def _shape(shape: Geometry) -> Plain:
-    found: Plain = {"kind": shape.kind, **_place(shape.placement)}
+    table: Plain = {"kind": shape.kind, **_place(shape.placement)}
     for field in fields(shape):
         value = getattr(shape, field.name)
         if field.name not in ("kind", "placement", "file", "surface", "heights"):
-            found |= _set_values({field.name: value}, (field.default,))
-    found |= _set_values({"heights": [list(row) for row in shape.heights]}, ([],))
-    found |= _set_values({"surface": _surface(shape.surface)}, ({},))
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
+            table |= _set_values({field.name: value}, (field.default,))
+    table |= _set_values({"heights": [list(row) for row in shape.heights]}, ([],))
+    table |= _set_values({"surface": _surface(shape.surface)}, ({},))
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in table.items()}
 
 
 def _surface(surface: Surface) -> Plain:
@@ -141,12 +141,12 @@ def _surface(surface: Surface) -> Plain:
 
 
 def _contacts(rules: ContactRules) -> Plain:
-    found: Plain = {}
+    table: Plain = {}
     for field in fields(rules):
         if field.name not in ("pairs", "excluded"):
-            found |= _set_values({field.name: getattr(rules, field.name)}, (field.default,))
-    found |= _set_values({"excluded": [list(x) for x in rules.excluded]}, ([],))
-    return found | _set_values({"pairs": [_pair(x) for x in rules.pairs]}, ([],))
+            table |= _set_values({field.name: getattr(rules, field.name)}, (field.default,))
+    table |= _set_values({"excluded": [list(x) for x in rules.excluded]}, ([],))
+    return table | _set_values({"pairs": [_pair(x) for x in rules.pairs]}, ([],))
 
 
 def _pair(pair: ContactPair) -> Plain:
@@ -170,12 +170,12 @@ def _armature(block: ArmatureBlock) -> Plain:
 
 
 def _actuator(actuator: Actuator) -> Plain:
-    found: Plain = {"name": actuator.name}
-    found["drives"] = [
+    table: Plain = {"name": actuator.name}
+    table["drives"] = [
         {"joint": x.joint, "gear": list(x.gear), **_set_values({"axes": x.axes}, ("child",))} for x in actuator.drives
     ]
     infinite = float("inf")
     for key in ("control_range", "force_range"):
-        found |= _set_values({key: list(getattr(actuator, key))}, ([-infinite, infinite],))
-    found |= _set_values({"kind": actuator.kind}, ("motor",))
-    return found | _set_values({"parameters": {key: list(x) for key, x in actuator.parameters}}, ({},))
+        table |= _set_values({key: list(getattr(actuator, key))}, ([-infinite, infinite],))
+    table |= _set_values({"kind": actuator.kind}, ("motor",))
+    return table | _set_values({"parameters": {key: list(x) for key, x in actuator.parameters}}, ({},))

@@ -55,11 +55,11 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
 
 def _top(root: Element) -> Element:
     """The world of a file, or its only model."""
-    found = root.all("world") or root.all("model")
-    if len(found) != 1:
-        names = ", ".join(repr(e.attributes.get("name", "")) for e in found[:5]) or "none"
-        root.fail(f"expected one <world> or one <model>, found {len(found)}: {names}")
-    return found[0]
+    candidates = root.all("world") or root.all("model")
+    if len(candidates) != 1:
+        names = ", ".join(repr(e.attributes.get("name", "")) for e in candidates[:5]) or "none"
+        root.fail(f"expected one <world> or one <model>, found {len(candidates)}: {names}")
+    return candidates[0]
 
 
 def _gravity(top: Element) -> tuple[float, ...]:

@@ -120,14 +120,14 @@ class Constraints:
     def _tendon(self, element: Element, scope: Scope) -> Coupling | None:
         """Σ a q + offset, held at one length by a rigid tendon; other tendons are reported."""
         factors = {name: joint.number("a") for name, joint in self._tied(element, scope)}
-        given = {tag: _number(element, f"drake:tendon_constraint_{tag}", default) for tag, default in _TENDON.items()}
-        low, high = given["lower_limit"], given["upper_limit"]
-        if not (low == high and np.isfinite(low) and given["stiffness"] == np.inf):
+        numbers = {tag: _number(element, f"drake:tendon_constraint_{tag}", default) for tag, default in _TENDON.items()}
+        low, high = numbers["lower_limit"], numbers["upper_limit"]
+        if not (low == high and np.isfinite(low) and numbers["stiffness"] == np.inf):
             message = "an elastic tendon, or one with a range of lengths, is not supported"
             fix = "equal limits and a stiffness of inf are supported"
             element.reading.doubt(element.place, message, fix, "model/drake:tendon_constraint")
             return None
-        return Coupling(factors, low - given["offset"])
+        return Coupling(factors, low - numbers["offset"])
 
     def _tied(self, element: Element, scope: Scope) -> Iterator[tuple[str, Element]]:
         for joint in element.all("drake:tendon_constraint_joint"):

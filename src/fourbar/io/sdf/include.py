@@ -63,11 +63,11 @@ def _make_unique(scope: Element) -> None:
         for child in (child for child in scope.children if child.tag == tag):
             name = child.attributes.get("name", "")
             if name and name in taken:
-                found = f"{name}_{tag}"
-                while found in taken:
-                    found += "_"
-                child.attributes["name"] = name = found
-                message = f"a {tag} has the name of a link: it is called {found[:200]!r} here"
+                new_name = f"{name}_{tag}"
+                while new_name in taken:
+                    new_name += "_"
+                child.attributes["name"] = name = new_name
+                message = f"a {tag} has the name of a link: it is called {new_name[:200]!r} here"
                 child.reading.add("note", child.place, message, "", f"{tag}@name")
             taken.add(name)
 
@@ -153,13 +153,13 @@ class Includes:
                 "merge=true is not supported", "write the links and joints of the model here, or include it whole"
             )
         uri = include.require_child("uri").words()
-        found = self._finder(include.reading.file, _is_model).find(uri)
+        match = self._finder(include.reading.file, _is_model).find(uri)
         include.mark("*")
-        if found.problem:
-            problem, fix = _MISSING[found.problem]
+        if match.problem:
+            problem, fix = _MISSING[match.problem]
             include.reading.doubt(include.place, f"{uri[:200]!r} cannot be included: {problem}", fix, "include")
             return None
-        path = self._choose(Path(found.path), include)
+        path = self._choose(Path(match.path), include)
         if path in way:
             names = " -> ".join(p.name for p in (*way[way.index(path) :], path))
             include.fail(f"files include each other in a cycle: {names[:300]}")

@@ -98,11 +98,11 @@ def read_joint(item: NamedFrame, resolver: Resolver) -> SdfJoint | None:
     """A joint, with all its frames resolved; None for one of Drake's that is not supported, which is reported."""
     element = item.element
     kind = element.require("type")
-    own = element.tag == "joint"
+    is_standard = element.tag == "joint"
     known = [*types_by_tag("sdf"), GEARBOX]
-    if own and kind not in known:
+    if is_standard and kind not in known:
         element.fail(f"unknown joint type {kind[:60]!r}", f"expected one of {', '.join(known)}")
-    if not own and kind != PLANAR:
+    if not is_standard and kind != PLANAR:
         element.mark("*")
         message = f"Drake's joint type {kind[:60]!r} is not supported: without it the bodies it holds are free"
         element.reading.doubt(element.place, message, f"only {PLANAR!r} is read", "model/drake:joint")
@@ -113,7 +113,7 @@ def read_joint(item: NamedFrame, resolver: Resolver) -> SdfJoint | None:
         name = "world" if parent is None else parent.full
         element.fail(f"the joint connects {name[:200]!r} with itself")
     pose = resolver.in_world(item)
-    if not own:
+    if not is_standard:
         start = _on_parent(item, ends[0], resolver)
         return SdfJoint(item, kind, parent, child, pose, (), start=start, damping=_planar_damping(element))
     axes = _axes(item, kind, pose, resolver)
@@ -168,7 +168,7 @@ def _pitch(element: Element) -> float:
 
 def _axes(item: NamedFrame, kind: str, pose: Pose, resolver: Resolver) -> tuple[Axis, ...]:
     count = 2 if kind == GEARBOX else len(axes_of(types_by_tag("sdf")[kind]))
-    found = []
+    joint_axes = []
     for tag in ("axis", "axis2")[: max(count, 1)]:
         element = item.element.child(tag)
         if count == 0:
@@ -177,8 +177,8 @@ def _axes(item: NamedFrame, kind: str, pose: Pose, resolver: Resolver) -> tuple[
             continue
         if element is None:
             item.element.fail(f"<{tag}> is missing: a {kind} joint has {count}")
-        found.append(_axis(element, item, kind, pose, resolver))
-    return tuple(found)
+        joint_axes.append(_axis(element, item, kind, pose, resolver))
+    return tuple(joint_axes)
 
 
 def _report_unused(axis: Element, kind: str) -> None:

@@ -83,7 +83,7 @@ class Scope:
 def collect(element: Element) -> list[Scope]:
     """The scope of <sdf> or <world>, and all inside it, outer ones first. The only model of <sdf> gives no prefix."""
     scope = Scope(element, "", None)
-    found, pending = [scope], [scope]
+    scopes, pending = [scope], [scope]
     while pending:
         scope = pending.pop(0)
         outermost = scope.element.tag == "sdf"
@@ -94,9 +94,9 @@ def collect(element: Element) -> list[Scope]:
                 if kind == "model":
                     inner = Scope(child, "" if outermost else f"{item.full}::", item)
                     scope.inner[item.name] = inner
-                    found.append(inner)
+                    scopes.append(inner)
                     pending.append(inner)
-    return found
+    return scopes
 
 
 def _version(element: Element) -> int:

@@ -71,11 +71,11 @@ class Closures:
     def _loop(self, element: Element, name: str) -> None:
         """A joint between two links, with a placement on each, about one axis in both."""
         kind, known = element.require("type"), types_by_tag("urdf+")
-        own = {"distance": self._distance, "constraint": self._function, "parametric": self._function}
-        if kind in own:
-            return own[kind](element, name)
+        readers = {"distance": self._distance, "constraint": self._function, "parametric": self._function}
+        if kind in readers:
+            return readers[kind](element, name)
         if kind not in known:
-            element.fail(f"unknown loop type {kind[:60]!r}", f"expected one of {', '.join([*known, *own])}")
+            element.fail(f"unknown loop type {kind[:60]!r}", f"expected one of {', '.join([*known, *readers])}")
         first, second = self._end(element, "predecessor"), self._end(element, "successor")
         places = [_place(read_origin(end)) for _, end in (first, second)]
         joint = about(known[kind], read_axis(element))

@@ -89,18 +89,18 @@ def _read_dynamics(element: Element, joint: Joint) -> dict[str, Any]:
     friction = dynamics.number("friction", 0.0)
     if _is_zero(dynamics.attributes.get("stiffness", "")):  # whatever it would mean
         dynamics.mark("@stiffness")
-    found: dict[str, Any] = {"damping": _damping(element, dynamics, joint), "friction": friction}
+    coefficients: dict[str, Any] = {"damping": _damping(element, dynamics, joint), "friction": friction}
     if "spring_stiffness" in dynamics.attributes or "spring_reference" in dynamics.attributes:
-        found["stiffness"] = dynamics.number("spring_stiffness", 0.0)
+        coefficients["stiffness"] = dynamics.number("spring_stiffness", 0.0)
         if joint.nq == 1:
-            found["rest"] = dynamics.number("spring_reference", 0.0)
-    for name, value in found.items():
+            coefficients["rest"] = dynamics.number("spring_reference", 0.0)
+    for name, value in coefficients.items():
         if name != "rest" and (min(value) if isinstance(value, tuple) else value) < 0.0:
             said = "spring_stiffness" if name == "stiffness" else name
             message = f"{said}={value} is negative; if accepted, it counts as zero"
             dynamics.reading.doubt(dynamics.place, message, "write a number ≥ 0", f"{dynamics.key}@{said}")
-            found[name] = 0.0
-    return found if joint.nv else {}
+            coefficients[name] = 0.0
+    return coefficients if joint.nv else {}
 
 
 def _is_zero(text: str) -> bool:
@@ -129,18 +129,18 @@ def _read_limit(element: Element, kind: str) -> dict[str, Any]:
             fix += ', or type="continuous"' if kind == "revolute" else ""
             element.reading.warn(element.place, f"a {kind} joint without <limit>; it moves freely", fix, "joint/limit")
         return {}
-    found: dict[str, Any] = {
+    limits: dict[str, Any] = {
         "max_force": _most(limit, "effort"),
         "max_velocity": _most(limit, "velocity"),
     }
     if kind in ("revolute", "prismatic"):
-        found["limits"] = _read_range(limit, kind)
+        limits["limits"] = _read_range(limit, kind)
     elif kind == "continuous" and any(_read_bound(limit, name, 0.0, 0.0) for name in ("lower", "upper")):
         message = "a continuous joint has no position limits; lower and upper are ignored"
         limit.reading.note(limit.place, message, key=limit.key)
     else:
         limit.mark("@lower", "@upper")
-    return {} if kind == "fixed" else found
+    return {} if kind == "fixed" else limits
 
 
 def _most(limit: Element, name: str) -> float:
@@ -164,20 +164,20 @@ def _read_range(limit: Element, kind: str) -> tuple[float, float]:
     """The lowest and highest position. Where only one is given the other is zero, as URDF specifies; where none is,
     URDF would hold the joint at zero, which nobody intends.
     """
-    given = [name for name in ("lower", "upper") if limit.get(name) is not None]
+    named_ends = [name for name in ("lower", "upper") if limit.get(name) is not None]
     lower, upper = _read_bound(limit, "lower", 0.0, -math.inf), _read_bound(limit, "upper", 0.0, math.inf)
-    if not given:
+    if not named_ends:
         message = "<limit> has neither lower nor upper; the joint moves freely"
         fix = 'write lower="..." upper="..."'
         fix += ', or type="continuous" if there are none' if kind == "revolute" else ""
         limit.reading.warn(limit.place, message, fix, limit.key)
         return -math.inf, math.inf
-    if len(given) == 1:
-        missing = "upper" if given == ["lower"] else "lower"
+    if len(named_ends) == 1:
+        missing = "upper" if named_ends == ["lower"] else "lower"
         limit.reading.note(limit.place, f"<limit> has no {missing}; URDF assumes 0", key=limit.key)
     if lower > upper:
         message = f"the lower limit {lower} is above the upper one {upper}; without them the joint moves freely"
-        fix = "exchange them" if len(given) == 2 else "write both"
+        fix = "exchange them" if len(named_ends) == 2 else "write both"
         limit.reading.doubt(limit.place, message, fix, limit.key)
         return -math.inf, math.inf
     return position_limit(lower, -1.0), position_limit(upper, 1.0)

@@ -122,16 +122,16 @@ def _read_inertial(link: Element) -> dict[str, Any]:
 
 def _read_mass(inertial: Element) -> float:
     """The mass; zero where it is missing and that is waived."""
-    given = inertial.child("mass")
-    if given is None:
+    mass_element = inertial.child("mass")
+    if mass_element is None:
         fix = 'write <mass value="...">, or remove <inertial>'
         inertial.reading.doubt(
             inertial.place, "<mass> is missing; without it the mass is zero", fix, _key(inertial, "mass")
         )
         return 0.0
-    mass = given.number("value")
+    mass = mass_element.number("value")
     if mass < 0.0:
-        given.fail(f"mass {mass} is negative")
+        mass_element.fail(f"mass {mass} is negative")
     return mass
 
 
@@ -308,16 +308,18 @@ def _add_frames(root: Element, builder: MechanismBuilder, links: Mapping[str, El
 
 def _by_name(root: Element, *tags: str) -> dict[str, Element]:
     """Elements by name; duplicate names are reported."""
-    found: dict[str, Element] = {}
+    elements: dict[str, Element] = {}
     tag = tags[0]
     for element in sorted((e for t in tags for e in root.all(t)), key=lambda e: e.line):
         with root.reading.element():
             name = element.require("name")
-            if name in found:
-                element.fail(f"a second {tag} {name!r}; the first is at line {found[name].line}", "rename one of them")
-            found[name] = element
+            if name in elements:
+                element.fail(
+                    f"a second {tag} {name!r}; the first is at line {elements[name].line}", "rename one of them"
+                )
+            elements[name] = element
             root.reading.places[name] = element.place
-    return found
+    return elements
 
 
 def _read_joints(root: Element) -> dict[str, ReadJoint]:

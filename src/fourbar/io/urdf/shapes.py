@@ -58,12 +58,12 @@ class UrdfShapes:
     def _shape(self, element: Element, role: Role) -> Geometry:
         geometry = element.require_child("geometry")
         geometry.get("name")
-        found = [c for c in geometry.children if c.tag in _KINDS]
-        if len(found) != 1:
+        shape_elements = [c for c in geometry.children if c.tag in _KINDS]
+        if len(shape_elements) != 1:
             there = ", ".join(f"<{c.tag[:60]}>" for c in geometry.children[:5]) or "nothing"
             listed = ", ".join(x for x in _KINDS if not x.startswith("drake:"))
             geometry.fail(f"it contains {there}; expected one of {listed}")
-        shape = found[0]
+        shape = shape_elements[0]
         geometry.mark(shape.tag)
         origin = read_origin(element)
         with element.reading.naming(element.place):
@@ -97,13 +97,13 @@ class UrdfShapes:
 
     def _mesh(self, shape: Element) -> dict[str, Any]:
         address = shape.require("filename")
-        found = self._meshes.find(address)
-        if found.problem in ("outside", "remote"):
-            why = "is not in a folder that may be read" if found.problem == "outside" else "is not a file here"
+        match = self._meshes.find(address)
+        if match.problem in ("outside", "remote"):
+            why = "is not in a folder that may be read" if match.problem == "outside" else "is not a file here"
             shape.reading.warn(shape.place, f"mesh {address[:200]!r} {why}", "add its folder: folders=[...]", shape.key)
-        elif found.problem:
+        elif match.problem:
             self._missing.append((shape, address[:200]))
-        return {"mesh": address, "file": found.path, "scale": shape.numbers("scale", 3, (1.0, 1.0, 1.0))}
+        return {"mesh": address, "file": match.path, "scale": shape.numbers("scale", 3, (1.0, 1.0, 1.0))}
 
     def _colour(self, element: Element) -> Colour | None:
         """The colour of a shape: that of its first material."""

@@ -37,11 +37,11 @@ class Transmissions:
 
 def read_transmissions(root: Element, joints: Mapping[str, ReadJoint]) -> Transmissions:
     """All of them."""
-    found = Transmissions()
+    transmissions = Transmissions()
     for transmission in root.all("transmission"):
         with root.reading.element():
-            _read(transmission, joints, found)
-    return found
+            _read(transmission, joints, transmissions)
+    return transmissions
 
 
 def _read(transmission: Element, joints: Mapping[str, ReadJoint], found: Transmissions) -> None:

@@ -28,12 +28,12 @@ NO_INERTIA = 1e-13  # pivots of M below this fraction of the inertia that could 
 # Redundant rows of constraints, and drives
 LOOSE = 1e-9  # of its entry of Ω, the part of a row above which others do not imply it: as `RANK`
 WEAK = 1e8  # ratio of an entry of the diagonal of Ω to its pivot from which on half of the digits are lost
-UNHELD = 1e16  # squared ratio of a column of drives to its rest beside others, from which on no digit is left
+UNHELD = 1e16  # squared ratio of a column of drives to its rest beside others, where half of the digits are lost
 BROKEN = 1e-8  # of the largest, the change of redundant rows above which they do not stay redundant: half of the digits
 BALANCED = 1e-8  # of the largest, the forces of passive joints that drives may leave unbalanced: half of the digits
 
 # Gaps of loops, in units of their rows
-CLOSED = 1e-11  # the largest gap of a configuration that counts as closed
+CLOSED = 1e-11  # the largest gap of a closed configuration: a hundred times `ClosingSettings.ROUNDING`
 ASSEMBLED = 1e-10  # the same when a robot is built: its numbers may come from a file
 CONVERGED = 1e-12  # the gap that Newton's method may leave within a step, so that results count as closed
 WRITTEN = 1e-9  # the largest gap of a configuration that is taken as it is: nine digits of a file

@@ -25,15 +25,13 @@ from .constrained_model import Frozen, NumericRecorder
 from .inverse_dynamics import Drives, check_weight, read_drives
 
 if TYPE_CHECKING:
-    from ..system import System
-
-if TYPE_CHECKING:
     from ..robot_methods import (
         ActuatedActuatorMap,
         ActuatedForwardDynamics,
         ActuatedInverseDynamics,
         ActuatedInversePassiveDynamics,
     )
+    from ..system import System
 
 METHODS: dict[str, Method] = {}
 _SAMPLES = 3

@@ -297,3 +297,15 @@ def test_energy_stays_where_a_platform_moves_in_velocities_that_no_steps_are_com
     kinetic = robot.kinetic_energy(run.q, run.v)
     energy = kinetic + robot.potential_energy(run.q)
     assert np.abs(energy - energy[0]).max() < 1e-7 * kinetic.max()
+
+
+@pytest.mark.parametrize(
+    "case", [(PARALLELOGRAM, (0.8, -0.8, 0.8), 1, 1e-9), (CHANGE_POINT, (0.8, -0.5, 1.4), 0, 1e-6)]
+)
+def test_parts_of_steps_are_short_enough_where_lengths_nearly_have_a_fold(case: Any) -> None:
+    """Their length, not dt, decides the error: with strides twice as long it was 3e-4."""
+    lengths, guess, which, off = case
+    robot = linkage(tuple(x * (1.0 + off * (k == which)) for k, x in enumerate(lengths)))
+    run = fb.rollout(robot, robot.assemble(guess, keep=["crank"]), [3.0], dt=1e-3, steps=3000, every=10)
+    energy = robot.kinetic_energy(run.q, run.v)
+    assert not run.diverged and np.abs(energy / energy[0] - 1.0).max() < 5e-5

@@ -102,11 +102,12 @@ def one_state(column: str, task: Task, scene: fb.Scene, model: Any, state: np.nd
     controls = [x[6:].copy() for x in forces]
     impulse, step, dt, data = np.zeros(scene.n_impulses), scene.function, np.array(DT), mj.MjData(model)
     friction = scene.friction
+    rest = [np.zeros(a.shape) for a in step.held[0].arguments if a.name in ("u", "driven")]  # of servos, which do not act
 
     def ours() -> None:
         q, v, x = task.q[0], task.v[0], impulse
         for tau in forces:
-            q, v, x, *_ = step(q, v, x, dt, friction, tau)
+            q, v, x, *_ = step(q, v, x, dt, friction, tau, *rest)
 
     def peer() -> None:
         mj.mj_setState(model, data, state[0], mj.mjtState.mjSTATE_FULLPHYSICS)

@@ -446,7 +446,7 @@ def test_what_is_refused() -> None:
             to_torch.function(derivative)
     with pytest.raises(fb.ArgumentError, match="not a function of a robot"):
         to_torch.function(np.sin)
-    with pytest.raises(AttributeError, match="no function 'dance'"):
+    with pytest.raises(AttributeError, match="no attribute 'dance'"):
         to_torch.functions(robot).dance  # noqa: B018
     with pytest.raises(fb.ArgumentError, match=r"torch is tracing.*fourbar\.torch"):
         robot.inverse_dynamics(q.clone().requires_grad_(), v, a)

@@ -102,7 +102,8 @@ def one_state(column: str, task: Task, scene: fb.Scene, model: Any, state: np.nd
     controls = [x[6:].copy() for x in forces]
     impulse, step, dt, data = np.zeros(scene.n_impulses), scene.function, np.array(DT), mj.MjData(model)
     friction = scene.friction
-    rest = [np.zeros(a.shape) for a in step.held[0].arguments if a.name in ("u", "driven")]  # of servos, which do not act
+    arguments = step.held[0].arguments
+    rest = [np.zeros(a.shape) for a in arguments if a.name in ("u", "driven")]  # of servos, which do not act
 
     def ours() -> None:
         q, v, x = task.q[0], task.v[0], impulse

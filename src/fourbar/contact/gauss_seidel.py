@@ -300,7 +300,7 @@ def jacobi(problem: ContactProblem, scale: Scaled, blocks: tuple[RowBlock, ...],
 
 
 def relaxation(count: Scalar) -> Scalar:
-    """The weight of a Jacobi round in which so many blocks have impulses: 1 where only one block has any."""
+    """Weight of a Jacobi round, from the number of blocks with impulses: 1 if there is only one."""
     return select(count > 1.5, _RELAXATION, 1.0)
 
 

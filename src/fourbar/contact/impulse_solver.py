@@ -28,7 +28,7 @@ class SolverSettings(NamedTuple):
     least_proximal: float = 1e-14  # these weights are no less than that
     most_proximal: float = 0.1  # and no more
     sharpen: float = 0.1  # τ shrinks by that
-    sharpen_below: float = 3.0  # where the residual is within so many times τ
+    sharpen_below: float = 3.0  # where the residual is below this multiple of τ
     sharpest: float = 1e-3  # of the tolerance: the least τ
     attempt_steps: int = 20  # smoothed steps of an attempt
     interior_after: int = 10  # smoothed steps of the first attempt after which there is an interior-point phase
@@ -250,8 +250,8 @@ def solve_with(
 def _begin_anew(
     recorder: Any, passes: Passes, sweeps: int, first: Solution, at: tuple[Solution, Any], attempt: Any, failed: Any
 ) -> tuple[Solution, Any]:
-    """Another start of the samples that are `failed`, after so many sweeps for every attempt, and a new τ; the others
-    stay `at` theirs. Nothing is done where no sample is failed."""
+    """Another start of the samples whose attempt `failed`, `sweeps` sweeps per attempt on, and a new τ; the others
+    stay `at` theirs. Nothing is done where no attempt failed."""
 
     def sweep(state: tuple[Solution, Any]) -> tuple[Any, Any]:
         at, left = state

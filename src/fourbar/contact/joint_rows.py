@@ -79,7 +79,7 @@ def solve_blocks(
 
 @standalone
 def damp(old: Vecs, new: Vecs, count: Scalar) -> Vecs:
-    """Impulses after a round of Jacobi, in which so many blocks had any."""
+    """Impulses after a round of Jacobi; `count`: number of blocks with impulses."""
     return tuple(gauss_seidel.damp(a, b, gauss_seidel.relaxation(count)) for a, b in zip(old, new, strict=True))
 
 
@@ -428,7 +428,7 @@ class JointRows:
         items = iter(x)
         return tuple(tuple(next(items) for _ in own.members) for own in self.groups)
 
-    def _pressed(self, yields: Sequence[Yielding]) -> list[Pressed]:
+    def _gather_blocks(self, yields: Sequence[Yielding]) -> list[Pressed]:
         by_group = zip(self.by_group(yields), self._rows, strict=True)
         return [self._call(gather, own, rows) for own, rows in by_group]
 
@@ -440,7 +440,7 @@ class JointRows:
 
     def steps(self, yields: Sequence[Yielding]) -> list[Vec]:
         """The steps δ = own - K v of all blocks, where v is what these steps change the velocities by."""
-        y = self._answer(self._pressed(yields))
+        y = self._answer(self._gather_blocks(yields))
         both = zip(yields, self._blocks(yields), strict=True)  # type: ignore[arg-type]
         return [self._call(follow, own, rows, tuple(y[b] for b in bases)) for own, (_, rows, _, _, bases) in both]
 
@@ -461,22 +461,22 @@ class JointRows:
 
     def responses(self, yields: Sequence[Yielding]) -> list[Vec]:
         """How much faster all blocks become by steps."""
-        y = self._answer(self._pressed(yields))
+        y = self._answer(self._gather_blocks(yields))
         every = self._blocks(yields)  # type: ignore[arg-type]
         return [self._call(faster, rows, tuple(y[base] for base in bases)) for _, rows, _, _, bases in every]
 
     def interior_point(self, best: Solution, tolerance: float, going: Any) -> Solution:
         """The best of given impulses and, where `going` is above zero, of those found through the interior."""
-        return self._grouped(solve_inside(self.recorder, self, self._listed(best), tolerance, going))
+        return self._regroup(solve_inside(self.recorder, self, self._flatten(best), tolerance, going))
 
     def without_open_impulses(self, best: Solution, tolerance: float, going: Any) -> Solution:
         """Given impulses without those of open contacts, where `going` is above zero."""
-        return self._grouped(without_open(self.recorder, self, self._listed(best), tolerance, going))
+        return self._regroup(without_open(self.recorder, self, self._flatten(best), tolerance, going))
 
-    def _listed(self, at: Solution) -> Solution:
+    def _flatten(self, at: Solution) -> Solution:
         return Solution(tuple(y for own in at.impulse for y in own), at.residual)
 
-    def _grouped(self, at: Solution) -> Solution:
+    def _regroup(self, at: Solution) -> Solution:
         return Solution(self.by_group(at.impulse), at.residual)
 
 

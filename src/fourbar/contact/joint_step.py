@@ -162,11 +162,11 @@ class JointStepper(Stepper):
         """The accelerations of all clusters without contacts, servos that move several velocities included."""
         a = self.free.accelerations(list(range(len(self.c.clusters))), {})
         if self.implicit.coupled:
-            a = self._servoed(delassus, a)
+            a = self._with_servos(delassus, a)
         self.a = a
         return a
 
-    def _servoed(self, system: JointSystem, a: dict[int, Vec]) -> dict[int, Vec]:
+    def _with_servos(self, system: JointSystem, a: dict[int, Vec]) -> dict[int, Vec]:
         """Accelerations a under these servos: a - M̃⁻¹ Σ b w (b · a), where M̃ has them."""
         total = Vec(flat([a[n] for n in sorted(a)]))
         force = Vec([0.0] * len(total))
@@ -174,16 +174,16 @@ class JointStepper(Stepper):
             gear = self._gear(servo)
             force = self.call(_push_gear, force, gear, servo.weight, total)
         more = system.solve(force)
-        return self._changed(a, more, 1.0)
+        return self._add_accelerations(a, more, 1.0)
 
-    def _changed(self, a: dict[int, Vec], more: Sequence[Any], weight: Any) -> dict[int, Vec]:
+    def _add_accelerations(self, a: dict[int, Vec], more: Sequence[Any], weight: Any) -> dict[int, Vec]:
         """Accelerations by cluster with more of them, by velocity; None for none."""
         found, at = {}, 0
         for n in sorted(a):
             own = more[at : at + len(a[n])]
             at += len(a[n])
             changes = [0.0 if x is None else x for x in own]
-            found[n] = self.call(_added, a[n], Vec(changes)) if any(x is not None for x in own) else a[n]
+            found[n] = self.call(_sum_of, a[n], Vec(changes)) if any(x is not None for x in own) else a[n]
         return found
 
     def _moved(self, delassus: Any, a: dict[int, Vec]) -> Any:
@@ -263,7 +263,7 @@ class JointStepper(Stepper):
             for part in parts:
                 F = self.call(spread, part.over, force)
                 on[part.base] = F if on[part.base] is None else self.call(add, on[part.base], F)
-        return self._changed(self.a, delassus.accelerations(on), 1.0)
+        return self._add_accelerations(self.a, delassus.accelerations(on), 1.0)
 
 
 def _push_gear(force: Vec, gear: Vec, weight: Scalar, a: Vec) -> Vec:
@@ -271,7 +271,7 @@ def _push_gear(force: Vec, gear: Vec, weight: Scalar, a: Vec) -> Vec:
     return force - gear * (weight * dot(gear, a))
 
 
-def _added(a: Vec, b: Vec) -> Vec:
+def _sum_of(a: Vec, b: Vec) -> Vec:
     return a + b
 
 

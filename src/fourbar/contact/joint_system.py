@@ -52,7 +52,7 @@ def _times(S: Mat, J: Mat) -> Mat:
 
 
 @standalone
-def _coupled(old: Mat, J: Mat, SJ: Mat) -> Mat:
+def _add_product(old: Mat, J: Mat, SJ: Mat) -> Mat:
     """A tile with Jᵀ S J added."""
     return Mat(old) + Mat(J).T @ Mat(SJ)
 
@@ -246,4 +246,4 @@ class JointSystem:
                 old = A[s][t]
                 if old is None:
                     old = Mat.zeros(self.motions.segments[s].nv, self.motions.segments[t].nv)
-                A[s][t] = self._call(_coupled, old, left, SJ)
+                A[s][t] = self._call(_add_product, old, left, SJ)

@@ -16,7 +16,7 @@ Tiles = list[list[Any]]  # of Mat or None
 
 
 class TiledFactors:
-    """A = L U, of which so many tiles are eliminated, the first ones first; A is used up."""
+    """Factors of A = L U, eliminated tile by tile from the first on; A is overwritten."""
 
     def __init__(self, call: Any, A: Tiles) -> None:
         self._call, self._A, self._factors = call, A, list[Any]()

@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile, ZipFile, is_zipfile
+from typing import Any, NamedTuple
+from zipfile import ZipFile, is_zipfile
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from ...system.system import System
 from ...viewer.export import write
 from ...viewer.recorded_motion import RecordedMotion
 from ...viewer.standalone_page import notebook
-from ...viewer.triangles import merge, shade
+from ...viewer.triangles import TriangleSurface, merge, shade
 from .outcome import SimulationWarning
 
 _FORMAT = 1
@@ -177,8 +177,9 @@ def load_arrays(
         raise ArgumentError(f"{path.name} holds arrays that are larger than the memory of this machine") from None
     except OSError as error:
         raise ArgumentError(f"{path.name} cannot be read as a recording (.npz): {error}") from None
-    except (ValueError, KeyError, BadZipFile):
+    except Exception:  # of zipfile, zlib or NumPy, which have a dozen kinds of errors for damaged files
         raise ArgumentError(f"{path.name} is not a recording written by run.save('x.npz'), or it is damaged") from None
+    _check_version(path, held)
     if robot is None:
         if _ROBOT not in held:
             raise ArgumentError(f"{path.name} has no robot; give robot=")
@@ -191,6 +192,16 @@ def load_arrays(
         shape = arrays["q"].shape if "q" in arrays else None
         raise ArgumentError(f"{path.name}: expected arrays t and q (..., {robot.nq}) of {robot.name!r}, got q {shape}")
     return str(held.get(_KIND, np.array("Run"))), arrays, robot
+
+
+def _check_version(path: Path, held: Mapping[str, np.ndarray]) -> None:
+    """Refuse a file of another format than this fourbar writes; a file without a version is of the first."""
+    version = held.get(_VERSION, np.array(_FORMAT))
+    if version.shape != () or version.dtype.kind not in "iu" or int(version) != _FORMAT:
+        raise ArgumentError(
+            f"{path.name}: its format is {str(version)[:40]}, this fourbar reads format {_FORMAT}; it is damaged, or a "
+            "newer fourbar wrote it"
+        )
 
 
 def _check_size(path: Path) -> None:
@@ -210,25 +221,55 @@ def _mesh_folders(path: Path, held: Mapping[str, np.ndarray]) -> list[str]:
     """The folders of meshes that a file names, of which those are left that exist."""
     try:
         names = json.loads(str(held.get(_FOLDERS, "[]")))
-    except ValueError:
+    except (ValueError, RecursionError):
         names = None
     if not isinstance(names, list) or not all(isinstance(x, str) for x in names):
         raise ArgumentError(f"{path.name}: {_FOLDERS} is no list of folders; the file is damaged")
-    return [x for x in names if Path(x).is_dir()]
+    return [x for x in names if "\0" not in x and Path(x).is_dir()]
 
 
-def check_shapes(path: str | Path, arrays: Mapping[str, np.ndarray], cores: Mapping[str, tuple[int, ...]]) -> None:
-    """Refuse arrays of a file that are not numbers (n, ..., *core) at its n times, with leading axes as q has them."""
-    times, batch = arrays["t"].shape, arrays["q"].shape[1:-1]
-    for name, core in {"t": None, **cores}.items():
-        array = arrays[name]
-        expected = times if core is None else (*times, *batch, *core)
-        if len(times) != 1 or array.shape != expected or array.dtype.kind not in "fiu":
-            wanted = "(n,)" if core is None else str(expected)
-            raise ArgumentError(
-                f"{Path(path).name}: {name} must hold numbers of shape {wanted}, got {array.dtype} {array.shape}; the "
-                "file is damaged, or belongs to another robot"
-            )
+class Form(NamedTuple):
+    """The form of a saved array: its axes after those of time and of the batch, the kinds of its numbers.
+
+    axes: None if any. over_time: whether the first axis is time. kinds: letters of `numpy.dtype.kind`.
+    """
+
+    axes: tuple[int, ...] | None = ()
+    kinds: str = "fiu"
+    over_time: bool = True
+
+
+_KINDS = {"b": "booleans", "iu": "whole numbers"}  # numbers otherwise
+
+
+def check_forms(path: str | Path, arrays: Mapping[str, np.ndarray], forms: Mapping[str, Form]) -> None:
+    """Refuse arrays of a file that do not have their forms, and times that are not finite or that fall."""
+    t, batch = arrays["t"], arrays["q"].shape[1:-1]
+    _check_form(path, "t", t, (None,), "fiu")
+    if not (np.isfinite(t).all() and (np.diff(t) >= 0).all()):
+        raise ArgumentError(
+            f"{Path(path).name}: t must hold times that are finite and do not fall; the file is damaged"
+        )
+    for name, form in forms.items():
+        lead = (*t.shape * form.over_time, *batch)
+        free = (None,) * (arrays[name].ndim - len(lead)) if form.axes is None else form.axes
+        _check_form(path, name, arrays[name], (*lead, *free), form.kinds)
+
+
+def _check_form(path: str | Path, name: str, array: np.ndarray, shape: tuple[int | None, ...], kinds: str) -> None:
+    """Refuse an array of another shape, in which None is any number, or with numbers of other kinds."""
+    fits = array.ndim == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
+    if not fits or array.dtype.kind not in kinds:
+        expected = str(shape).replace("None", "n")
+        raise ArgumentError(
+            f"{Path(path).name}: {name} must hold {_KINDS.get(kinds, 'numbers')} of shape {expected}, got "
+            f"{array.dtype} {array.shape}; the file is damaged, or belongs to another robot"
+        )
+
+
+def observation_forms(arrays: Mapping[str, np.ndarray]) -> dict[str, Form]:
+    """The forms of the observations among arrays of a file."""
+    return {name: Form(None, "fiub") for name in arrays if name.startswith(_OBSERVED)}
 
 
 def loaded_observations(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -239,14 +280,39 @@ def loaded_observations(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarra
 def load_recording(path: str | Path, robot: System | None = None, folders: Any = ()) -> RecordedMotion:
     """Any motion that was saved to a .npz file, as it is shown."""
     _, arrays, robot = load_arrays(path, robot, folders)
+    check_forms(path, arrays, {"q": Form((robot.nq,))})
     shown: dict[str, Any] = {}
     if arrays.get(POINTS, np.zeros(0)).size:
-        shown = {"points": arrays[POINTS], "forces": arrays[FORCES]}
+        shown = {"points": arrays[POINTS], "forces": arrays.get(FORCES, np.zeros(0))}
+        expected = (len(arrays["t"]), arrays["q"][0].size // robot.nq, *arrays[POINTS].shape[2:-1], 3)
+        if any(x.shape != expected or x.ndim != 4 or x.dtype.kind != "f" for x in shown.values()):
+            raise ArgumentError(
+                f"{Path(path).name}: {POINTS} and {FORCES} must hold numbers (times, worlds, contacts, 3), got "
+                f"{' and '.join(str(x.shape) for x in shown.values())}; the file is damaged"
+            )
     if VERTICES in arrays:
-        shown["ground"] = (shade(arrays[VERTICES], arrays[FACES]),)
+        shown["ground"] = (_ground(path, arrays[VERTICES], arrays.get(FACES, np.zeros(0))),)
     if TOUCHING in arrays:
-        shown["touching"] = tuple(Shape(*given) for given in json.loads(str(arrays[TOUCHING])))
+        try:
+            shown["touching"] = tuple(Shape(*given) for given in json.loads(str(arrays[TOUCHING])))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise ArgumentError(
+                f"{Path(path).name}: {TOUCHING} is no list of shapes ({error}); the file is damaged"
+            ) from None
     return RecordedMotion.of(robot, arrays["t"], arrays["q"], **shown)
+
+
+def _ground(path: str | Path, vertices: np.ndarray, faces: np.ndarray) -> TriangleSurface:
+    """The ground that a file holds, as a surface."""
+    shaped = all(x.ndim == 2 and x.shape[1] == 3 for x in (vertices, faces))
+    if not shaped or vertices.dtype.kind != "f" or faces.dtype.kind not in "iu":
+        raise ArgumentError(
+            f"{Path(path).name}: {VERTICES} and {FACES} must hold numbers (n, 3) and whole numbers (m, 3), got "
+            f"{vertices.dtype} {vertices.shape} and {faces.dtype} {faces.shape}; the file is damaged"
+        )
+    if not np.isfinite(vertices).all() or (faces.size and not (faces.min() >= 0 and faces.max() < len(vertices))):
+        raise ArgumentError(f"{Path(path).name}: {VERTICES} and {FACES} are no surface; the file is damaged")
+    return shade(vertices, faces)
 
 
 def shown_arrays(recording: RecordedMotion) -> dict[str, np.ndarray]:

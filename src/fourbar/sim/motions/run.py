@@ -15,7 +15,7 @@ from ...plots.motion_pictures import PlottedMotion, plot_motion
 from ...representation import quantity
 from ...system.system import System
 from ...viewer.recorded_motion import RecordedMotion
-from .results import Recorded, check_shapes, load_arrays, loaded_observations
+from .results import Form, Recorded, check_forms, load_arrays, loaded_observations, observation_forms
 
 if TYPE_CHECKING:
     from ..scenes.scene import Scene
@@ -57,9 +57,11 @@ class Residuals(NamedTuple):
     dissipation: np.ndarray
 
 
-_OF_ROBOT = {"lost": ()}
-_OF_SCENE = {"residual": (), "worst": (), **dict.fromkeys(Residuals._fields, ())}
-_PLAIN = ("converged", "diverged", "contact_names", "last_q", "last_v")  # of scenes, besides
+_OF_SCENE = {name: Form() for name in ("residual", "worst", *Residuals._fields)} | {"converged": Form(kinds="b")}
+_OPTIONAL = {  # in the files of some runs
+    "lost": Form(), "steps": Form(kinds="iu", over_time=False), "diverged": Form(kinds="b", over_time=False),
+    "too_fast": Form(kinds="b"), "constraint_force": Form(None),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,17 +230,17 @@ class Run(Recorded):
         if kind != _KIND:
             raise ArgumentError(f"{file} holds a {kind}, not a {_KIND}; fb.view and `fourbar view` can show it")
         of_scene = "contact_names" in arrays
-        cores: dict[str, tuple[int, ...]] = {"q": (robot.nq,), "v": (robot.nv,)}
-        cores |= {"u": (robot.nu,)} if "u" in arrays else {}
-        cores |= _OF_SCENE if of_scene else _OF_ROBOT if "lost" in arrays else {}
-        names = tuple(str(name) for name in arrays["contact_names"].ravel()) if of_scene else ()
-        cores |= {"gap": (len(names),), "force": (len(names), 3)} if of_scene else {}
-        if missing := [name for name in (*cores, *(_PLAIN if of_scene else ())) if name not in arrays]:
+        forms = {"q": Form((robot.nq,)), "v": Form((robot.nv,))}
+        forms |= _scene_forms(file, robot, arrays) if of_scene else {}
+        forms |= {name: form for name, form in _OPTIONAL.items() if name in arrays} | observation_forms(arrays)
+        forms |= {"u": Form((robot.nu,))} if "u" in arrays else {}
+        if missing := [name for name in forms if name not in arrays]:
             raise ArgumentError(f"{file}: a {_KIND} has an array {missing[0]!r}, which is missing; it is damaged")
-        check_shapes(path, arrays, cores)
+        check_forms(path, arrays, forms)
+        names = tuple(str(name) for name in arrays["contact_names"]) if of_scene else ()
         if scene is not None and names != tuple(scene.contacts):
             raise ArgumentError(f"{file}: its {len(names)} contacts are not the {len(scene.contacts)} of the scene")
-        more = {name: arrays[name] for name in ("lost", "steps", "u", "constraint_force", "too_fast") if name in arrays}
+        more = {name: arrays[name] for name in (*_OPTIONAL, "u") if name in arrays}
         more |= {"diverged": arrays["diverged"][()]} if "diverged" in arrays else {}
         return Run(
             arrays["t"], arrays["q"], arrays["v"], robot, scene=scene, observations=loaded_observations(arrays), **more,
@@ -314,6 +316,18 @@ class Run(Recorded):
             return None
         force = np.linalg.norm(self.contacts.force[at], axis=-1)
         return dict(zip(self.contacts.names, np.nan_to_num(force).T, strict=True))
+
+
+def _scene_forms(file: str, robot: System, arrays: Mapping[str, np.ndarray]) -> dict[str, Form]:
+    """The forms of the arrays that runs of scenes have, for as many contacts as the file names."""
+    names = arrays["contact_names"]
+    if names.ndim != 1 or (names.dtype.kind != "U" and names.size):
+        raise ArgumentError(
+            f"{file}: contact_names must hold names, got {names.dtype} {names.shape}; the file is damaged"
+        )
+    last = {"last_q": Form((robot.nq,), over_time=False), "last_v": Form((robot.nv,), over_time=False)}
+    return {**_OF_SCENE, "diverged": _OPTIONAL["diverged"], "gap": Form((len(names),)), "force": Form((len(names), 3)),
+            **last}  # fmt: skip
 
 
 def _loaded_contacts(names: tuple[str, ...], x: Mapping[str, np.ndarray]) -> dict[str, Any]:

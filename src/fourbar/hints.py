@@ -118,6 +118,15 @@ def with_keyword_hints(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
+def hint_at_keywords(public: Any) -> None:
+    """Let a public class suggest the intended keyword in place of a wrong one; other objects stay as they are."""
+    if not isinstance(public, type) or not public.__module__.startswith("fourbar."):
+        return
+    init = vars(public).get("__init__")
+    if not getattr(public, "_is_protocol", False) and _takes_keywords("__init__", init):
+        public.__init__ = with_keyword_hints(init)
+
+
 def _wrong_keyword(function: Callable[..., Any], named: dict[str, Any]) -> TypeError | None:
     """The error for the first keyword that a function does not take, if there is one."""
     from inspect import Parameter, signature

@@ -9,7 +9,7 @@ from importlib import import_module
 from types import CodeType, SimpleNamespace
 from typing import Any
 
-from .hints import MissingAttribute
+from .hints import MissingAttribute, hint_at_keywords
 
 
 class Import:
@@ -31,8 +31,9 @@ def lazy(optional: Sequence[str] = ()) -> None:
     A module lists its public names once, where type checkers and editors find them: as imports, which are made at once,
     or under TYPE_CHECKING, which are made on first use. They read `from .gears import Gear as Gear`, since a typed
     package offers only what it imports under a name that it gives itself. `__all__` and `dir` have all of these and
-    what the module defines, except names with an underscore. `optional`: modules for other libraries, which may be
-    missing; they are there when named and say what is missing, but `dir` does not list them.
+    what the module defines, except names with an underscore. Public classes suggest keywords in place of wrong ones.
+    `optional`: modules for other libraries, which may be missing; they are there when named and say what is missing,
+    but `dir` does not list them.
     """
     frame = sys._getframe(1)
     known, package = frame.f_globals, frame.f_globals["__package__"]
@@ -45,11 +46,14 @@ def lazy(optional: Sequence[str] = ()) -> None:
         if name not in imports and name not in parts:
             raise MissingAttribute(f"module {known['__name__']!r}", name, list_names, known["__name__"])
         known[name] = imports[name].make(package) if name in imports else import_module(f".{name}", package)
+        hint_at_keywords(known[name])
         return known[name]
 
     def list_names() -> list[str]:
         return sorted({*(name for name in known if name.startswith("__")), *public})
 
+    for name in public.keys() & known.keys():
+        hint_at_keywords(known[name])
     known.update(__getattr__=find, __dir__=list_names, __all__=sorted(public))
 
 

@@ -36,7 +36,7 @@ _ARGUMENTS = {
     "stiffness": "k kp",
     "steps": "horizon iterations n n_steps num_steps",
     "tangents": "da direction directions dq dv dtau q_dot qdot tangent v_dot vdot",
-    "cotangent": "cotangents w weight weights",
+    "cotangent": "cot cotangents w weight weights",
     "tau": "control controls effort forces generalized_forces joint_forces joint_torques torque torques u",
     "u": "action actions command commands control controls ctrl input",
     "threads": "jobs n_jobs n_threads num_threads workers",

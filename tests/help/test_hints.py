@@ -6,6 +6,7 @@ import inspect
 import pickle
 import traceback
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,15 @@ def wrong_keywords(robot: fb.System) -> list[tuple[Any, str]]:
         (lambda: b.motor("m", drives="arm", ratio=9.0), "Builder.rotor"),  # pyright: ignore
         (lambda: b.position_servo("m", drives="arm", stiffness=9.0), "kp"),  # pyright: ignore
         (lambda: robot.lock(q0=v), "lock has no argument 'q0'"),  # pyright: ignore
+        (lambda: robot.inverse_dynamics.vjp((q, v, v), cot=v), "cotangent"),
+        (lambda: fb.Plane(mu=0.5), "Plane has no argument 'mu'; did you mean 'friction'?"),  # pyright: ignore
+        (lambda: fb.contact.Shape("tip", "sphere", 0.1, pos=(0, 0, 1)), "position"),  # pyright: ignore
+        (lambda: fb.joints.Revolute(direction="y"), "Revolute has no argument 'direction'"),  # pyright: ignore
+        (lambda: fb.loops.Gear("a", "b", gear_ratio=2.0), "ratio"),  # pyright: ignore
+        (lambda: fb.robots.tello(rotor="exact"), "tello has no argument 'rotor'; did you mean 'rotors'?"),  # pyright: ignore
+        (lambda: fb.Run.load("run.npz", folder="."), "folders"),  # pyright: ignore
+        (lambda: fb.simulate(robot, q, duration=0.01).plot(samples=2), "sample"),  # pyright: ignore
+        (lambda: fb.observe.pose(link="tip"), "frame"),  # pyright: ignore
     ]
 
 
@@ -101,6 +111,19 @@ def test_wrong_keywords_are_answered_with_the_right_ones(robot: fb.System) -> No
         with pytest.raises(TypeError, match="has no argument") as caught:
             call()
         assert meant in str(caught.value)
+
+
+def test_missing_files_and_options_of_formats_are_answered_with_near_ones(robot: fb.System, tmp_path: Path) -> None:
+    file = tmp_path / "pendulum.json"
+    robot.save(file)
+    with pytest.raises(fb.ArgumentError, match=r"no file '.*pendulm\.json'; did you mean 'pendulum\.json'\?"):
+        fb.load(tmp_path / "pendulm.json")
+    with pytest.raises(fb.ArgumentError, match=r"no file '.*'; there is no folder '.*elsewhere'"):
+        fb.load(tmp_path / "elsewhere" / "pendulum.json")
+    with pytest.raises(fb.ArgumentError, match=r"json has no option 'folder'; did you mean 'folders'\?"):
+        fb.load(file, folder=tmp_path)
+    with pytest.raises(fb.ArgumentError, match=r"json has no option 'root_joint'; did you mean 'floating'\?"):
+        fb.load(file, root_joint=True)
 
 
 def test_errors_of_the_work_itself_are_left_as_they_are(robot: fb.System) -> None:

@@ -21,11 +21,14 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from ..errors import ArgumentError
+from ..hints import hint
 from ..joints.base import Joint
 from ..mechanism.mechanism import Mechanism
 from .report import Place, Report
 from .source import Options, Source, check_path, read_source
 from .xml import root_tag
+
+_COMMON = ("format", "strict", "waive", "floating", "folders")  # options of all formats
 
 Reader = Callable[[Source, Options], tuple[Mechanism, Report]]
 Writer = Callable[[Mechanism, str, tuple[str, ...]], tuple[str, Report]]
@@ -52,8 +55,9 @@ class Format:
             raise ArgumentError(f"{source.name}: {self.name} can be written, but not read")
         for name in options.extra:
             if name not in self.options:
-                listed = ", ".join(self.options) or "none besides the common ones"
-                raise ArgumentError(f"{source.name}: {self.name} has no option {name!r}; its options: {listed}")
+                near = hint(name, (*_COMMON, *self.options), "argument")
+                near = near or f"its options: {', '.join(self.options) or 'none besides the common ones'}"
+                raise ArgumentError(f"{source.name}: {self.name} has no option {name!r}; {near}")
         reader: Reader = _module(self.reader).read if isinstance(self.reader, str) else self.reader
         with options.reading(source).naming(Place(source.name)):
             return reader(source, options)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ArgumentError
+from ..hints import hint
 from ..joints.base import Joint
 from .report import Finding, ParseError, Reading, Report
 
@@ -71,15 +72,23 @@ def read_source(path: str | Path) -> Source:
             raise too_large(str(path))
         return Source(str(path), where.read_bytes(), where.parent)
     except FileNotFoundError:
-        hint = "; to read a text, use loads(text, format=...)" if "<" in str(path) else ""
-        hint = (
-            "; nothing is downloaded automatically: download it first"
-            if "://" in str(path) or ":/" in str(path)[2:]
-            else hint
-        )
-        raise ArgumentError(f"there is no file {str(path)[:200]!r}{hint}") from None
+        raise ArgumentError(f"there is no file {str(path)[:200]!r}{_advice(where)}") from None
     except (OSError, ValueError) as error:
         raise ArgumentError(f"file {str(path)[:200]!r} cannot be read: {error}") from None
+
+
+def _advice(missing: Path) -> str:
+    """A hint for who asked for a file that does not exist: a text or an address in place of a file, or a near name."""
+    asked = str(missing)
+    if "<" in asked:
+        return "; to read a text, use loads(text, format=...)"
+    if ":/" in asked[2:]:
+        return "; nothing is downloaded automatically: download it first"
+    try:
+        near = hint(missing.name, [x.name for x in missing.parent.iterdir() if x.is_file()])
+    except OSError:
+        return f"; there is no folder {str(missing.parent)[:200]!r}"
+    return f"; {near}" if near else ""
 
 
 def too_large(name: str) -> ParseError:

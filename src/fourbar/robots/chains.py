@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import to_count
 from ..errors import ArgumentError
+from ..hints import with_keyword_hints
 from ..joints import Revolute
 from ..system.system import Builder, System
 from .robot_data import Rotors, build_facts
@@ -19,6 +20,7 @@ LENGTHS = (0.5, 0.4)
 MASSES = (1.0, 0.8)
 
 
+@with_keyword_hints
 def double_pendulum(lengths: tuple[float, float] = LENGTHS, masses: tuple[float, float] = MASSES) -> System:
     """Two uniform slender rods, each hanging down at q = 0 and swinging about y."""
     b = Builder("double_pendulum")
@@ -139,6 +141,7 @@ def _numbers(n: int, seed: int | None) -> _Uniform | _Random:
     return _Uniform() if seed is None else _Random(seed)
 
 
+@with_keyword_hints
 def gt_chain(n: int = 12, seed: int | None = None, rotors: Rotors = "exact") -> System:
     """A row of n links, each hinge geared to a rotor that the link before it carries: n degrees of freedom.
 
@@ -159,6 +162,7 @@ def gt_chain(n: int = 12, seed: int | None = None, rotors: Rotors = "exact") -> 
     return build_facts(facts, rotors)
 
 
+@with_keyword_hints
 def pbt_chain(n: int = 12, seed: int | None = None, rotors: Rotors = "exact") -> System:
     """A row of n links driven in pairs by belts: n degrees of freedom in n / 2 clusters.
 

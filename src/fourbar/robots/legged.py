@@ -7,10 +7,12 @@ constant ratio describes.
 from __future__ import annotations
 
 from ..constraints import Formula
+from ..hints import with_keyword_hints
 from ..system.system import System
 from .robot_data import Rotors, build_facts, check_choice, merged_facts, read_facts
 
 
+@with_keyword_hints
 def mini_cheetah(rotors: Rotors = "exact", version: str = "latest") -> System:
     """Floating base, four legs of three joints, each joint geared to a rotor: 18 degrees of freedom.
 
@@ -21,6 +23,7 @@ def mini_cheetah(rotors: Rotors = "exact", version: str = "latest") -> System:
     return build_facts(read_facts("mini_cheetah" if version == "latest" else "mini_cheetah_paper"), rotors)
 
 
+@with_keyword_hints
 def mit_humanoid(rotors: Rotors = "exact", version: str = "latest") -> System:
     """Floating base, two legs of five joints, two arms of four: 24 degrees of freedom.
 
@@ -33,6 +36,7 @@ def mit_humanoid(rotors: Rotors = "exact", version: str = "latest") -> System:
     return build_facts(read_facts("mit_humanoid" if version == "latest" else "mit_humanoid_paper"), rotors)
 
 
+@with_keyword_hints
 def jvrc1(rotors: Rotors = "exact") -> System:
     """JVRC-1: floating base and 32 geared joints, 38 degrees of freedom, 65 bodies.
 
@@ -74,6 +78,7 @@ _FUNCTIONS = {"hip-differential": HIP_DIFFERENTIAL, "knee-ankle-differential": K
 _LIMITS = {"-gimbal": (-0.4, 0.4), "-thigh": (-0.6, 0.6), "-foot": (-1.0, 0.4)}
 
 
+@with_keyword_hints
 def tello(rotors: Rotors = "exact") -> System:
     """Floating torso and two legs of five joints: 16 degrees of freedom, 25 coordinates.
 
@@ -84,6 +89,7 @@ def tello(rotors: Rotors = "exact") -> System:
     return build_facts(read_facts("tello"), rotors, _FUNCTIONS, _LIMITS)
 
 
+@with_keyword_hints
 def tello_with_arms(rotors: Rotors = "exact") -> System:
     """Tello with two arms of four geared joints: 24 degrees of freedom, 33 coordinates. `rotors` as for `tello`."""
     facts = merged_facts("tello_with_arms", read_facts("tello"), read_facts("tello_arms"))

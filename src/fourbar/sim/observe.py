@@ -22,6 +22,7 @@ from ..functions.method_table import SUBJECTS
 from ..functions.options import read_choice
 from ..functions.registry import METHODS
 from ..functions.step_end import Observation, StepEnd
+from ..hints import with_keyword_hints
 from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Vec
 from .robot.runge_kutta_step import Traced, symbols
@@ -234,6 +235,7 @@ def method(name: str, **options: Any) -> Observation:
     return OfMethod(name, tuple(read_choice(name, known, options).items()))
 
 
+@with_keyword_hints
 def pose(frame: str) -> Observation:
     """Observe the pose of a frame or body: a homogeneous matrix (4, 4), as `System.pose` gives it.
 
@@ -258,6 +260,7 @@ def pose(frame: str) -> Observation:
     return OfMethod("pose", (("frame", _check_frame(frame)),))
 
 
+@with_keyword_hints
 def velocity(frame: str, at: Any = "origin", expressed_in: str = "world") -> Observation:
     """Observe the velocity of a frame or body: [angular; linear] (6), as `System.velocity` gives it.
 
@@ -286,6 +289,7 @@ def velocity(frame: str, at: Any = "origin", expressed_in: str = "world") -> Obs
     return method("velocity", frame=_check_frame(frame), at=at, expressed_in=expressed_in)
 
 
+@with_keyword_hints
 def acceleration(frame: str, at: Any = "origin", expressed_in: str = "world") -> Observation:
     """Observe the acceleration of a frame or body: [angular; linear] (6), as `System.acceleration` gives it.
 
@@ -314,6 +318,7 @@ def acceleration(frame: str, at: Any = "origin", expressed_in: str = "world") ->
     return method("acceleration", frame=_check_frame(frame), at=at, expressed_in=expressed_in)
 
 
+@with_keyword_hints
 def imu(frame: str) -> Observation:
     """Observe an inertial measurement unit: [angular velocity; specific force] in its own axes.
 
@@ -340,6 +345,7 @@ def imu(frame: str) -> Observation:
     return Imu(_check_frame(frame))
 
 
+@with_keyword_hints
 def contact_force(contact: str | None = None) -> Observation:
     """Observe forces of contacts, in the world (N): (contacts, 3), or (3) of one that is named.
 
@@ -366,6 +372,7 @@ def contact_force(contact: str | None = None) -> Observation:
     return OfContacts(contact, False)
 
 
+@with_keyword_hints
 def contact_found(contact: str | None = None) -> Observation:
     """Observe which contacts press: 1 or 0, (contacts), or one number for one that is named.
 

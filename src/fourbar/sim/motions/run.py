@@ -11,6 +11,7 @@ import numpy as np
 
 from ...arrays import is_lazy
 from ...errors import ArgumentError
+from ...hints import with_keyword_hints
 from ...plots.motion_pictures import PlottedMotion, plot_motion
 from ...representation import quantity
 from ...system.system import System
@@ -191,6 +192,7 @@ class Run(Recorded):
         return RecordedMotion.of(self.robot, self.t, self.q, **shown)
 
     @staticmethod
+    @with_keyword_hints
     def load(path: str | Path, robot: System | Scene | None = None, folders: Iterable[str | Path] = ()) -> Run:
         """Read a motion that `save` wrote to a .npz file.
 
@@ -255,6 +257,7 @@ class Run(Recorded):
         arrays["contact_names"] = np.array(self.contacts.names, str)
         return arrays if self.last is None else arrays | {"last_q": self.last[0], "last_v": self.last[1]}
 
+    @with_keyword_hints
     def plot(
         self,
         what: Sequence[str] | None = None,

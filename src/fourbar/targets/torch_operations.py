@@ -25,7 +25,7 @@ from ..functions.function import make
 from ..once import Turn, cached_property, once
 from .operations import Operation, UnfitLibrary
 
-torch = require_library("torch", "torch")
+torch = require_library("torch", "torch", "a function in PyTorch")
 
 _NAMESPACE = "fourbar"
 _INSIDE = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -11,11 +12,11 @@ import fourbar as fb
 from fourbar.compile.callables import compile_ufunc
 from fourbar.compile.llvm import batch_lanes
 from fourbar.contact import Compliant, Shape
+from fourbar.contact.articulated_system import ArticulatedSystem, JointsBase, LinkBase, RowBase
 from fourbar.contact.contact_model import IMPULSE, ContactModel
 from fourbar.contact.contact_step import Stepper
 from fourbar.contact.joint_step import JointStepper
-from fourbar.contact.joint_system import JointSystem, LinkBase, RowBase
-from fourbar.contact.path_motions import PathMotions, segments_of
+from fourbar.contact.link_motions import LinkMotions
 from fourbar.expr import Direct, Shared, Unrolled
 from fourbar.functions import projection
 from fourbar.functions.arguments import TAU, Q, U, V
@@ -163,48 +164,67 @@ def test_what_a_sample_gets_does_not_depend_on_patience() -> None:
         assert np.array_equal(part.residual, whole.residual[:, some])
 
 
-def test_newtons_equations_are_those_of_dense_matrices() -> None:
-    """(M + Bᵀ S B) v = Bᵀ f and B M⁻¹ Bᵀ on a tree of joints of several velocities, with bases on links and rows."""
-    robot = arm(loops=True, balls=1)
+@pytest.mark.parametrize("rows", ["none", "rows", "servos", "both"])
+def test_newtons_equations_are_those_of_dense_matrices(rows: str) -> None:
+    """(M + Bᵀ S B) v = Bᵀ f and B M⁻¹ Bᵀ on joints of several velocities, with bases on links, joints and rows."""
+    rng = np.random.default_rng(2)
+    robot = arm(loops=True, balls=1) if rows != "none" else geared_pairs()
     q = robot.random(5)
     recorder, model = Direct(), robot.model
     c = Context.at(model, recorder, {"q": tuple(q), "v": (0.0,) * robot.nv})
     s = c.sweeps()
-    links = {name: model.cluster_tree.bodies[name].link for name in ("shin", "trunk", "head", "ball0")}
-    free, on_paths = segments_of(c.clusters, c.cluster_states, set(links.values()))
-    motions = PathMotions(s, c.clusters, c.cluster_states, {GROUND: IDENTITY}, on_paths)
+    names = ("shin", "trunk", "head", "ball0") if rows != "none" else ("far left", "trunk", "right", "far right")
+    links = {name: model.cluster_tree.bodies[name].link for name in names}
+    motions = LinkMotions(s, c.clusters, c.cluster_states, {GROUND: IDENTITY})
     first_v = [0, *np.cumsum([x.embedding.nv for x in c.clusters]).tolist()]
-    rows = np.random.default_rng(1).normal(size=(2, robot.nv))
-    for segment in free:  # which no base moves
-        for n in segment.clusters:
-            rows[:, first_v[n] : first_v[n + 1]] = 0.0
-    assert free
-    bases = [*(LinkBase(x) for x in links.values()), LinkBase(links["shin"]), RowBase(rows.tolist())]
-    M = np.array(projection.mass_matrix(c, s))
-    system = JointSystem(recorder.call, M.tolist(), first_v, free, motions, bases)
+    joints = [n for n, x in enumerate(c.clusters) if x.embedding.nv == 1][:2]
+    own = JointsBase(tuple((n, Vec((2.0,))) for n in joints))
+    bases: list[LinkBase | JointsBase | RowBase] = [*(LinkBase(x) for x in links.values())]
+    bases += [LinkBase(links[names[0]]), own]
+    dense = rng.normal(size=(2, robot.nv))
+    if rows in ("rows", "both"):
+        bases.append(RowBase(dense.tolist()))
+    servos = [(Vec(rng.normal(size=robot.nv).tolist()), 0.7), (Vec(rng.normal(size=robot.nv).tolist()), 0.1)]
+    servos = servos if rows in ("servos", "both") else []
+    M = np.array(projection.mass_matrix(c, s)) + sum(w * np.outer(g, g) for g, w in servos)
+    system = ArticulatedSystem(motions, first_v, bases, servos)
     B = []
-    for name, link in [*links.items(), ("shin", links["shin"])]:
+    for name, link in [*links.items(), (names[0], links[names[0]])]:
         J = robot.jacobian(q, name, at="world")  # of the point at the world's origin
         away = np.eye(6)
         away[3:, :3] = -skew(np.array(motions.origin[link]))
         B.append(away @ J)
-    B.append(rows)
-    rng = np.random.default_rng(2)
-    for a, b in ((0, 0), (0, 3), (1, 2), (5, 5), (0, 5)):
+    B.append(np.array([2.0 * (np.arange(robot.nv) == first_v[n]) for n in joints]))
+    B += [dense] if rows in ("rows", "both") else []
+    for a, b in ((0, 0), (0, 3), (1, 2), (3, 2), (0, 4), *((k, k) for k in range(5, len(B)))):
         found = system.between(a, b)
         wanted = B[a] @ np.linalg.solve(M, B[b].T)
+        wanted = np.diag(np.diag(wanted)) if a > 4 else wanted  # of rows the diagonal
         assert np.abs(wanted - (0.0 if found is None else np.array(found))).max() < 1e-11 * np.abs(wanted).max() + 1e-12
     S = {
         (a, b): rng.normal(size=(len(B[a]), len(B[b])))
-        for a, b in ((0, 0), (2, 2), (4, 4), (3, 3), (4, 3), (3, 4), (5, 5))
+        for a, b in ((0, 0), (2, 2), (4, 4), (3, 3), (4, 3), (3, 4), (0, 2), (2, 0))
     }
+    S |= {(k, k): np.diag(rng.uniform(0.0, 2.0, len(B[k]))) for k in range(5, len(B))}
     f = [rng.normal(size=len(x)) for x in B]
     total = M + sum(B[a].T @ K @ B[b] for (a, b), K in S.items())
     v = np.linalg.solve(total, sum(J.T @ x for J, x in zip(B, f, strict=True)))
     given = {key: [Mat(map(Vec, K.tolist()))] for key, K in S.items()}
     y = system.step(given, [Vec(x.tolist()) for x in f])
-    for J, own in zip(B, y, strict=True):
-        assert np.abs(J @ v - np.array(own)).max() < 1e-9
+    for J, faster in zip(B, y, strict=True):
+        assert np.abs(J @ v - np.array(faster)).max() < 1e-9 * np.abs(v).max()
     free_v = np.linalg.solve(M, sum(J.T @ x for J, x in zip(B, f, strict=True)))
     whole = system.accelerations([Vec(x.tolist()) for x in f])
-    assert np.abs(free_v - np.array(whole, float)).max() < 1e-11
+    assert np.abs(free_v - np.array(whole, float)).max() < 1e-11 * np.abs(free_v).max()
+    for J, faster in zip(B, system.responses([Vec(x.tolist()) for x in f]), strict=True):
+        assert np.abs(J @ free_v - np.array(faster)).max() < 1e-11 * np.abs(free_v).max()
+    stiff = {key: 1e8 * (K @ K.T if key[0] == key[1] else 0.0 * K) for key, K in S.items()}  # as of what sticks
+    total = M + sum(B[a].T @ K @ B[b] for (a, b), K in stiff.items())
+    with mpmath.workdps(40):
+        exact = mpmath.lu_solve(mpmath.matrix(total), mpmath.matrix(sum(J.T @ x for J, x in zip(B, f, strict=True))))
+    v = np.array([float(x) for x in exact])
+    y = system.step({key: [Mat(map(Vec, K.tolist()))] for key, K in stiff.items()}, [Vec(x.tolist()) for x in f])
+    for J, faster in zip(B, y, strict=True):
+        assert np.abs(J @ v - np.array(faster)).max() < 1e-9 * np.abs(v).max() + 1e-12 * np.abs(free_v).max()
+    b = rng.normal(size=robot.nv)
+    assert np.abs(np.linalg.solve(M, b) - np.array(system.solve(b.tolist()), float)).max() < 1e-9

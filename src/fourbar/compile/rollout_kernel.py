@@ -288,34 +288,14 @@ def advance_patiently(
     """
     place = len(taken) - 3
     numbers, first = brought[place + 1 : -2], np.full(len(taken[place]), levels[0])
-    patience = StepPatience(levels, first)
     fate = [np.array(x) for x in brought[-2:]]
     for k in range(request.steps):
         one = request._replace(steps=1, first=request.first + k)
         row = one.first // request.hold - request.first // request.hold
         rows, state = [x[:, row:] for x in controls], brought[:place] if k == 0 else taken[:place]
-        patience.begin()
         kernel.run(one, [*state, first, *numbers, *fate], rows, taken, records, threads)
-        patience.end(redo_patiently(kernel, levels, one, (numbers, fate), rows, taken, records, threads))
+        redo_patiently(kernel, levels, one, (numbers, fate), rows, taken, records, threads)
         fate = [np.array(x) for x in taken[-2:]]
-
-
-class StepPatience:
-    """The patience (n,) with which steps are tried: the least, but the most for some steps after one that many made
-    again."""
-
-    AGAIN = 8  # steps
-
-    def __init__(self, levels: Sequence[float], first: np.ndarray) -> None:
-        self._levels, self._first, self._left = levels, first, 0
-
-    def begin(self) -> None:
-        """Choose the patience of a step."""
-        self._first[...] = self._levels[-1 if self._left else 0]
-
-    def end(self, refused: int) -> None:
-        """Learn how many samples refused the step."""
-        self._left = self.AGAIN if 2 * refused > len(self._first) else max(0, self._left - 1)
 
 
 def redo_patiently(
@@ -327,16 +307,14 @@ def redo_patiently(
     taken: Sequence[np.ndarray],
     records: Sequence[np.ndarray],
     threads: int,
-) -> int:
-    """Let the samples that refused a step with the least patience make it again; returns how many there were. `before`:
-    numbers, and status and number of steps made at its start."""
+) -> None:
+    """Let the samples that refused a step with the least patience make it again. `before`: numbers, and status and
+    number of steps made at its start."""
     place, (numbers, fate) = len(taken) - 3, before
-    refused = 0
     for level in levels[1:]:
         hard = np.flatnonzero((taken[-2] == own.DIVERGED) & (fate[0] == own.RUNNING) & (fate[1] == one.first))
         if not hard.size:
             break
-        refused = refused or hard.size
         parts = [*(x[hard] for x in taken[:place]), np.full(hard.size, level)]  # as they were before the step
         some = [*parts, *(x[hard] for x in numbers), *(x[hard] for x in fate)]
         ends = [np.empty_like(x) for x in (*parts, *some[-2:])]
@@ -349,4 +327,3 @@ def redo_patiently(
             for whole, part in zip(records, into, strict=True):
                 whole[hard, at] = part[:, at]
     taken[place][...] = levels[-1]
-    return refused

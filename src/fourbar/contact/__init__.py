@@ -12,10 +12,10 @@ A step goes from q, v to q⁺, v⁺; v are velocities of joints, c those of the 
 Up to 18 rows G is formed and eliminated (`DenseRows`). More are solved over the joints (`JointRows`): a block yields to
 the change v of its velocities by δ = own - K v, so that with its rows C over wrenches B of links
 
-    (M̃ + Bᵀ S B) dv = Bᵀ f,   S = Σ Cᵀ K C,   f = Σ Cᵀ own                  joint_system, path_motions
+    (M̃ + Bᵀ S B) dv = Bᵀ f,   S = Σ Cᵀ K C,   f = Σ Cᵀ own                  articulated_system, link_motions
 
-is an elimination of the joints in tiles (`linear_tiles`), to which contacts of a link are one inertia that need not be
-symmetric. λ is redundant where contacts are: of all with the same effect the least in Σ D λ² is taken (`least_norm`).
+is a pass of the articulated-body algorithm, to which contacts of a link are one inertia that need not be symmetric.
+λ is redundant where contacts are: of all with the same effect the least in Σ D λ² is taken (`least_norm`).
 The phases of the solver and their settings are in `impulse_solver`, its interior point in `interior` and
 `interior_solver`. MuJoCo's law minimises a convex function instead: `soft_law`, `soft_step`, `cones`.
 """

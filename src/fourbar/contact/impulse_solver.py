@@ -20,10 +20,10 @@ class SolverSettings(NamedTuple):
     """Numbers of the solver; all are dimensionless but the last. They were tuned together, on boxes, feet with four
     points, chains of links and robots that lie on the floor; single steps may differ if one is changed, results not."""
 
-    least_gain: float = 0.1  # a Newton step that leaves more of the residual than that is the last plain one
-    newton_steps: int = 4  # plain Newton steps at most
+    least_gain: float = 0.9  # a Newton step that leaves more of the residual than that is the last plain one
+    newton_steps: int = 6  # plain Newton steps at most
     exact: float = 1e-3  # of the tolerance: what a sweep leaves, as of feet in the air, takes no Newton step below that
-    smoothing: tuple[float, ...] = (0.03, 1.0)  # τ at first in each attempt, of the largest row velocity of an impulse
+    smoothing: tuple[float, ...] = (0.01, 1.0)  # τ at first in each attempt, of the largest row velocity of an impulse
     proximal: tuple[float, ...] = (1.0, 0.1, 10.0, 0.01, 100.0)  # weights of later attempts, times residual / velocity
     least_proximal: float = 1e-14  # these weights are no less than that
     most_proximal: float = 0.1  # and no more
@@ -31,7 +31,7 @@ class SolverSettings(NamedTuple):
     sharpen_below: float = 3.0  # where the residual is below this multiple of τ
     sharpest: float = 1e-3  # of the tolerance: the least τ
     attempt_steps: int = 20  # smoothed steps of an attempt
-    interior_after: int = 10  # smoothed steps of the first attempt after which there is an interior-point phase
+    interior_after: int = 17  # smoothed steps of the first attempt after which there is an interior-point phase
     diverged: float = 1e6  # m/s: a residual above that ends an attempt
 
 

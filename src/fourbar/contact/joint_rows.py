@@ -1,4 +1,4 @@
-"""Passes of the solver over rows that the motion of the joints couples (`joint_system`).
+"""Passes of the solver over rows that the motion of the joints couples (`articulated_system`).
 
 Rows of contacts are written over the six unit wrenches of their links. Each block yields to what the others do by
 itself; blocks with the same bases are looked at together, and left out where none of them has anything to do.
@@ -13,14 +13,14 @@ from ..expr import maximum, select
 from ..expr.standalone_steps import standalone
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from . import gauss_seidel, newton
+from .articulated_passes import add
+from .articulated_system import ArticulatedSystem, LinkBase
 from .delassus import RowsOnBasis
 from .gauss_seidel import ContactProblem, RowBlock, Scaled, Solution
 from .interior import is_tight
 from .interior_solver import InteriorBlock, solve_inside, without_open
-from .joint_system import JointSystem, LinkBase
 from .least_norm import pressing
 from .newton import PROXIMAL, Yielding
-from .path_motions import add
 
 Mats = tuple[Mat, ...]
 Vecs = tuple[Vec, ...]
@@ -45,7 +45,7 @@ class JointProblem(NamedTuple):
 
     parts: Parts
     groups: tuple[BlockGroup, ...]
-    system: JointSystem
+    system: ArticulatedSystem
     locals: tuple[Local, ...]
 
 

@@ -1,4 +1,4 @@
-"""A step whose impulses are found by Newton steps over the joints (`joint_system`), however many rows there are.
+"""A step whose impulses are found by Newton steps over the joints (`articulated_system`), however many rows there are.
 
 Rows of contacts are written over the six unit wrenches of their links. Each block yields to what the others do by
 itself, and all of them are coupled by the motion of the joints: the work of a pass is that of an elimination of the
@@ -12,11 +12,12 @@ from itertools import accumulate
 from typing import Any
 
 from ..algorithms.constrained.rows import dense_rows
-from ..functions import projection
 from ..functions.registry import flat
-from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
+from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..tree.cluster_tree import GROUND
 from . import gauss_seidel
+from .articulated_passes import add
+from .articulated_system import ArticulatedSystem, JointsBase, LinkBase, RowBase
 from .candidates import Candidate, Touch
 from .contact_step import Stepper, directions
 from .delassus import RowsOnBasis
@@ -32,8 +33,7 @@ from .joint_rows import (
     groups_of,
     spread,
 )
-from .joint_system import JointSystem, LinkBase, RowBase
-from .path_motions import PathMotions, add, segments_of
+from .link_motions import LinkMotions
 
 
 def world_rows(candidate: Candidate, touch: Touch, axes: tuple[Vec, ...], origins: tuple[Vec, ...]) -> Mats:
@@ -66,11 +66,7 @@ def scaled(G: Mat, block: RowBlock, size: Scalar) -> Scaled:
     return gauss_seidel.scaled(ContactProblem(G, Vec([0.0] * len(G)), ()), (block,), size)
 
 
-def _with_servo(M: Mat, gear: Vec, weight: Scalar) -> Mat:
-    """A mass matrix with the weight of a servo on its gears."""
-    return Mat(
-        Vec([x + weight * a * b for x, b in zip(row, gear, strict=True)]) for row, a in zip(M, gear, strict=True)
-    )
+_AT_ONCE = 4  # rows of joints on one base: what is computed for several at once waits less
 
 
 class JointStepper(Stepper):
@@ -78,9 +74,10 @@ class JointStepper(Stepper):
 
     def delassus(self) -> Any:
         """The rows of all blocks over their bases, and the equations of the joints."""
-        c, touched = self.c, set(self._touched())
+        c = self.c
         first_v = [0, *accumulate(cluster.embedding.nv for cluster in c.clusters)]
-        bases: list[LinkBase | RowBase] = []
+        self.motions = LinkMotions(self.s, c.clusters, c.cluster_states, self.poses)
+        bases: list[LinkBase | JointsBase | RowBase] = []
         known: dict[tuple[int, tuple[int, ...]], int] = {}
 
         def base(key: tuple[int, tuple[int, ...]], made: LinkBase) -> int:
@@ -89,12 +86,6 @@ class JointStepper(Stepper):
                 bases.append(made)
             return known[key]
 
-        joint_rows = [self._joint_row(row, first_v) for row in self.spec.joints]
-        kept = [self._kept_rows(x) for x in self.kept]
-        links = touched | {self._first_link(rows, first_v) for rows in ([x] for x in joint_rows)}
-        links |= {c.clusters[n].links[0] for own in kept for n in self._clusters_moving(own, first_v)}
-        free, on_paths = segments_of(c.clusters, c.cluster_states, links)
-        self.motions = PathMotions(self.s, c.clusters, c.cluster_states, self.poses, on_paths)
         blocks = []
         self.rows = []
         for candidate, placed in zip(self.spec.candidates, self.placed, strict=True):
@@ -103,55 +94,27 @@ class JointStepper(Stepper):
             self.rows.append(self.call(world_rows, candidate, placed.touch, placed.axes, origins))
             numbers = [base((link, moving), LinkBase(link)) for link in moving]
             blocks.append([RowsOnBasis(*x) for x in zip(numbers, self.rows[-1], strict=True)])
-        blocks += self._joint_parts(joint_rows, bases)
-        for own in kept:
+        rows = [self._joint_row(row) for row in self.spec.joints]
+        for some in (rows[k : k + _AT_ONCE] for k in range(0, len(rows), _AT_ONCE)):
+            blocks += [[RowsOnBasis(len(bases), Mat((unit,)))] for unit in Mat.identity(len(some))]
+            bases.append(JointsBase(tuple(some)))
+        for own in (self._kept_rows(x) for x in self.kept):
             blocks += [[RowsOnBasis(len(bases), Mat((unit,)))] for unit in Mat.identity(len(own))]
             bases.append(RowBase(own))
         self.parts: Parts = tuple(map(tuple, blocks))
         self.groups = groups_of(self.blocks, self.parts)
-        return JointSystem(self.call, self._mass_matrix(), first_v, free, self.motions, bases)
+        servos = [(self._gear(servo), servo.weight) for servo in self.implicit.coupled]
+        return ArticulatedSystem(self.motions, first_v, bases, servos)
 
-    def _joint_parts(self, rows: Sequence[Sequence[Any]], bases: list[LinkBase | RowBase]) -> list[list[RowsOnBasis]]:
-        """The rows of joints over bases, one for each segment."""
-        by_segment: dict[int, list[int]] = {}
-        for k, row in enumerate(self.spec.joints):
-            by_segment.setdefault(self.motions.place[row.link][0], []).append(k)
-        parts: list[list[RowsOnBasis]] = [[] for _ in rows]
-        for members in by_segment.values():
-            for k, unit in zip(members, Mat.identity(len(members)), strict=True):
-                parts[k].append(RowsOnBasis(len(bases), Mat((unit,))))
-            bases.append(RowBase([rows[k] for k in members]))
-        return parts
-
-    def _first_link(self, rows: Sequence[Sequence[Any]], first_v: Sequence[int]) -> int:
-        """The first link of the cluster that moves the row of a joint."""
-        (n,) = self._clusters_moving(rows, first_v)
-        return self.c.clusters[n].links[0]
-
-    def _clusters_moving(self, rows: Sequence[Sequence[Any]], first_v: Sequence[int]) -> list[int]:
-        """The clusters that move some rows."""
-        return [
-            n
-            for n in range(len(first_v) - 1)
-            if not all(is_zero(x) for row in rows for x in row[first_v[n] : first_v[n + 1]])
-        ]
-
-    def _joint_row(self, row: Any, first_v: Sequence[int]) -> list[Any]:
-        """A velocity of a joint over all independent velocities."""
-        n = self.free.sweeps.home[row.link]
-        own = self.c.cluster_states[n].G[self.c.clusters[n].links.index(row.link)][row.entry]
-        return [*[0.0] * first_v[n], *own, *[0.0] * (first_v[-1] - first_v[n + 1])]
+    def _joint_row(self, row: Any) -> tuple[int, Vec]:
+        """The cluster of a joint, and a velocity of the joint over the independent ones of the cluster."""
+        n = self.motions.home[row.link]
+        G = self.c.cluster_states[n].G[self.c.clusters[n].links.index(row.link)]
+        return n, Vec(G[row.entry])
 
     def _kept_rows(self, kept: Any) -> list[list[Any]]:
         """The rows of a constraint over all independent velocities."""
         return self.c.columns(dense_rows(self.s, kept.bundle, kept.rows))
-
-    def _mass_matrix(self) -> list[list[Any]]:
-        """M̃, with servos that move several velocities."""
-        M: Any = projection.mass_matrix(self.c, self.s)
-        for servo in self.implicit.coupled:
-            M = self.call(_with_servo, Mat(map(Vec, M)), self._gear(servo), servo.weight)
-        return [list(row) for row in M]
 
     def _gear(self, servo: Any) -> Vec:
         """The gears of a servo over the independent velocities."""
@@ -166,7 +129,7 @@ class JointStepper(Stepper):
         self.a = a
         return a
 
-    def _with_servos(self, system: JointSystem, a: dict[int, Vec]) -> dict[int, Vec]:
+    def _with_servos(self, system: ArticulatedSystem, a: dict[int, Vec]) -> dict[int, Vec]:
         """Accelerations a under these servos: a - M̃⁻¹ Σ b w (b · a), where M̃ has them."""
         total = Vec(flat([a[n] for n in sorted(a)]))
         force = Vec([0.0] * len(total))
@@ -194,8 +157,7 @@ class JointStepper(Stepper):
         """J v of some contacts, for velocities by cluster."""
         if not contacts:
             return {}
-        own = [Vec([x for n in segment.clusters for x in v[n]]) for segment in self.motions.segments]
-        twists = self.motions.twists(own)
+        twists = self.motions.twists([v[n] for n in sorted(v)])
         found = {}
         for k in contacts:
             links = [x for x in self.spec.candidates[k].links if x != GROUND]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...compile.rollout_kernel import Request, StepPatience, advance_patiently, redo_patiently
+from ...compile.rollout_kernel import Request, advance_patiently, redo_patiently
 from ...functions.rollout import ALWAYS, PATIENCE, Rollout
 
 STATE = ["q", "v", "impulse", "worst", "late", "count"]
@@ -45,7 +45,7 @@ class InPlaceWorlds:
         patience = [np.full(n, x) for x in levels[:1]]
         brought = [q, v, impulse, nothing, never, count, *patience, np.full(n, dt), *numbers, nothing, nothing]
         taken = [q, v, impulse, worst, np.empty(n), count, *map(np.empty_like, patience), self.status, self.made]
-        self._patience = StepPatience(levels, patience[0]) if levels[1:] else None
+        self._is_tried = len(levels) > 1
         self._before = brought[len(STATE) + len(patience) : -2], [nothing, nothing]
         self._arrays = (brought, [*rows.values()], taken, [x[:, None] for x in reported.values()])
         self._runner = rollout.runner(n == 1, tuple(reported))
@@ -62,18 +62,15 @@ class InPlaceWorlds:
         count = self._rollout.threads_for(self._n, steps, threads)
         if steps != self._request.steps:
             self._request = _request(steps)
-        if steps > 1 and self._patience is not None:
+        if steps > 1 and self._is_tried:
             advance_patiently(self._runner, self._levels, self._request, *self._arrays, count)
             return not self.status.dot(self.status)  # faster than `any`
-        if self._patience is not None:
-            self._patience.begin()
         if self._placed is not None:
             self._placed.run(self._request, count)
         else:
             self._runner.run(self._request, *self._arrays, count)
-        if self._patience is not None:
-            again = (self._levels, self._request, self._before, *self._arrays[1:], count)
-            self._patience.end(redo_patiently(self._runner, *again) if self.status.dot(self.status) else 0)
+        if self._is_tried and self.status.dot(self.status):
+            redo_patiently(self._runner, self._levels, self._request, self._before, *self._arrays[1:], count)
         return not self.status.dot(self.status)
 
 

@@ -13,7 +13,7 @@ Vecs = tuple[Vec, ...]
 Parts = tuple[Mats, ...]  # by place: matrices whose sum counts
 
 
-class Released(NamedTuple):
+class ReleasedCluster(NamedTuple):
     """A cluster whose velocities are eliminated: how it pushes on the links that it leaves coupled (W, by link), how it
     follows their motion (Z = D⁻¹ Lᵀ, by link), its D factored, its own motion D⁻¹ u, and what it adds to the equations
     of these links, A by two of them and F by one."""
@@ -26,7 +26,7 @@ class Released(NamedTuple):
     F: Vecs  # (6,) each
 
 
-class Shape(NamedTuple):
+class PassShape(NamedTuple):
     """How a cluster is released: for each of its links the front (by number) that is its carrier, -1 for the ground,
     and then those of other links that are coupled to them; how many links and fronts there are; whether its velocities
     are the twist of its only link; whether A is symmetric."""
@@ -95,7 +95,7 @@ def _solve_columns(LU: Mat, B: Mat) -> Mat:
 
 
 @standalone
-def release(shape: Shape, T: Mats, A: tuple[Parts, ...], d: Mats, F: tuple[Vecs, ...], f: Vecs) -> Released:
+def release(shape: PassShape, T: Mats, A: tuple[Parts, ...], d: Mats, F: tuple[Vecs, ...], f: Vecs) -> ReleasedCluster:
     """Eliminate the velocities of a cluster. A by two places: its links, then other links that are coupled to these; F
     by link. Of each the parts are given, whose sums count."""
     links, size, place = shape.links, len(A), shape.place
@@ -142,7 +142,7 @@ def release(shape: Shape, T: Mats, A: tuple[Parts, ...], d: Mats, F: tuple[Vecs,
         own = [load[a] for a in range(links) if place[a] == j and load[a] is not None]
         total = _total(own) if own else Vec([0.0] * 6)
         forces.append(total - on[j] @ y if u is not None else total)
-    return Released(tuple(on), tuple(Z), LU, y, tuple(map(tuple, left)), tuple(forces))
+    return ReleasedCluster(tuple(on), tuple(Z), LU, y, tuple(map(tuple, left)), tuple(forces))
 
 
 def _total_product(row: Sequence[Any], T: Sequence[Mat]) -> Any:
@@ -166,7 +166,7 @@ def _less_product(own: Any, W: Mat, Z: Mat, symmetric: bool) -> Mat:
 
 
 @standalone
-def push(shape: Shape, T: Mats, W: Mats, D: Mat, F: tuple[Vecs, ...], f: Vecs) -> tuple[Vec, Vecs]:
+def push(shape: PassShape, T: Mats, W: Mats, D: Mat, F: tuple[Vecs, ...], f: Vecs) -> tuple[Vec, Vecs]:
     """D⁻¹ u of a cluster that is released already, under other forces, and those on its fronts."""
     load = [_total([Vec(x) for x in parts]) if parts else None for parts in F]
     u: Any = load[0] if shape.floats else None
@@ -185,7 +185,7 @@ def push(shape: Shape, T: Mats, W: Mats, D: Mat, F: tuple[Vecs, ...], f: Vecs) -
 
 
 @standalone
-def move(shape: Shape, T: Mats, Z: Mats, y: Vec, V: Vecs) -> tuple[Vec, Vecs]:
+def move(shape: PassShape, T: Mats, Z: Mats, y: Vec, V: Vecs) -> tuple[Vec, Vecs]:
     """The velocities of a cluster, and the twists of its links, from those of its fronts; y: without these, if any."""
     own: Any = Vec(y) if y else None
     for z, twist in zip(Z, V, strict=True):

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from ..spatial.linear import Mat, Vec, is_zero
 from ..tree.cluster_tree import GROUND
 from . import articulated_passes as passes
-from .articulated_passes import Released, Shape
+from .articulated_passes import PassShape, ReleasedCluster
 from .link_motions import LinkMotions
 
 
@@ -72,15 +72,15 @@ Base = LinkBase | JointsBase | RowBase
 class Passed(NamedTuple):
     """A cluster after a pass inward: its shape, the links that are its fronts, and how it was released."""
 
-    shape: Shape
+    shape: PassShape
     fronts: tuple[int, ...]
-    released: Released
+    released: ReleasedCluster
 
 
 Inward = dict[int, Passed]  # by cluster, in the order of the pass
 
 
-class Motion(NamedTuple):
+class SystemMotion(NamedTuple):
     """The velocities of clusters and the twists of links; those that do not move are left out."""
 
     y: dict[int, Vec]
@@ -157,7 +157,7 @@ class ArticulatedSystem:
             carriers = self.motions.carriers(n)
             fronts = (*carriers, *(k for k in others if k not in carriers))
             place = (*self.motions.place[n], *map(fronts.index, others))
-            shape = Shape(place, len(links), len(fronts), self.motions.floats[n], symmetric)
+            shape = PassShape(place, len(links), len(fronts), self.motions.floats[n], symmetric)
             both = (*links, *others)
             inertias = tuple(
                 tuple(tuple(A.pop((j, k), ())) if j in links or k in links else () for k in both) for j in both
@@ -189,9 +189,9 @@ class ArticulatedSystem:
                 F.setdefault(j, []).append(x)
         return y
 
-    def _outward(self, at: Inward, y: dict[int, Vec], clusters: Iterable[int]) -> Motion:
+    def _outward(self, at: Inward, y: dict[int, Vec], clusters: Iterable[int]) -> SystemMotion:
         """The motion of some clusters, those that carry others first, from their own parts D⁻¹ u."""
-        moved = Motion({}, {})
+        moved = SystemMotion({}, {})
         for n in clusters:
             (shape, fronts, released), own = at[n], y.get(n, Vec())
             pulled = tuple(link in moved.V for link in fronts)
@@ -235,7 +235,7 @@ class ArticulatedSystem:
             return y[moving[0]][0]
         return self._call(passes.rate, tuple(row[n] for n in moving), tuple(y[n] for n in moving))
 
-    def _velocities(self, moved: Motion) -> list[Vec]:
+    def _velocities(self, moved: SystemMotion) -> list[Vec]:
         """The velocities of all bases."""
         found, row = [], 0
         for base in self.bases:
@@ -250,7 +250,7 @@ class ArticulatedSystem:
             found.append(Vec([self._rate(x, moved.y) for x in rows]))
         return found
 
-    def _motion(self, F: dict[int, list[Vec]], f: dict[int, list[Vec]], clusters: Iterable[int]) -> Motion:
+    def _motion(self, F: dict[int, list[Vec]], f: dict[int, list[Vec]], clusters: Iterable[int]) -> SystemMotion:
         """The motion of some clusters by forces, M̃⁻¹ f."""
         moved = self._outward(self._free, self._push(self._free, F, f), clusters)
         return self._servos.correct(self._call, moved, self._rate) if self._servos else moved
@@ -268,7 +268,7 @@ class ArticulatedSystem:
         within = {n: [x] for n, x in self._by_cluster(b).items()}
         return self._by_velocity(self._motion({}, within, self.motions.order))
 
-    def _by_velocity(self, moved: Motion) -> list[Any]:
+    def _by_velocity(self, moved: SystemMotion) -> list[Any]:
         found: list[Any] = [None] * self.nv
         for n, y in moved.y.items():
             own = self._call(passes.rotate_back, self.motions.T[n][0], y) if self.motions.floats[n] else y
@@ -388,13 +388,13 @@ class Woodbury(NamedTuple):
     """Rows R beside equations H: R by cluster, H⁻¹ Rᵀ, and W = (1 + K R H⁻¹ Rᵀ)⁻¹ K with their stiffness K."""
 
     rows: Sequence[dict[int, Vec]]
-    motions: Sequence[Motion]
+    motions: Sequence[SystemMotion]
     W: Mat
 
-    def correct(self, call: Any, moved: Motion, rate: Any) -> Motion:
+    def correct(self, call: Any, moved: SystemMotion, rate: Any) -> SystemMotion:
         """The solution with the rows, from that without them."""
         weights = call(passes.times, self.W, Vec([rate(row, moved.y) for row in self.rows]))
-        return Motion(*(self._subtract(call, k, part, weights) for k, part in enumerate(moved)))
+        return SystemMotion(*(self._subtract(call, k, part, weights) for k, part in enumerate(moved)))
 
     def _subtract(self, call: Any, k: int, part: dict[int, Vec], weights: Vec) -> dict[int, Vec]:
         found = {}

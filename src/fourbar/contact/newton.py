@@ -42,7 +42,7 @@ class ProjectionResidual(NamedTuple):
     discs: tuple[Disc, ...]
 
 
-def _pushed(y: Scalar, tau: Scalar) -> tuple[Scalar, Scalar]:
+def positive_part(y: Scalar, tau: Scalar) -> tuple[Scalar, Scalar]:
     """The positive part of y, and its slope."""
     if is_zero(tau):
         return maximum(y, 0.0), select(y > 0.0, 1.0, 0.0)
@@ -51,7 +51,7 @@ def _pushed(y: Scalar, tau: Scalar) -> tuple[Scalar, Scalar]:
     return pushed, pushed / root
 
 
-def _in_disc(y: Vec, radius: Scalar, tau: Scalar, slope: Scalar) -> Disc:
+def disc_projection(y: Vec, radius: Scalar, tau: Scalar, slope: Scalar) -> Disc:
     """A point put into a disc; `slope` is that of its radius with the normal."""
     r = norm(y) if len(y) > 1 else maximum(size_of(y), TINY)
     s = y * (1.0 / r)
@@ -72,13 +72,13 @@ def projection_residual(
     if block.joint:
         wanted, _, held = joint_answer(c[0], x[0], own[0], bounds)
         return ProjectionResidual(Vec([x[0] - wanted]), held, ())
-    pushed, slope = _pushed(x[0] - c[0] * inverse[0], tau * inverse[0])
+    pushed, slope = positive_part(x[0] - c[0] * inverse[0], tau * inverse[0])
     missed: list[Scalar] = [x[0] - pushed]
     discs = []
     for rows, by, bound in zip(block.places(), inverse[1:], bounds, strict=True):
         places = [i - block.first for i in rows]
         y = Vec([x[i] - c[i] * by for i in places])
-        disc = _in_disc(y, bound * pushed, tau * by, bound * slope)
+        disc = disc_projection(y, bound * pushed, tau * by, bound * slope)
         discs.append(disc)
         missed += [x[i] - disc.q * a for i, a in zip(places, y, strict=True)]
     return ProjectionResidual(Vec(missed), slope, tuple(discs))

@@ -37,13 +37,13 @@ from ..loops.folds import FIRST_ORDER
 from ..loops.varied_loops import close
 from ..motions.given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, read_numbers, refuse_moving_numbers
 from ..motions.outcome import SimulationWarning
-from ..motions.read_arguments import MotionRequest, check_actuators, check_step, read_state
+from ..motions.read_arguments import MotionRequest, read_state
 from ..motions.run import Run
 from ..motions.state_observer import Observer, kept_observer
 from ..robot.constrained import Kept
 from ..simulations import Staged, rollout, simulate
 from .batch import Batch
-from .scene_motion import SceneMotion, SceneStep, StepArguments, Stepped
+from .scene_motion import SceneMotion, SceneStep
 from .scene_start import (
     Keyframe,
     added_shapes,
@@ -56,6 +56,7 @@ from .scene_start import (
     read_points,
     warn_of_selection,
 )
+from .step_function import StepFunction
 
 
 class Scene(Staged, Hinted):
@@ -171,9 +172,8 @@ class Scene(Staged, Hinted):
             if terrains and contacts is None and not (chosen.candidates or chosen.left):
                 warn(f"Scene: {self.robot.name!r} has no shapes that touch the terrain, and moves through it; say what "
                      "touches with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
-        self._closes = bool(self.kept.conditions or self.robot.mechanism.loops)
+        self.closes = bool(self.kept.conditions or self.robot.mechanism.loops)
         self._named: dict[Any, NamedNumbers] = {}  # what names of numbers mean, by these names
-        self._stepped: Any = None  # the configuration after the last step
 
     def __getstate__(self) -> dict[str, Any]:
         """The state that is copied and pickled: all but machine code, which is found or made again when needed."""
@@ -210,14 +210,14 @@ class Scene(Staged, Hinted):
     @cached_property
     def function(self) -> Any:
         """The compiled function of one step; see `contact.step_rollout.OneStep` for its arguments."""
-        return self._step_of((), (), False, False).function
+        return self.step_of((), (), False, False).function
 
     @cached_property
     def _steps(self) -> dict[Any, SceneStep]:
         """Steps by the inputs that they take."""
         return {}
 
-    def _step_of(self, which: Any, terrain: Any, driven: bool, pushed: bool) -> SceneStep:
+    def step_of(self, which: Any, terrain: Any, driven: bool, pushed: bool) -> SceneStep:
         """The step with parameters of the robot and the terrain, controls and wrenches."""
 
         def make() -> SceneStep:
@@ -231,41 +231,10 @@ class Scene(Staged, Hinted):
         """The model of the robot and what it may touch."""
         return ContactModel.with_contacts(self.robot.mechanism, self.spec)
 
-    def step(
-        self,
-        q: Any,
-        v: Any,
-        tau: Any = None,
-        *,
-        dt: float,
-        u: Any = None,
-        f_ext: Any = None,
-        impulse: Any = None,
-        numbers: Any = None,
-        threads: int | None = None,
-    ) -> Stepped:
-        """One step of length dt of one state or a batch, under joint forces tau (..., nv) and controls u (..., nu).
-
-        Actuators act where u is given. f_ext: wrenches [moment; force] (N m, N) on the bodies, each in the frame of its
-        body, (..., n_bodies, 6), or on some by name, {"hand": wrench}. impulse: the warm start of the solver; hand on
-        `impulse` of the step before: states then have the bits of a rollout, as long as no loop needs other independent
-        velocities. Without it the solver begins at zero, takes longer and stops elsewhere within its tolerance; and the
-        state counts as the start of a motion: open loops and constraints that are not met are refused, unless q is what
-        the last step returned. A state whose next one is not finite stays as it is, with an infinite residual. numbers:
-        parameters of the robot and of the terrain, and the "friction" (..., n) of all contacts, by name, which may
-        differ in each sample.
-        """
-        check_step(dt)
-        known = NOTHING if numbers is None else self.read_numbers(numbers)
-        if impulse is None and self._closes and q is not self._stepped:
-            q, v = close("step", self.robot, known.which, known.by_name, *(np.asarray(x, float) for x in (q, v)))
-            self.kept.check(q, v, known.which)
-        if u is not None:
-            check_actuators(self.robot)
-        step = self._step_of(known.which, known.terrain, u is not None, f_ext is not None)
-        found = step.step(StepArguments(q, v, tau, dt, u, f_ext, impulse, known, threads))
-        self._stepped = found.q
-        return found
+    @cached_property
+    def step(self) -> StepFunction:
+        """One step as a function, with its derivatives: `step(q, v, tau, dt=dt)`, `step.jacobian`, `.jvp`, `.vjp`."""
+        return StepFunction(self)
 
     def read_numbers(self, numbers: Any) -> GivenNumbers:
         """Numbers by name as the user gives them."""
@@ -312,7 +281,7 @@ class Scene(Staged, Hinted):
                 raise ArgumentError(f"{caller}: {name} is NaN or infinite; a motion starts from finite numbers")
         if q.ndim == 1 and (why := wrong_coordinates(self.robot.model.cluster_tree, "q", q[None])):
             raise CoordinateError(why)
-        if self._closes:
+        if self.closes:
             q, v = close(caller, self.robot, numbers.which, numbers.by_name, q, v)
             self.kept.check(q, v, numbers.which)
         return q, v

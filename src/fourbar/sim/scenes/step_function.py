@@ -1,0 +1,142 @@
+"""`scene.step`: one step of a scene as a function, with its derivatives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...once import cached_property
+from ..loops.varied_loops import close
+from ..motions.given_numbers import NOTHING
+from ..motions.read_arguments import check_actuators, check_step
+from .scene_motion import StepArguments, Stepped
+from .step_derivatives import StepDerivatives, StepGradient, StepJacobian, StepTangent
+
+if TYPE_CHECKING:
+    from .scene import Scene
+
+
+class StepFunction:
+    """One step of a scene: `scene.step(q, v, tau, dt=dt)`. `jacobian`, `jvp` and `vjp` are its derivatives."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._stepped: Any = None  # the configuration after the last step
+
+    @cached_property
+    def _derivatives(self) -> StepDerivatives:
+        return StepDerivatives(self._scene)
+
+    def __call__(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any = None,
+        *,
+        dt: float,
+        u: Any = None,
+        f_ext: Any = None,
+        impulse: Any = None,
+        numbers: Any = None,
+        threads: int | None = None,
+    ) -> Stepped:
+        """One step of length dt of one state or a batch, under joint forces tau (..., nv) and controls u (..., nu).
+
+        Actuators act where u is given. f_ext: wrenches [moment; force] (N m, N) on the bodies, each in the frame of its
+        body, (..., n_bodies, 6), or on some by name, {"hand": wrench}. impulse: the warm start of the solver; hand on
+        `impulse` of the step before: states then have the bits of a rollout, as long as no loop needs other independent
+        velocities. Without it the solver begins at zero, takes longer and stops elsewhere within its tolerance; and the
+        state counts as the start of a motion: open loops and constraints that are not met are refused, unless q is what
+        the last step returned. A state whose next one is not finite stays as it is, with an infinite residual. numbers:
+        parameters of the robot and of the terrain, and the "friction" (..., n) of all contacts, by name, which may
+        differ in each sample.
+        """
+        scene = self._scene
+        check_step(dt)
+        known = NOTHING if numbers is None else scene.read_numbers(numbers)
+        if impulse is None and scene.closes and q is not self._stepped:
+            q, v = close("step", scene.robot, known.which, known.by_name, *(np.asarray(x, float) for x in (q, v)))
+            scene.kept.check(q, v, known.which)
+        if u is not None:
+            check_actuators(scene.robot)
+        step = scene.step_of(known.which, known.terrain, u is not None, f_ext is not None)
+        found = step.step(StepArguments(q, v, tau, dt, u, f_ext, impulse, known, threads))
+        self._stepped = found.q
+        return found
+
+    def jacobian(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any = None,
+        *,
+        dt: float,
+        u: Any = None,
+        f_ext: Any = None,
+        impulse: Any = None,
+        numbers: Any = None,
+        parameters: Any = (),
+        smoothing: float = 0.0,
+        threads: int | None = None,
+    ) -> StepJacobian:
+        """The step and its derivatives: A by the state, B by the controls u, or by tau where no u is given.
+
+        Arguments are those of the step. parameters: names of numbers of the robot and the terrain ("hand.mass",
+        "terrain.friction", or "friction" of all contacts) by which it is differentiated too. smoothing: a velocity
+        (m/s) over which the changes between open, sticking and sliding contacts are rounded, in the derivative alone.
+        """
+        given = StepArguments(q, v, tau, dt, u, f_ext, impulse, NOTHING, threads)
+        return self._derivatives.jacobian(given, numbers, parameters, smoothing)
+
+    def jvp(
+        self,
+        args: Any,
+        tangents: Any,
+        *,
+        dt: float,
+        f_ext: Any = None,
+        impulse: Any = None,
+        numbers: Any = None,
+        parameters: Any = None,
+        smoothing: float = 0.0,
+        threads: int | None = None,
+    ) -> StepTangent:
+        """The step and the rates of q and v as the arguments (q, v, tau, u) move with tangents.
+
+        Both are tuples, or dictionaries by name; what is left out does not move. The tangent of q has nv entries.
+        parameters: rates of numbers by name, {"hand.mass": 1.0}. smoothing: as in `jacobian`.
+        """
+        return self._derivatives.jvp(
+            args, tangents, StepArguments(None, None, None, dt, None, f_ext, impulse, NOTHING, threads), numbers,
+            parameters, smoothing,
+        )  # fmt: skip
+
+    def vjp(
+        self,
+        args: Any,
+        cotangent: Any,
+        *,
+        dt: float,
+        f_ext: Any = None,
+        impulse: Any = None,
+        numbers: Any = None,
+        parameters: Any = (),
+        smoothing: float = 0.0,
+        threads: int | None = None,
+    ) -> StepGradient:
+        """The step, and the gradient of the sum of w_q · q⁺ and w_v · v⁺ by the arguments (q, v, tau, u).
+
+        cotangent: (w_q, w_v), each (..., nv), w_q on the tangent at q⁺. parameters: names of numbers by which to
+        differentiate. smoothing: as in `jacobian`.
+        """
+        return self._derivatives.vjp(
+            args, cotangent, StepArguments(None, None, None, dt, None, f_ext, impulse, NOTHING, threads), numbers,
+            parameters, smoothing,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"<fourbar step of {self._scene!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StepFunction, (self._scene,)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .scene import Scene
 
 _ARGUMENTS = ("q", "v", "tau", "u")
+_ROUNDING = 1e-9  # m/s: a residual, or a margin, that may be rounding
 _EDGE = 10.0  # times the tolerance: a solution within that does not tell the mode of a contact
 
 
@@ -107,17 +108,17 @@ class StepDerivatives:
         moving = self._numbers("step.jacobian", numbers, names)
         control = "tau" if x.u is None else "u"
         wanted = ("q", "v", control, *moving.arguments.values())
-        step, (found, report) = self._run("jacobian", x, moving, wanted, smoothing)
+        step, (matrix, report) = self._run("jacobian", x, moving, wanted, smoothing)
         n, count = self._scene.robot.nv, self._width(control)
         blocks, at = {}, 2 * n + count
         for name in names:
             parameter = moving.parameters[name]
             size = prod(parameter.shape)
-            block = found[..., at : at + size].reshape(*found.shape[:-1], *parameter.shape)
+            block = matrix[..., at : at + size].reshape(*matrix.shape[:-1], *parameter.shape)
             blocks[name] = _symmetric(parameter, block)
             at += size
         rest = self._judge("step.jacobian", step, report)
-        return StepJacobian(*rest, found[..., : 2 * n], found[..., 2 * n : 2 * n + count], blocks)
+        return StepJacobian(*rest, matrix[..., : 2 * n], matrix[..., 2 * n : 2 * n + count], blocks)
 
     def jvp(
         self, args: Any, tangents: Any, x: StepArguments, numbers: Any, parameters: Any, smoothing: float
@@ -149,15 +150,14 @@ class StepDerivatives:
             raise TypeError("step.vjp: the cotangent is a pair of arrays (w_q, w_v), each (..., nv)")
         names = read_names("step.vjp", parameters)
         moving = self._numbers("step.vjp", numbers, names)
-        own = tuple(name for name in _ARGUMENTS if getattr(x, name) is not None)
+        arguments = tuple(name for name in _ARGUMENTS if getattr(x, name) is not None)
         still = np.zeros(self._scene.robot.nv)
         weights = {name: still if w is None else w for name, w in zip(("w_q", "w_v"), cotangent, strict=True)}
-        wanted = (*own, *moving.arguments.values())
-        step, (*found, report) = self._run("vjp", x, moving, wanted, smoothing, weights)
-        by_number = {
-            name: _symmetric(moving.parameters[name], g) for name, g in zip(names, found[len(own) :], strict=True)
-        }
-        gradient = named_tuple("Gradient", own)(*found[: len(own)])
+        count, wanted = len(arguments), (*arguments, *moving.arguments.values())
+        step, (*gradients, report) = self._run("vjp", x, moving, wanted, smoothing, weights)
+        both = zip(names, gradients[count:], strict=True)
+        by_number = {name: _symmetric(moving.parameters[name], g) for name, g in both}
+        gradient = named_tuple("Gradient", arguments)(*gradients[:count])
         return StepGradient(*self._judge("step.vjp", step, report), gradient, by_number)
 
     # ------------------------------------------------------------------ running
@@ -169,13 +169,12 @@ class StepDerivatives:
     def _numbers(self, caller: str, numbers: Any, names: Sequence[str]) -> _Moving:
         """The numbers of a call, with the scene's own values of those that are differentiated by and not given."""
         scene = self._scene
-        given = dict(numbers) if isinstance(numbers, Mapping) else numbers
-        missing = tuple(x for x in names if x not in (given or {}) and x != FRICTION)
-        if missing:
-            given = {**nominal_numbers(scene.robot.mechanism, missing, scene.grounds), **(given or {})}
-        if FRICTION in names and FRICTION not in (given or {}):
-            given = {**(given or {}), FRICTION: scene.friction}
-        known = scene.read_numbers(given)
+        stated = numbers if isinstance(numbers, Mapping) else {}
+        missing = tuple(x for x in names if x not in stated and x != FRICTION)
+        nominal = nominal_numbers(scene.robot.mechanism, missing, scene.grounds)
+        if FRICTION in names:
+            nominal[FRICTION] = scene.friction
+        known = scene.read_numbers({**nominal, **stated} if nominal else numbers)
         by_name = {x.name: x for x in known.every}
         places = dict(zip((x.name for x in known.every), known.values, strict=True))
         if FRICTION in names:
@@ -228,7 +227,7 @@ class StepDerivatives:
 
     def _judge(self, caller: str, step: Stepped, report: np.ndarray) -> tuple[Any, ...]:
         """The step with what its derivative is worth; a warning of steps that were not solved."""
-        tolerance = self._scene.spec.tolerance
+        tolerance = max(_EDGE * self._scene.spec.tolerance, _ROUNDING)
         missed = np.asarray(report[..., -1] > tolerance)
         if missed.any():
             some = f" in {np.count_nonzero(missed)} of {missed.size} samples" if missed.ndim else ""
@@ -238,7 +237,7 @@ class StepDerivatives:
                 "step: contacts were not solved, or restitution was reduced since it would have added energy",
                 SimulationWarning,
             )
-        return step, report[..., :-2], report[..., -2], max(_EDGE * tolerance, 1e-9)
+        return step, report[..., :-2], report[..., -2], tolerance
 
 
 def _check(scene: Scene) -> None:
@@ -265,13 +264,13 @@ def _by_name(what: str, given: Any) -> dict[str, Any]:
         for name in given:
             if name not in _ARGUMENTS:
                 raise unknown(f"argument of {what.partition(',')[0]}", name, _ARGUMENTS)
-        found = dict(given)
+        named = dict(given)
     elif isinstance(given, tuple) and len(given) <= len(_ARGUMENTS):
-        found = dict(zip(_ARGUMENTS, given, strict=False))
+        named = dict(zip(_ARGUMENTS, given, strict=False))
     else:
         raise TypeError(f"{what}: expected a tuple of arrays (q, v, tau, u), of which the last may be left out, or a "
                         "dictionary by name")  # fmt: skip
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def _with_state(caller: str, x: StepArguments, args: Any) -> StepArguments:

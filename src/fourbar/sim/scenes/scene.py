@@ -43,6 +43,7 @@ from ..motions.state_observer import Observer, kept_observer
 from ..robot.constrained import Kept
 from ..simulations import Staged, rollout, simulate
 from .batch import Batch
+from .rollout_gradient import rollout_vjp
 from .scene_motion import SceneMotion, SceneStep
 from .scene_start import (
     Keyframe,
@@ -340,6 +341,7 @@ class Scene(Staged, Hinted):
 
     simulate = simulate
     rollout = rollout
+    rollout_vjp = rollout_vjp
 
     def _run(self, request: MotionRequest) -> Run:
         """The run of a motion that is asked for."""

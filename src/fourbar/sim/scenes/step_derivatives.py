@@ -84,7 +84,7 @@ class StepGradient(Differentiated):
     parameters: dict[str, np.ndarray]
 
 
-class _Moving(NamedTuple):
+class MovingNumbers(NamedTuple):
     """Numbers of a step with values for all that are differentiated by, and their arguments by name."""
 
     numbers: GivenNumbers
@@ -105,7 +105,7 @@ class StepDerivatives:
     def jacobian(self, x: StepArguments, numbers: Any, parameters: Any, smoothing: float) -> StepJacobian:
         """A, B and the blocks by parameters."""
         names = read_names("step.jacobian", parameters)
-        moving = self._numbers("step.jacobian", numbers, names)
+        moving = self.numbers("step.jacobian", numbers, names)
         control = "tau" if x.u is None else "u"
         wanted = ("q", "v", control, *moving.arguments.values())
         step, (matrix, report) = self._run("jacobian", x, moving, wanted, smoothing)
@@ -115,9 +115,9 @@ class StepDerivatives:
             parameter = moving.parameters[name]
             size = prod(parameter.shape)
             block = matrix[..., at : at + size].reshape(*matrix.shape[:-1], *parameter.shape)
-            blocks[name] = _symmetric(parameter, block)
+            blocks[name] = symmetric_part(parameter, block)
             at += size
-        rest = self._judge("step.jacobian", step, report)
+        rest = self.judge("step.jacobian", step, report)
         return StepJacobian(*rest, matrix[..., : 2 * n], matrix[..., 2 * n : 2 * n + count], blocks)
 
     def jvp(
@@ -129,7 +129,7 @@ class StepDerivatives:
         if parameters is not None and not isinstance(parameters, Mapping):
             raise TypeError(f"step.jvp: parameters are rates by name, {{'hand.mass': 1.0}}, got {parameters!r}")
         by_number = dict(parameters or {})
-        moving = self._numbers("step.jvp", numbers, tuple(by_number))
+        moving = self.numbers("step.jvp", numbers, tuple(by_number))
         for name in rates:
             if getattr(x, name) is None and name != "tau":
                 raise TypeError(f"step.jvp: a tangent of {name!r} is given, but not {name!r} itself")
@@ -139,7 +139,7 @@ class StepDerivatives:
         given = {f"d_{name}": rate for name, rate in rates.items()}
         given |= {f"d_{moving.arguments[name]}": rate for name, rate in by_number.items()}
         step, (dq, dv, report) = self._run("jvp", x, moving, wanted, smoothing, given)
-        return StepTangent(*self._judge("step.jvp", step, report), dq, dv)
+        return StepTangent(*self.judge("step.jvp", step, report), dq, dv)
 
     def vjp(
         self, args: Any, cotangent: Any, x: StepArguments, numbers: Any, parameters: Any, smoothing: float
@@ -149,16 +149,16 @@ class StepDerivatives:
         if not isinstance(cotangent, tuple) or len(cotangent) != 2:
             raise TypeError("step.vjp: the cotangent is a pair of arrays (w_q, w_v), each (..., nv)")
         names = read_names("step.vjp", parameters)
-        moving = self._numbers("step.vjp", numbers, names)
+        moving = self.numbers("step.vjp", numbers, names)
         arguments = tuple(name for name in _ARGUMENTS if getattr(x, name) is not None)
         still = np.zeros(self._scene.robot.nv)
         weights = {name: still if w is None else w for name, w in zip(("w_q", "w_v"), cotangent, strict=True)}
         count, wanted = len(arguments), (*arguments, *moving.arguments.values())
         step, (*gradients, report) = self._run("vjp", x, moving, wanted, smoothing, weights)
         both = zip(names, gradients[count:], strict=True)
-        by_number = {name: _symmetric(moving.parameters[name], g) for name, g in both}
+        by_number = {name: symmetric_part(moving.parameters[name], g) for name, g in both}
         gradient = named_tuple("Gradient", arguments)(*gradients[:count])
-        return StepGradient(*self._judge("step.vjp", step, report), gradient, by_number)
+        return StepGradient(*self.judge("step.vjp", step, report), gradient, by_number)
 
     # ------------------------------------------------------------------ running
 
@@ -166,7 +166,7 @@ class StepDerivatives:
         robot = self._scene.robot
         return len(robot.mechanism.actuators) if control == "u" else robot.nv
 
-    def _numbers(self, caller: str, numbers: Any, names: Sequence[str]) -> _Moving:
+    def numbers(self, caller: str, numbers: Any, names: Sequence[str]) -> MovingNumbers:
         """The numbers of a call, with the scene's own values of those that are differentiated by and not given."""
         scene = self._scene
         stated = numbers if isinstance(numbers, Mapping) else {}
@@ -187,45 +187,47 @@ class StepDerivatives:
                 f"{caller}: {loops[0].name!r} changes loops that are solved while moving, and derivatives of steps by "
                 "such numbers are not available; differentiate by others, or use finite differences"
             )
-        return _Moving(known, {name: places[name] for name in names}, {x.name: x for x in asked})
+        return MovingNumbers(known, {name: places[name] for name in names}, {x.name: x for x in asked})
 
     def _run(
-        self, kind: str, x: StepArguments, moving: _Moving, wanted: tuple[str, ...], smoothing: float,
+        self, kind: str, x: StepArguments, moving: MovingNumbers, wanted: tuple[str, ...], smoothing: float,
         more: Mapping[str, Any] | None = None,
     ) -> tuple[Stepped, Any]:  # fmt: skip
         """The step, and the results of a derivative at its solution."""
-        scene, known = self._scene, moving.numbers
-        _check_smoothing(kind, smoothing)
+        step = self.solve(x, moving)
+        return step, self.evaluate(kind, x._replace(impulse=step.impulse), moving, wanted, smoothing, more)
+
+    def solve(self, x: StepArguments, moving: MovingNumbers) -> Stepped:
+        """The step."""
+        known = moving.numbers
         numbers: dict[str, Any] = dict(zip((y.name for y in known.every), known.values.values(), strict=True))
         if known.friction is not None:
             numbers[FRICTION] = known.friction
-        step = scene.step(
-            x.q,
-            x.v,
-            x.tau,
-            dt=x.dt,
-            u=x.u,
-            f_ext=x.f_ext,
-            impulse=x.impulse,
-            numbers=numbers or None,
-            threads=x.threads,
-        )
+        by_name = {"u": x.u, "f_ext": x.f_ext, "impulse": x.impulse, "numbers": numbers or None, "threads": x.threads}
+        return self._scene.step(x.q, x.v, x.tau, dt=x.dt, **by_name)
+
+    def evaluate(
+        self, kind: str, x: StepArguments, moving: MovingNumbers, wanted: tuple[str, ...], smoothing: float,
+        more: Mapping[str, Any] | None = None,
+    ) -> Any:  # fmt: skip
+        """The results of a derivative where the impulses are those of the step."""
+        scene, known = self._scene, moving.numbers
+        _check_smoothing(kind, smoothing)
         spec = scene.spec._replace(numbers=known.terrain)
         of = StepInputs(
             scene.robot.mechanism, spec, known.which, x.u is not None, x.f_ext is not None, float(smoothing)
         )
         function = make_recent(self._made, (kind, of, wanted), lambda: step_derivative(kind, of, wanted))
         friction = scene.friction if known.friction is None else known.friction
-        values = {"q": x.q, "v": x.v, "impulse": step.impulse, "dt": x.dt, "friction": friction, **known.values}
+        values = {"q": x.q, "v": x.v, "impulse": x.impulse, "dt": x.dt, "friction": friction, **known.values}
         values |= {"tau": np.zeros(scene.robot.nv) if x.tau is None else x.tau, "u": x.u}
         if x.f_ext is not None:
             flat = read_constant(kind, scene.robot, x.f_ext)
             values["f_ext"] = flat.reshape(*flat.shape[:-1], -1, 6)
         values |= more or {}
-        named = {a.name: values[a.name] for a in function.state[0].arguments}
-        return step, function(**named, threads=x.threads)
+        return function(**{a.name: values[a.name] for a in function.state[0].arguments}, threads=x.threads)
 
-    def _judge(self, caller: str, step: Stepped, report: np.ndarray) -> tuple[Any, ...]:
+    def judge(self, caller: str, step: Stepped, report: np.ndarray) -> tuple[Any, ...]:
         """The step with what its derivative is worth; a warning of steps that were not solved."""
         tolerance = max(_EDGE * self._scene.spec.tolerance, _ROUNDING)
         missed = np.asarray(report[..., -1] > tolerance)
@@ -282,6 +284,6 @@ def _with_state(caller: str, x: StepArguments, args: Any) -> StepArguments:
     return x._replace(**named)
 
 
-def _symmetric(parameter: Parameter, block: np.ndarray) -> np.ndarray:
+def symmetric_part(parameter: Parameter, block: np.ndarray) -> np.ndarray:
     """Derivatives by a symmetric matrix, within symmetric changes."""
     return 0.5 * (block + transpose(block)) if parameter.is_symmetric else block

@@ -25,7 +25,8 @@ class StepFunction:
         self._stepped: Any = None  # the configuration after the last step
 
     @cached_property
-    def _derivatives(self) -> StepDerivatives:
+    def derivatives(self) -> StepDerivatives:
+        """The derivatives of the steps of the scene; refused where there are none."""
         return StepDerivatives(self._scene)
 
     def __call__(
@@ -87,7 +88,7 @@ class StepFunction:
         (m/s) over which the changes between open, sticking and sliding contacts are rounded, in the derivative alone.
         """
         given = StepArguments(q, v, tau, dt, u, f_ext, impulse, NOTHING, threads)
-        return self._derivatives.jacobian(given, numbers, parameters, smoothing)
+        return self.derivatives.jacobian(given, numbers, parameters, smoothing)
 
     def jvp(
         self,
@@ -107,7 +108,7 @@ class StepFunction:
         Both are tuples, or dictionaries by name; what is left out does not move. The tangent of q has nv entries.
         parameters: rates of numbers by name, {"hand.mass": 1.0}. smoothing: as in `jacobian`.
         """
-        return self._derivatives.jvp(
+        return self.derivatives.jvp(
             args, tangents, StepArguments(None, None, None, dt, None, f_ext, impulse, NOTHING, threads), numbers,
             parameters, smoothing,
         )  # fmt: skip
@@ -130,7 +131,7 @@ class StepFunction:
         cotangent: (w_q, w_v), each (..., nv), w_q on the tangent at q⁺. parameters: names of numbers by which to
         differentiate. smoothing: as in `jacobian`.
         """
-        return self._derivatives.vjp(
+        return self.derivatives.vjp(
             args, cotangent, StepArguments(None, None, None, dt, None, f_ext, impulse, NOTHING, threads), numbers,
             parameters, smoothing,
         )  # fmt: skip

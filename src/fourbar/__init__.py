@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from .sim import Run as Run
     from .sim import Scene as Scene
     from .sim import SimulationWarning as SimulationWarning
+    from .sim import linearize as linearize
     from .sim import load_scene as load_scene
     from .sim import observe as observe
     from .sim import rollout as rollout

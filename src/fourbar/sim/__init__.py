@@ -18,6 +18,8 @@ from .simulations import simulate as simulate
 
 if TYPE_CHECKING:
     from . import observe as observe
+    from .linearize import Linearization as Linearization
+    from .linearize import linearize as linearize
     from .scenes.scene import Scene as Scene
     from .scenes.scene import load_scene as load_scene
 

@@ -161,12 +161,12 @@ class _Backwards:
                 q[0], v[0], rows["tau"], u=rows["u"], steps=count, dt=dt, numbers=numbers, threads=self._threads
             )
             q, v = part.q[:-1], part.v[:-1]
-        x = StepArguments(q, v, held["tau"], dt, held["u"], None, self._cold(), NOTHING, self._threads)
-        step = self._derivatives.solve(x, self._moving)
+        given = StepArguments(q, v, held["tau"], dt, held["u"], None, self._cold(), NOTHING, self._threads)
+        step = self._derivatives.solve(given, self._moving)
         report = []
         for k in reversed(range(count)):
             own = {name: None if y is None else y[k] for name, y in held.items()}
-            at = x._replace(q=q[k], v=v[k], tau=own["tau"], u=own["u"], impulse=step.impulse[k])
+            at = given._replace(q=q[k], v=v[k], tau=own["tau"], u=own["u"], impulse=step.impulse[k])
             pair = {"w_q": self.q, "w_v": self.v}
             *gradients, told = self._derivatives.evaluate("vjp", at, self._moving, self._wanted, self._smoothing, pair)
             report.append(told)
@@ -188,14 +188,14 @@ class _Backwards:
     def _add(self, step: int, gradients: list[np.ndarray]) -> None:
         """Add the gradients of a step by controls and numbers."""
         count = len(self._driven)
-        for name, own in zip(self._driven, gradients[:count], strict=True):
+        for name, gradient in zip(self._driven, gradients[:count], strict=True):
             total = self._by_control[name]
             if self._controls.arrays[name].ndim == 1:  # type: ignore[union-attr]  (it is given)
-                total += own
+                total += gradient
             else:
-                total[..., step // self._controls.hold, :] += own
-        for name, own in zip(self._names, gradients[count:], strict=True):
-            self._by_number[name] += symmetric_part(self._moving.parameters[name], own)
+                total[..., step // self._controls.hold, :] += gradient
+        for name, gradient in zip(self._names, gradients[count:], strict=True):
+            self._by_number[name] += symmetric_part(self._moving.parameters[name], gradient)
 
     def result(self) -> RolloutGradient:
         """The gradient."""

@@ -161,12 +161,12 @@ class _Backwards:
                 q[0], v[0], rows["tau"], u=rows["u"], steps=count, dt=dt, numbers=numbers, threads=self._threads
             )
             q, v = part.q[:-1], part.v[:-1]
-        given = StepArguments(q, v, held["tau"], dt, held["u"], None, self._cold(), NOTHING, self._threads)
-        step = self._derivatives.solve(given, self._moving)
+        arguments = StepArguments(q, v, held["tau"], dt, held["u"], None, self._cold(), NOTHING, self._threads)
+        step = self._derivatives.solve(arguments, self._moving)
         report = []
         for k in reversed(range(count)):
             own = {name: None if y is None else y[k] for name, y in held.items()}
-            at = given._replace(q=q[k], v=v[k], tau=own["tau"], u=own["u"], impulse=step.impulse[k])
+            at = arguments._replace(q=q[k], v=v[k], tau=own["tau"], u=own["u"], impulse=step.impulse[k])
             pair = {"w_q": self.q, "w_v": self.v}
             *gradients, told = self._derivatives.evaluate("vjp", at, self._moving, self._wanted, self._smoothing, pair)
             report.append(told)

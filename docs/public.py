@@ -251,7 +251,9 @@ def _sections() -> Iterator[Section]:
         own = tuple(_called(kind, functions, entry) for entry in members(kind, only_own=True))
         yield Section(f"Robots: `{kind.__name__}`", own, kind)
     run = (kind_of(fb.Run), *members(fb.Run))
-    yield Section("Simulation", (function(fb.simulate), function(fb.rollout), function(fb.traced), *run, function(fb.linearize)))
+    yield Section(
+        "Simulation", (function(fb.simulate), function(fb.rollout), function(fb.traced), *run, function(fb.linearize))
+    )
     terrains = (kind_of(fb.Plane), kind_of(fb.HeightField), kind_of(fb.SignedDistance))
     scene = (kind_of(fb.Scene), kind_of(Keyframe))
     yield Section("Contacts", (*scene, *terrains, *_classes("contact.", _named(contact, SHOWN_ALONE))))

@@ -22,9 +22,11 @@ from ..sim.motions.in_chunks import control_core
 from ..sim.motions.outcome import acting_on, warn_of_contacts, with_passive
 from ..sim.motions.read_arguments import check_actuators, check_closed, read_counts, read_period, read_steps
 from ..sim.robot.runge_kutta_step import GIVEN, Followed, ForceLaw, StageRecording, Traced
+from ..sim.scenes.scene import Scene
 from ..system.system import System
 from ..tree.parameters import Parameter
 from .jax import array, call, check_precision, function, jax, whole
+from .jax_scene import rollout_scene
 from .operations import Operation
 
 _FAR = 20.0  # velocities of joints of a loop, in balanced units, per velocity that is followed
@@ -34,9 +36,9 @@ _GROWTH = 10.0  # of these since the start, where they are far from each other b
 class JaxRun(NamedTuple):
     """States of motions as JAX arrays, a pytree; time is the first axis, and its first row the start, as in `fb.Run`.
 
-    t (n): times (s). q (n, ..., nq), v (n, ..., nv): states. lost (n, ...): energy (J) that damping took. steps (...):
-    the number of steps that each sample made. diverged (...): where these are fewer than were asked for; such samples
-    are NaN from there on.
+    t (n): times (s). q (n, ..., nq), v (n, ..., nv): states. lost (n, ...): energy (J) that damping took, None of
+    scenes. steps (...): the number of steps that each sample made. diverged (...): where these are fewer than were
+    asked for; such samples are NaN from there on.
     """
 
     t: Any
@@ -67,13 +69,13 @@ class _RolloutPlan(NamedTuple):
 
 
 def rollout(
-    robot: System,
+    robot: System | Scene,
     q: Any,
     v: Any = None,
     tau: Any = None,
     *,
     steps: int | None = None,
-    dt: float = 1e-3,
+    dt: float | None = None,
     u: Any = None,
     f_ext: Any = None,
     period: float | None = None,
@@ -85,8 +87,9 @@ def rollout(
 
     Parameters
     ----------
-    robot : System
-        The robot.
+    robot : System or Scene
+        The robot, or a scene: its steps are then one operation, with gradients (`grad`, `vjp`), without `jvp`; it takes
+        arrays as controls, and no f_ext.
     q : array_like, shape (..., nq)
         Configurations at the start, with loops closed.
     v : array_like, shape (..., nv), optional
@@ -96,8 +99,8 @@ def rollout(
         ``tau(t, q, v)`` of arrays that is asked at the start of each period, such as a policy.
     steps : int, optional
         Number of steps; if None as many as the rows of `tau` or `u` last.
-    dt : float, default 0.001
-        Length of a step (s).
+    dt : float, optional
+        Length of a step (s). If None 0.001 for a robot, 0.002 for a scene.
     u : array_like or callable, optional
         Controls of the actuators, shape (..., rows, nu) or (nu,), in the same way.
     f_ext : array_like, dict or callable, optional
@@ -140,10 +143,17 @@ def rollout(
     >>> jax.jit(jax.grad(height))(0.1 * jnp.ones((50, 2))).shape
     (50, 2)
     """
+    dt = (robot.default_dt if isinstance(robot, Scene) else 1e-3) if dt is None else dt
     plan = _read_plan(dt, steps, period, every, passive, tau, u)
-    if not isinstance(robot, System):
-        raise ArgumentError(f"fourbar.jax.rollout takes a robot, such as fb.load(...) returns, got {robot!r}")
+    if not isinstance(robot, System | Scene):
+        raise ArgumentError(
+            f"fourbar.jax.rollout takes a robot, such as fb.load(...) returns, or a scene, got {robot!r}"
+        )
     check_precision("rollout")
+    if isinstance(robot, Scene):
+        start = {"q": q, "v": v, "tau": tau, "u": u, "f_ext": f_ext}
+        t, q, v, made, diverged = rollout_scene(robot, start, numbers, (plan.dt, plan.steps, plan.every, plan.period))
+        return JaxRun(jax.numpy.asarray(t), q, v, None, made.astype(int), diverged)
     acting = {name: GIVEN for name, x in (("u", u), ("f_ext", f_ext)) if x is not None}
     stage = _Stage.of(robot, acting, passive, which_numbers(robot.mechanism, numbers))
     given = {"q": q, "v": np.zeros(robot.nv) if v is None else v, "tau": tau, "u": u, "f_ext": f_ext}

@@ -116,19 +116,32 @@ class KnownStep:
 
     def residual(self, a: Sequence[Vec], impulse: Sequence[Vec] | None) -> list[Any]:
         """r (nv): what is missing in the balance of forces; without contacts if impulses are None."""
-        c, call, on = self.c, self.call, self.c.F_ext()
+        c, on = self.c, self.c.F_ext() if impulse is None else self.contact_wrenches(impulse)
         by_link = c.links_accelerations(a)
-        if impulse is not None:
-            for candidate, placed, own in zip(self.spec.candidates, self.placed, impulse, strict=False):
-                links = [x for x in candidate.links if x != GROUND]
-                for link, rows in zip(links, placed.rows, strict=True):
-                    on[link] = call(_add_force, on[link], rows, own, self.dt)
         more = self.implicit_forces(by_link)
         if impulse is not None:
             self._add_rows_within(more, on, impulse)
         needed = rnea.inverse_dynamics(self.s, c.velocities(), by_link, on, c.gravity)
-        total = [x if y is None else call(_sum, x, y) for x, y in zip(needed, more, strict=True)]
-        return flat([call(_less, *x) for x in zip(c.project(total), self.implicit.forces(), strict=True)])
+        return self._less_forces([x if y is None else self.call(_sum, x, y) for x, y in zip(needed, more, strict=True)])
+
+    def _less_forces(self, needed: Sequence[Vec]) -> list[Any]:
+        """Forces on the joints of all links less those that act, on the independent velocities."""
+        both = zip(self.c.project(needed), self.implicit.forces(), strict=True)
+        return flat([self.call(_less, *x) for x in both])
+
+    def contact_wrenches(self, impulse: Sequence[Vec]) -> list[Wrench]:
+        """The wrenches of contacts on the links, means over the step, and those that are given."""
+        on = self.c.F_ext()
+        for candidate, placed, own in zip(self.spec.candidates, self.placed, impulse, strict=False):
+            links = [x for x in candidate.links if x != GROUND]
+            for link, rows in zip(links, placed.rows, strict=True):
+                on[link] = self.call(_add_force, on[link], rows, own, self.dt)
+        return on
+
+    def unmodelled_forces(self, a: Sequence[Vec]) -> list[Any]:
+        """The part of r (nv) that is no inertial force: what acts implicitly less all forces but those of contacts."""
+        more, still = self.implicit_forces(self.c.links_accelerations(a)), self.c.still()
+        return self._less_forces([y if x is None else x for x, y in zip(more, still, strict=True)])
 
     def implicit_forces(self, a: Sequence[Vec]) -> list[Any]:
         """(dt D + dt² K) a by link, None where nothing acts implicitly; a: accelerations of all joints."""
@@ -181,6 +194,10 @@ class KnownStep:
         return [list(row) for row in M]
 
     # ------------------------------------------------------------------ velocities of rows
+
+    def turning(self, n: int) -> tuple[Any, Link | None]:
+        """How the velocities of a cluster turn within a step (see `integration`)."""
+        return self._straight[n], self._tumbling[n]
 
     @cached_property
     def _straight(self) -> list[Any]:
@@ -333,9 +350,20 @@ def _contact_velocity(
 ) -> Vec:
     """c of a contact; `judged`: its normal velocities before the step, and without contacts."""
     before, free = judged
-    soft, bias = candidate.law.normal(touch.gap, dt)
+    bias, soft = bias_of(candidate, touch, dt)
     if not candidate.steady:
         bias = candidate.law.unsteady(bias, before, free)
     if candidate.restitution > 0.0:
         bias = rebound(bias, touch.gap, dt, before, free, candidate.restitution, least)
+    return with_bias(velocity, bias, soft, impulse)
+
+
+def bias_of(candidate: Candidate, touch: Touch, dt: Scalar) -> tuple[Scalar, Scalar]:
+    """The bias of a contact along its normal (m/s), and R, as its law says."""
+    soft, bias = candidate.law.normal(touch.gap, dt)
+    return bias, soft
+
+
+def with_bias(velocity: Vec, bias: Scalar, soft: Scalar, impulse: Vec) -> Vec:
+    """c of a contact from its velocities."""
     return Vec((velocity[0] + bias + soft * impulse[0], *velocity[1:]))

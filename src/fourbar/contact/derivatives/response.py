@@ -80,6 +80,19 @@ class Response:
                 rows[i][block.first : block.first + block.size] = row
         return rows
 
+    def by_velocity(self) -> Rows:
+        """S of δλ = -S δc (rows, rows), where no row is redundant: two proximal steps, T + ε T²."""
+        recorder = self._recorder
+        small = [list(row) for row in recorder.call(_scaled, Mat(map(Vec, self._T)))]
+        twice = plus_product(recorder, self._T, small, self._T)
+        columns: Rows = [[] for _ in twice]
+        for block, part in zip(self._blocks, self._slopes, strict=True):
+            own = [row[block.first : block.first + block.size] for row in twice]
+            some = plus_product(recorder, None, own, [list(row) for row in part.velocity])
+            for row, new in zip(columns, some, strict=True):
+                row += new
+        return columns
+
     def impulses(self, dc: Rows, dbounds: Rows | None) -> Rows:
         """δλ (rows, directions) for δc (rows, directions) and changes of the bounds."""
         recorder = self._recorder
@@ -134,6 +147,10 @@ def _largest(known: Scalar, row: Vec, scale: Vec, own: Scalar) -> Scalar:
     for x, by in zip(row, scale, strict=True):
         known = maximum(known, size_of([x * by]) / (own + TINY))
     return known
+
+
+def _scaled(T: Mat) -> Mat:
+    return Mat(row * PROXIMAL for row in T)
 
 
 def invert(recorder: Any, A: Rows) -> Rows:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...contact.derivatives.step_derivatives import StepInputs, step_derivative
+from ...contact.derivatives.recordings import StepInputs, step_derivative
 from ...errors import ArgumentError, ModelError, unknown, warn
 from ...functions.derivatives import named_tuple, read_names
 from ...linalg import transpose
@@ -67,7 +67,7 @@ class StepJacobian(Differentiated):
 
 
 @dataclass(frozen=True)
-class StepTangent(Differentiated):
+class StepRates(Differentiated):
     """Rates of q⁺ and v⁺ (..., nv) along a direction."""
 
     q: np.ndarray
@@ -122,7 +122,7 @@ class StepDerivatives:
 
     def jvp(
         self, args: Any, tangents: Any, x: StepArguments, numbers: Any, parameters: Any, smoothing: float
-    ) -> StepTangent:
+    ) -> StepRates:
         """Rates along a direction."""
         x = _with_state("step.jvp", x, args)
         rates = _by_name("step.jvp, tangents", tangents)
@@ -139,7 +139,7 @@ class StepDerivatives:
         given = {f"d_{name}": rate for name, rate in rates.items()}
         given |= {f"d_{moving.arguments[name]}": rate for name, rate in by_number.items()}
         step, (dq, dv, report) = self._run("jvp", x, moving, wanted, smoothing, given)
-        return StepTangent(*self.judge("step.jvp", step, report), dq, dv)
+        return StepRates(*self.judge("step.jvp", step, report), dq, dv)
 
     def vjp(
         self, args: Any, cotangent: Any, x: StepArguments, numbers: Any, parameters: Any, smoothing: float

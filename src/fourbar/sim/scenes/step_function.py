@@ -11,7 +11,7 @@ from ..loops.varied_loops import close
 from ..motions.given_numbers import NOTHING
 from ..motions.read_arguments import check_actuators, check_step
 from .scene_motion import StepArguments, Stepped
-from .step_derivatives import StepDerivatives, StepGradient, StepJacobian, StepTangent
+from .step_derivatives import StepDerivatives, StepGradient, StepJacobian, StepRates
 
 if TYPE_CHECKING:
     from .scene import Scene
@@ -102,7 +102,7 @@ class StepFunction:
         parameters: Any = None,
         smoothing: float = 0.0,
         threads: int | None = None,
-    ) -> StepTangent:
+    ) -> StepRates:
         """The step and the rates of q and v as the arguments (q, v, tau, u) move with tangents.
 
         Both are tuples, or dictionaries by name; what is left out does not move. The tangent of q has nv entries.

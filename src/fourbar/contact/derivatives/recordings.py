@@ -230,7 +230,7 @@ def _over(x: Mat, divisor: Any) -> Mat:
     return Mat(row * (1.0 / divisor) for row in x)
 
 
-class Forwards(StepDerivative):
+class DirectionalStep(StepDerivative):
     """Derivatives along directions."""
 
     def push(self, c: Context, directions: Sequence[Entries], piece: int) -> tuple[Rows, Rows, LinearStep]:
@@ -302,7 +302,7 @@ def _pull_rate(embedding: Any, q: Any, w: Any) -> Vec:
     return Vec(columns)
 
 
-class StepJvp(Forwards):
+class StepJvpRecording(DirectionalStep):
     """Along one direction: tangents of the `moving` arguments to those of q and v."""
 
     kind = "jvp"
@@ -321,7 +321,7 @@ class StepJvp(Forwards):
         return [("d_q", (c.nv,), flat(dq)), ("d_v", (c.nv,), flat(dv)), *self.report(linear)]
 
 
-class StepJacobian(Forwards):
+class StepJacobianRecording(DirectionalStep):
     """All of them: (2 nv, columns) of q and v by the entries of the `moving` arguments, one after the other."""
 
     kind = "jacobian"
@@ -371,7 +371,8 @@ class StepJacobian(Forwards):
     def _rates(self, known: Known, directions: Sequence[Entries], piece: int) -> list[dict[str, Sequence[Any]]]:
         """The rates of r, c and the bounds; of trees by q and v from the sweeps of inverse dynamics."""
         n = self.model.cluster_tree.nv
-        if not self.is_tree or self.model.kept_rows or self.moving[:2] != ("q", "v"):
+        is_known = all(isinstance(x, float) for x in known.c.gravity)
+        if not (self.is_tree and is_known) or self.model.kept_rows or self.moving[:2] != ("q", "v"):
             return list(self.equations(known, piece).push(directions)[1])
         c, a = known.c, list(split(known.c.clusters, known.a, "nv"))
         step = KnownStep(c, self.of.spec)
@@ -427,7 +428,7 @@ def linear_rows(step: KnownStep) -> list[list[Any]]:
     return [[float(j == first[x.link] + x.entry) for j in range(step.c.nv)] for x in step.spec.joints]
 
 
-class StepVjp(StepDerivative):
+class StepVjpRecording(StepDerivative):
     """Backwards: weights of q (nv) and v (nv) to the gradients by the `moving` arguments."""
 
     kind = "vjp"
@@ -495,7 +496,11 @@ def _difference(embedding: Any, there: Vec, q: Vec) -> Vec:
     return embedding.difference(there, q)
 
 
-KINDS: dict[str, type[StepDerivative]] = {"jvp": StepJvp, "vjp": StepVjp, "jacobian": StepJacobian}
+KINDS: dict[str, type[StepDerivative]] = {
+    "jvp": StepJvpRecording,
+    "vjp": StepVjpRecording,
+    "jacobian": StepJacobianRecording,
+}
 
 
 def step_derivative(kind: str, of: StepInputs, moving: tuple[str, ...]) -> Any:

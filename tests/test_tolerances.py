@@ -52,6 +52,7 @@ interop/rotations.py _ORTHOGONAL
 mechanism/armature_blocks.py _ROUNDING
 mechanism/fluid.py _ROUNDING
 sim/motions/given_numbers.py _ROUNDING
+sim/linearize.py _SAME
 sim/motions/read_arguments.py _NOT_UNIT
 system/constrained/inverse_dynamics.py _SYMMETRIC
 """
@@ -61,6 +62,7 @@ identification/base_parameters.py _NEGLIGIBLE
 identification/least_squares.py _FAINT
 identification/estimate.py _MARGIN
 io/loop_repair.py _EXACT _ROUNDING
+sim/scenes/step_derivatives.py _ROUNDING
 spatial/groups/subgroup.py _ROUNDING
 spatial/inertia.py _POINT
 system/equations.py _DUST

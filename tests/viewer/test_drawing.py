@@ -18,6 +18,7 @@ from fourbar.sim.motions.results import load_recording
 from fourbar.spatial.linear import Vec
 from fourbar.viewer import recorded_motion, triangles
 from fourbar.viewer.gltf import glb
+from fourbar.viewer.look import direction, eye_and_middle
 from fourbar.viewer.mesh_files import read_mesh
 from fourbar.viewer.overlays import half_axes
 from fourbar.viewer.quaternions import continuous, matrices, quaternions
@@ -343,6 +344,17 @@ def test_the_ground_and_the_camera_reach_as_far_as_all_worlds() -> None:
     assert not recording.follows(None) and recording.follows(True)
     q[..., 0] *= 100.0
     assert RecordedMotion.of(recording.robot, t, q).follows(None), "too far to be shown whole"
+
+
+def test_robots_spread_over_the_ground_are_seen_from_the_side_of_a_robot() -> None:
+    """Not from above, as a flat mechanism is: their box is flat, they are not."""
+    robot, spread = np.array([[-0.5, -0.5, 0.0], [0.5, 0.5, 1.0]]), np.array([[-30.0, -30.0, 0.0], [30.0, 30.0, 1.0]])
+    flat = np.array([[-0.5, -0.5, 0.0], [0.5, 0.5, 0.01]])
+    alone, many, above = direction(robot, robot), direction(spread, robot), direction(flat, flat)
+    assert alone[1] < many[1] < 0.8 < above[1]
+    assert alone[0] == many[0]
+    eye, middle = eye_and_middle(spread, robot)
+    assert np.arcsin((eye - middle)[2] / np.linalg.norm(eye - middle)) == pytest.approx(many[1])
 
 
 def test_clusters_have_colours_of_their_own() -> None:

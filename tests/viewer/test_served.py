@@ -281,5 +281,14 @@ def test_planes_are_floors_with_a_grid(serve: Callable[..., fb.View]) -> None:
 def test_colours_are_those_of_the_pages() -> None:
     """The renderer's curve of light undone: a surface in the sun is as bright as on a page."""
     for colour in ((0.2, 0.42, 0.7, 1.0), (0.88, 0.51, 0.16, 1.0), (0.4, 0.4, 0.45, 1.0)):
-        shown = aces(0.7 * np.array(paint(colour)) / 255.0)
-        assert np.allclose(shown, [0.85 * linear(x) for x in colour[:3]], atol=0.01)
+        shown = aces(0.85 * np.array(paint(colour)) / 255.0)
+        assert np.allclose(shown, [0.9 * linear(x) for x in colour[:3]], atol=0.01)
+
+
+def test_only_the_ground_receives_shadows(serve: Callable[..., fb.View]) -> None:
+    """A surface with two sides would cast shadows on itself: robots looked grey on all sides."""
+    robot = fb.robots.double_pendulum()
+    hill = fb.contact.Solid("box", (0.2, 0.2, 0.2), position=(1.0, 0.0, 0.0))
+    window = serve(fb.Scene(robot, [fb.Plane(), hill])).window
+    receives = {group.layer: group.handle.receive_shadow for group in window.groups}
+    assert receives["ground"] and not receives["shapes"]

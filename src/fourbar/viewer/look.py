@@ -11,24 +11,31 @@ import numpy as np
 
 FIELD = 0.75  # angle of view, in rad
 _FLAT = 0.2  # thickness of a box, of its diagonal, below which it is looked at across
+_WIDE = 3.0  # sizes of the robot, beyond which a motion is wide
 FILLED = 0.84  # part of the picture that a box fills, across or upwards
 
 
-def direction(bounds: np.ndarray) -> tuple[float, float]:
-    """The angles at which a box (2, 3) is looked at: about z from the x axis, and upwards.
+def direction(bounds: np.ndarray, robot: np.ndarray) -> tuple[float, float]:
+    """The angles at which a box (2, 3) of a motion is looked at: about z from the x axis, and upwards.
 
-    From the front right and a little above; what is flat from its wide side.
+    They are those for the box of the robot: from the front right and a little above, for a flat one from its wide side.
+    Robots that are spread over the ground, or go far, are seen from higher up.
     """
-    edges = bounds[1] - bounds[0]
-    thin = int(np.argmin(edges))
-    if edges[thin] > _FLAT * float(np.linalg.norm(edges)):
-        return -0.9, 0.42
+    edges = robot[1] - robot[0]
+    thin, size = int(np.argmin(edges)), float(np.linalg.norm(edges))
+    if edges[thin] > _FLAT * size:
+        return -0.9, 0.62 if np.linalg.norm(np.diff(bounds[:, :2], axis=0)) > _WIDE * size else 0.42
     return ((-0.35, 0.3), (-np.pi / 2.0 + 0.35, 0.3), (-np.pi / 2.0, 1.15))[thin]
 
 
-def eye_and_middle(bounds: np.ndarray, size: tuple[int, int] = (1, 1)) -> tuple[np.ndarray, np.ndarray]:
-    """The place of the eye from which a picture of such a size (width, height) shows a box, and its middle."""
-    turn, rise = direction(bounds)
+def eye_and_middle(
+    bounds: np.ndarray, robot: np.ndarray, size: tuple[int, int] = (1, 1)
+) -> tuple[np.ndarray, np.ndarray]:
+    """The place of the eye from which a picture of such a size (width, height) shows a box, and its middle.
+
+    robot: the box of the robot, which decides on the direction.
+    """
+    turn, rise = direction(bounds, robot)
     way = np.array([np.cos(turn) * np.cos(rise), np.sin(turn) * np.cos(rise), np.sin(rise)])
     middle = bounds.mean(axis=0)
     corners = np.stack(np.meshgrid(*bounds.T, indexing="ij"), axis=-1).reshape(-1, 3) - middle
@@ -47,16 +54,16 @@ def stand(place: np.ndarray, middle: np.ndarray) -> np.ndarray:
 
 
 Shade = tuple[float, float, float]
-SKY: Shade = (0.80, 0.86, 0.93)  # at the top of the picture
-HORIZON: Shade = (0.965, 0.972, 0.982)  # from its middle downwards, where the floor ends
-FLOOR: Shade = (0.86, 0.88, 0.90)
-LINE: Shade = (0.62, 0.66, 0.71)  # of the grid on the floor
+SKY: Shade = (0.58, 0.71, 0.87)  # at the top of the picture
+HORIZON: Shade = (0.92, 0.94, 0.965)  # from its middle downwards, where the floor ends
+FLOOR: Shade = (0.71, 0.75, 0.80)
+LINE: Shade = (0.55, 0.60, 0.67)  # of the grid on the floor
 SUN = (-0.22, -0.68, 1.1)  # the direction from which it shines
 AMBIENT, UPWARDS, DIRECT, BESIDE, GLOSS = (
-    0.36,
-    0.14,
-    0.55,
-    0.18,
+    0.33,
+    0.15,
+    0.62,
+    0.15,
     0.10,
 )  # light: everywhere, from the sky, the sun's, ...
 SHARP = 40.0  # exponent of the gloss

@@ -111,12 +111,13 @@ class Renderer:
 
     def eye(self, k: int) -> Eye:
         """The camera at a state."""
+        robot = self.drawing.bounds
         if self.follow:
-            place, middle = eye_and_middle(self.drawing.bounds, self.size)
+            place, middle = eye_and_middle(robot, robot, self.size)
             move = self.recording.base_shift(k)
             place, middle = place + move, middle + move
         else:
-            place, middle = eye_and_middle(self.bounds, self.size)
+            place, middle = eye_and_middle(self.bounds, robot, self.size)
         return Eye(place, stand(place, middle), FIELD, self.size)
 
     def picture(self, k: int) -> np.ndarray:

@@ -189,7 +189,7 @@ def check_guarded(host: str, port: int) -> None:
 # The fit of the curve by S. Hill that three.js uses: linear light to its own primaries, a curve, and back.
 _IN = np.array([[0.59719, 0.35458, 0.04823], [0.076, 0.90834, 0.01566], [0.0284, 0.13383, 0.83777]]) / 0.6
 _OUT = np.array([[1.60475, -0.53108, -0.07367], [-0.10208, 1.10813, -0.00605], [-0.00327, -0.07276, 1.07602]])
-_LIT, _WANTED = 0.7, 0.85  # light on a surface in the sun: there, and with the lights of the pages
+_LIT, _WANTED = 0.85, 0.9  # light on a surface in the sun: there, and with the lights of the pages
 
 
 def aces(light: np.ndarray) -> np.ndarray:
@@ -212,7 +212,7 @@ _CALLED = {
     "mass": "centres of mass", "inertia": "inertia ellipsoids", "ground": "ground", "forces": "contact forces",
 }  # fmt: skip
 _SHOWN = ("shapes", "ground")
-_SKY, _SUN = 2.4, 2.6  # strength of the light from all sides, and of the sun
+_SKY, _SUN = 2.0, 3.6  # strength of the light from all sides, and of the sun
 _FAR = 40.0  # sizes of the robot: as far as is seen, and as shadows are computed
 _GRID = 60  # tiles along each side of a floor without an end of its own
 ROOT = "/scene"  # the frame of all that is drawn: the scene moves where the camera follows a robot
@@ -312,7 +312,7 @@ class ServedPage:
 
     def _light(self) -> None:
         """Sky and sun of the pages, without an environment map, which takes software WebGL 20 s to prepare."""
-        rise = np.linspace(1.0, -2.0, 96).clip(0.0)[:, None]  # the sky is in the upper third of the picture
+        rise = np.linspace(0.45, -2.0, 96).clip(0.0)[:, None]  # the camera looks down: little of the sky is seen
         sky = rise * look.SKY + (1.0 - rise) * look.HORIZON
         self.scene.set_background_image(np.tile((255.0 * sky + 0.5).astype(np.uint8)[:, None], (1, 2, 1)), format="png")
         self.scene.configure_environment_map(None)
@@ -321,7 +321,7 @@ class ServedPage:
         self.scene.add_light_directional("/sun", intensity=_SUN, cast_shadow=True, position=look.SUN)
 
     def _aim(self, bounds: np.ndarray) -> None:
-        eye, middle = eye_and_middle(bounds)
+        eye, middle = eye_and_middle(bounds, self.drawing.bounds)
         camera = self.server.initial_camera
         camera.up, camera.position, camera.look_at = (0.0, 0.0, 1.0), tuple(eye.tolist()), tuple(middle.tolist())
         camera.fov = FIELD
@@ -331,7 +331,7 @@ class ServedPage:
     def reset_view(self) -> None:
         """Move the cameras of all who look at the page to where they were at the start."""
         for client in self.server.get_clients().values():
-            eye, middle = eye_and_middle(self.bounds)
+            eye, middle = eye_and_middle(self.bounds, self.drawing.bounds)
             with client.atomic():
                 client.camera.position = eye  # which moves the point that is looked at along
                 client.camera.look_at = middle
@@ -388,7 +388,11 @@ class ServedPage:
         return 1 if item.place == self.drawing.world else self.worlds
 
     def add(self, name: str, solid: TriangleSurface, colours: list[Colour], visible: bool) -> Any:
-        """A surface that is drawn once per colour, at poses that are given later."""
+        """A surface that is drawn once per colour, at poses that are given later.
+
+        Only the ground receives shadows: a surface with two sides would cast one on itself, and look grey all over.
+        """
+        ground = name.startswith("ground")
         n, opacity = len(colours), colours[0][3]
         turns = np.tile(np.array([1.0, 0.0, 0.0, 0.0], np.float32), (n, 1))
         return self.scene.add_batched_meshes_simple(
@@ -396,7 +400,7 @@ class ServedPage:
             batched_positions=np.zeros((n, 3), np.float32), batched_scales=np.ones((n, 3), np.float32),
             batched_colors=np.array([paint(c) for c in colours], np.uint8),
             opacity=None if opacity >= 1.0 else opacity, lod="off", side="double", visible=visible,
-            cast_shadow=opacity >= 1.0 and not name.startswith("ground"), receive_shadow=True,
+            cast_shadow=opacity >= 1.0 and not ground, receive_shadow=ground,
         )  # fmt: skip
 
     def place(self, places: np.ndarray, every: bool = False) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from public import Entry, Section, sections
 
-from fourbar.functions import docstrings
-from fourbar.functions.docstrings import section
+from fourbar.functions import arguments
+from fourbar.functions.arguments import section
 
 TARGET = Path(__file__).with_name("api.md")
 _HEAD = """\
@@ -42,7 +42,7 @@ def _joined(text: str) -> str:
 
 def _listed(title: str, doc: str, leave: tuple[str, ...] = ()) -> Iterator[str]:
     """A section of entries as a list."""
-    entries = [entry for entry in docstrings.entries(doc, title) if entry.name not in leave]
+    entries = [entry for entry in arguments.entries(doc, title) if entry.name not in leave]
     if entries:
         yield f"**{title}**\n"
         for name, kind, text in entries:

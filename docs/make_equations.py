@@ -14,9 +14,9 @@ import sympy
 
 from fourbar import Builder, joints
 from fourbar.expr import Graph
-from fourbar.expr.to_sympy import to_sympy
 from fourbar.joints import Joint
 from fourbar.spatial.groups import SE2, SE3, SO2, SO3, Group, Rn, SchoenfliesGroup
+from fourbar.system.equations import to_sympy
 
 PAGE = Path(__file__).with_name("equations.md")
 BEGIN, END = "<!-- made by docs/make_equations.py -->\n", "<!-- end -->\n"

@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 from registered import actuated_methods, constrained_methods, methods, options_of
 
-from fourbar.functions.arguments import F_EXT
-from fourbar.functions.docstrings import entries
+from fourbar.functions.arguments import F_EXT, entries
 from fourbar.functions.registry import Method
 
 TARGET = Path(__file__).parents[1] / "src" / "fourbar" / "system" / "robot_methods.pyi"

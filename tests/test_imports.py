@@ -25,21 +25,21 @@ LISTED = (*LAZY, "fourbar.contact", "fourbar.convert", "fourbar.identification",
 
 # Parts that neither building a robot nor computing with it needs, and those that a robot needs to compute only.
 NOT_NEEDED = """
-fourbar.baselines fourbar.bridges fourbar.cli fourbar.constraints.contacts fourbar.constraints.joint_conditions
+fourbar.baselines fourbar.bridges fourbar.cli fourbar.constraints.contacts
 fourbar.interop fourbar.chunks fourbar.convert fourbar.identification fourbar.io fourbar.lagrange fourbar.robots
 fourbar.sim fourbar.joints.composite fourbar.joints.lie fourbar.joints.mirror fourbar.joints.serialize
 fourbar.constraints.closures fourbar.constraints.gears fourbar.constraints.function_loops fourbar.edit.change
 fourbar.edit.join fourbar.edit.lock fourbar.edit.mirror
-fourbar.edit.sub fourbar.mechanism.geometry fourbar.algorithms.loop_derivatives
-fourbar.mechanism.solid_inertia fourbar.spatial.groups fourbar.spatial.series fourbar.system.constrained
+fourbar.edit.sub fourbar.mechanism.geometry fourbar.algorithms.derivatives
+fourbar.edit.mass_from_shapes fourbar.spatial.groups fourbar.spatial.series fourbar.system.constrained
 fourbar.system.equations fourbar.functions.methods.coriolis fourbar.functions.methods.jacobians
 fourbar.functions.methods.forces fourbar.functions.methods.regressors fourbar.functions.methods.kinematics
 fourbar.algorithms.energy fourbar.algorithms.kinematics fourbar.algorithms.regressor
 fourbar.expr.program_derivatives fourbar.expr.shared fourbar.expr.shared_tasks fourbar.tree.parameter_changes
 fourbar.tree.parameters fourbar.functions.parameter_derivatives fourbar.functions.derivatives
 fourbar.functions.derivative_recordings fourbar.algorithms.massless fourbar.functions.parameter_derivatives
-fourbar.functions.inverse_kinematics_targets fourbar.mechanism.contact fourbar.system.inverse_kinematics
-fourbar.system.inverse_kinematics fourbar.system.limits
+fourbar.functions.inverse_kinematics fourbar.mechanism.contact fourbar.system.inverse_kinematics
+fourbar.system.limits
 decimal difflib fractions fnmatch
 """
 NEEDED_TO_COMPUTE = """

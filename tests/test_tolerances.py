@@ -46,7 +46,7 @@ viewer/triangles.py _SAME
 CHECKS_OF_ARGUMENTS = """
 constraints/condition.py _SAME
 functions/parameter_derivatives.py _SYMMETRIC
-functions/inverse_kinematics_targets.py _ROTATION
+functions/inverse_kinematics.py _ROTATION
 interop/rotations.py _SKEW
 interop/rotations.py _ORTHOGONAL
 mechanism/armature_blocks.py _ROUNDING

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from .expr import sqrt as sqrt
     from .expr import tan as tan
     from .expr import tanh as tanh
-    from .functions.inverse_kinematics_targets import Target as Target
+    from .functions.inverse_kinematics import Target as Target
     from .identification import Identification as Identification
     from .identification import base_parameters as base_parameters
     from .identification import exciting_trajectory as exciting_trajectory

@@ -16,23 +16,12 @@ from .interop import twist_to_world as twist_to_world
 from .interop import wrench_from_force as wrench_from_force
 from .interop import wrench_from_world as wrench_from_world
 from .interop import wrench_to_world as wrench_to_world
-from .interop.generalized_forces import ForcesAndTorques as ForcesAndTorques
-from .interop.generalized_forces import JointTorques as JointTorques
-from .interop.generalized_forces import body_torques_from_joint_torques as body_torques_from_joint_torques
-from .interop.generalized_forces import connectivity_matrix as connectivity_matrix
-from .interop.generalized_forces import (
-    forces_and_joint_torques_from_generalized as forces_and_joint_torques_from_generalized,
-)
-from .interop.generalized_forces import generalized_from_joint_torques as generalized_from_joint_torques
-from .interop.generalized_forces import joint_torques_from_body_torques as joint_torques_from_body_torques
-from .interop.generalized_forces import joint_torques_from_generalized as joint_torques_from_generalized
-from .interop.generalized_forces import wrenches_from_generalized as wrenches_from_generalized
-from .interop.joint_coordinates import JointCoordinates as JointCoordinates
-from .interop.joint_coordinates import joint_coordinates as joint_coordinates
 from .interop.maximal import Coordinates as Coordinates
+from .interop.maximal import JointCoordinates as JointCoordinates
 from .interop.maximal import MaximalState as MaximalState
 from .interop.maximal import State as State
 from .interop.maximal import coordinates_from_poses as coordinates_from_poses
+from .interop.maximal import joint_coordinates as joint_coordinates
 from .interop.maximal import maximal_from_state as maximal_from_state
 from .interop.maximal import reduced_coordinates as reduced_coordinates
 from .interop.maximal import state_from_maximal as state_from_maximal
@@ -62,12 +51,21 @@ from .interop.rotations import vector_from_quaternion as vector_from_quaternion
 from .interop.rotations import vector_rate_from_omega as vector_rate_from_omega
 from .interop.rotations import wxyz_from_xyzw as wxyz_from_xyzw
 from .interop.rotations import xyzw_from_wxyz as xyzw_from_wxyz
+from .interop.velocities import ForcesAndTorques as ForcesAndTorques
+from .interop.velocities import JointTorques as JointTorques
 from .interop.velocities import JointVelocity as JointVelocity
 from .interop.velocities import Velocities as Velocities
+from .interop.velocities import body_torques_from_joint_torques as body_torques_from_joint_torques
+from .interop.velocities import connectivity_matrix as connectivity_matrix
+from .interop.velocities import forces_and_joint_torques_from_generalized as forces_and_joint_torques_from_generalized
+from .interop.velocities import generalized_from_joint_torques as generalized_from_joint_torques
+from .interop.velocities import joint_torques_from_body_torques as joint_torques_from_body_torques
+from .interop.velocities import joint_torques_from_generalized as joint_torques_from_generalized
 from .interop.velocities import joint_velocity as joint_velocity
 from .interop.velocities import velocities_by_joint as velocities_by_joint
 from .interop.velocities import velocities_by_least_squares as velocities_by_least_squares
 from .interop.velocities import velocities_recursive as velocities_recursive
+from .interop.velocities import wrenches_from_generalized as wrenches_from_generalized
 from .lazy import lazy
 
 lazy()

@@ -10,7 +10,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.compile import cache, kernel
-from fourbar.compile import cache_folder as trust
+from fourbar.compile import cache as trust
 from fourbar.compile import callables as gufunc
 from fourbar.compile import program_cache as programs
 from fourbar.joints import Revolute

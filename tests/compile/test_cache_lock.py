@@ -57,7 +57,7 @@ def test_the_lock_of_a_process_that_was_killed_is_free(tmp_path: Path) -> None:
     code = """
 import sys, time
 from pathlib import Path
-from fourbar.compile.cache_folder import make_once_across_processes
+from fourbar.compile.cache import make_once_across_processes
 with make_once_across_processes(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
@@ -68,7 +68,7 @@ with make_once_across_processes(Path(sys.argv[1])):
     assert holder.stdout is not None and holder.stdout.readline() == "held\n"
     holder.kill()
     holder.wait(timeout=60)
-    from fourbar.compile.cache_folder import make_once_across_processes
+    from fourbar.compile.cache import make_once_across_processes
 
     begin = time.monotonic()
     with (
@@ -83,12 +83,12 @@ with make_once_across_processes(Path(sys.argv[1])):
 def test_nobody_waits_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import fcntl
 
-    from fourbar.compile import cache_folder
+    from fourbar.compile import cache
 
-    monkeypatch.setattr(cache_folder, "_LONGEST", 0.1)
+    monkeypatch.setattr(cache, "_LONGEST", 0.1)
     with open(tmp_path / "x.lock", "w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with cache_folder.make_once_across_processes(tmp_path / "x.o"):
+        with cache.make_once_across_processes(tmp_path / "x.o"):
             pass
-    with cache_folder.make_once_across_processes(tmp_path / "missing" / "x.o"):
+    with cache.make_once_across_processes(tmp_path / "missing" / "x.o"):
         pass

@@ -8,8 +8,7 @@ import pydoc
 import pytest
 
 import fourbar as fb
-from fourbar.functions.arguments import F_EXT, Q
-from fourbar.functions.docstrings import complete, declared_entries, entries
+from fourbar.functions.arguments import F_EXT, Q, complete_docstring, declared_entries, entries
 from fourbar.functions.methods import METHODS
 from fourbar.functions.registry import Method, Option
 from fourbar.system.constrained import actuated, drive_recordings
@@ -64,14 +63,14 @@ def test_a_docstring_gets_the_entries_of_what_its_method_takes() -> None:
     method = Method(
         two, (Q,), ("a", "b"), (F_EXT,), (Option("side", "left"), Option("n", 2, type="int", text="Count."))
     )
-    doc = complete(method._replace(text=two.__doc__ or ""))
+    doc = complete_docstring(method._replace(text=two.__doc__ or ""))
     listed = {entry.name: entry for entry in entries(doc, "Parameters")}
     assert [*listed] == ["q", "side", "n", "f_ext", "out", "threads"]
     assert listed["side"].text == "Left or right." and listed["n"].type == "int, default 2"
     assert listed["f_ext"].type.endswith(", or dict, optional") and listed["out"].type == "tuple of ndarray, optional"
     assert max(map(len, doc.splitlines())) <= 112 and '``{"hand": wrench}``' in doc
     assert doc.startswith("Two results.\n\nParameters\n") and doc.endswith("Returns\n-------\na : ndarray\n    One.")
-    assert complete(method) == ""
+    assert complete_docstring(method) == ""
 
 
 @pytest.mark.quick

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.compile import cache_folder as files
-from fourbar.compile import cache_folder as prune
+from fourbar.compile import cache as files
+from fourbar.compile import cache as prune
 from fourbar.joints import Revolute
 
 NOW = time.time()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fourbar.compile import cache_folder
-from fourbar.compile.cache_folder import untrusted_on_windows
+from fourbar.compile import cache
+from fourbar.compile.cache import untrusted_on_windows
 
 ME = {
     "USERPROFILE": r"C:\Users\me",
@@ -99,7 +99,7 @@ def test_a_profile_that_is_none(profile: str) -> None:
 
 def test_the_cache_uses_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Through the same function, warning and words as elsewhere; only the system is another."""
-    monkeypatch.setattr(cache_folder, "_ON_WINDOWS", True)
+    monkeypatch.setattr(cache, "_ON_WINDOWS", True)
     profile, outside = tmp_path / "Users" / "me", tmp_path / "shared"
     outside.mkdir()
     outside.chmod(0o777)
@@ -108,25 +108,25 @@ def test_the_cache_uses_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     for name in ("LOCALAPPDATA", "APPDATA", "PUBLIC", "ALLUSERSPROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("USERPROFILE", str(profile))
-    cache_folder._prepare.cache_clear()
+    cache._prepare.cache_clear()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             monkeypatch.setenv("FOURBAR_CACHE", str(profile / "cache"))
-            assert cache_folder.cache_folder() == (profile / "cache").resolve()
+            assert cache.cache_folder() == (profile / "cache").resolve()
         for name in (outside / "cache", profile / "link"):
             monkeypatch.setenv("FOURBAR_CACHE", str(name))
             with pytest.warns(RuntimeWarning, match="outside of your profile.*Set FOURBAR_CACHE to a folder"):
-                assert cache_folder.cache_folder() is None
+                assert cache.cache_folder() is None
     finally:
-        cache_folder._prepare.cache_clear()
+        cache._prepare.cache_clear()
 
 
 def test_files_that_are_links_are_not_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(cache_folder, "_ON_WINDOWS", True)
+    monkeypatch.setattr(cache, "_ON_WINDOWS", True)
     name = "0" * 64 + ".o"
     (tmp_path / "own").mkdir()
-    cache_folder.write(tmp_path / "own" / name, b"code")
-    assert cache_folder.read(tmp_path / "own" / name) == b"code"
+    cache.write(tmp_path / "own" / name, b"code")
+    assert cache.read(tmp_path / "own" / name) == b"code"
     (tmp_path / name).symlink_to(tmp_path / "own" / name)
-    assert cache_folder.read(tmp_path / name) is None
+    assert cache.read(tmp_path / name) is None

@@ -7,7 +7,7 @@ import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError, System, convert
-from fourbar.interop.joint_coordinates import turning
+from fourbar.interop.maximal import turning
 from fourbar.interop.numbered_robot import joint_pose
 from fourbar.joints import REGISTRY, Composite, CustomJoint, Joint, Revolute
 

@@ -13,7 +13,7 @@ from tests.loops import looped
 
 import fourbar as fb
 from fourbar import Builder, System
-from fourbar.constraints.edited_loops import Renamed
+from fourbar.constraints.serialize import Renamed
 from fourbar.errors import ArgumentError, UnknownNameError
 from fourbar.functions.methods import METHODS
 from fourbar.joints import Fixed, Revolute, Spherical

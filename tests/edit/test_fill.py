@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.edit.mass_from_shapes import MassMoments, of_faces, of_shape, of_shapes
 from fourbar.errors import extra
 from fourbar.joints import Revolute
 from fourbar.mechanism.geometry import Geometry
 from fourbar.mechanism.placement import Placement
-from fourbar.mechanism.solid_inertia import MassMoments, of_faces, of_shape, of_shapes
 
 from .support import close
 

@@ -51,8 +51,8 @@ def block_of(op):
 @pytest.mark.parametrize("op", MEANING)
 def test_machine_code_can_be_made_of_every_operation(op, fma):
     pytest.importorskip("llvmlite")
-    from fourbar.compile.block import emit_block, module
     from fourbar.compile.ir import Lanes
+    from fourbar.compile.kernel import emit_block, module
     from fourbar.compile.llvm import to_object
 
     lanes = Lanes(2, fma)
@@ -60,8 +60,8 @@ def test_machine_code_can_be_made_of_every_operation(op, fma):
 
 
 def test_an_unknown_operation_is_refused_by_the_emitter():
-    from fourbar.compile.block import emit_block
     from fourbar.compile.ir import Lanes
+    from fourbar.compile.kernel import emit_block
 
     block = Block(1, 0, (("load", 0, 0), ("gamma", 0)), (Store(0, 1, 1),))
     with pytest.raises(ValueError, match="no code for operation 'gamma'"):

@@ -9,7 +9,7 @@ import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError, System, UnknownNameError, identify
-from fourbar.identification.equation_rows import Windows, step_weights
+from fourbar.identification.data import Windows, step_weights
 from fourbar.mechanism.inertial_parameters import KINDS
 from physics.mechanisms import near
 

@@ -12,7 +12,7 @@ import pytest
 import fourbar as fb
 from fourbar import ArgumentError, IdentificationError, System, identify
 from fourbar.errors import extra
-from fourbar.identification.random_states import random_configurations
+from fourbar.identification.base_parameters import random_configurations
 
 from .arms import arm, base_values, changed, geared, measured, without
 

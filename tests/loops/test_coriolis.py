@@ -7,11 +7,11 @@ import pytest
 
 from fourbar import System
 from fourbar.expr import evaluate, jvp, prepare
-from fourbar.expr.to_sympy import SymbolicRecorder
 from fourbar.functions.arguments import Q
 from fourbar.functions.context import Context
 from fourbar.functions.methods import METHODS
 from fourbar.joints.euclidean import FlatJoint
+from fourbar.system.equations import SymbolicRecorder
 from fourbar.tree.embedding import LoopEmbedding
 
 from .looped import EACH_BUT_LARGEST as EACH

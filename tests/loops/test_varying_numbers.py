@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.constraints.edited_loops import EditedLoop
+from fourbar.constraints.serialize import EditedLoop
 from fourbar.joints import Helical, Prismatic, Revolute, Spherical
 from fourbar.loops import (
     Closure,

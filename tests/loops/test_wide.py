@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.algorithms import wide_cluster as wide
+from fourbar.algorithms import aba as wide
 
 
 def ring(n: int, floating: bool = False) -> Any:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from fourbar import Builder, System, robots
-from fourbar.algorithms import christoffel
+from fourbar.algorithms import coriolis
 from fourbar.algorithms.sweep import Sweeps
 from fourbar.expr import Direct
 from fourbar.joints import Composite, Revolute, Spherical
@@ -76,7 +76,7 @@ def koszul(robot: System, q: np.ndarray) -> np.ndarray:
 def directly(tree: SpanningTree, q: np.ndarray) -> np.ndarray:
     """Γ without compiling."""
     s = Sweeps(tree, Direct(), columns(q))
-    cube = christoffel.christoffel(s, tree.split_q(columns(q)))
+    cube = coriolis.christoffel(s, tree.split_q(columns(q)))
     return np.stack([batched(plane, q.shape[:-1]) for plane in cube], axis=-3)
 
 

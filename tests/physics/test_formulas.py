@@ -255,7 +255,7 @@ def test_without_sympy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_numbers_are_written_as_they_are() -> None:
-    from fourbar.expr.to_sympy import number
+    from fourbar.system.equations import number
 
     assert number(2.0) == sympy.Integer(2) and number(0.375) == sympy.Rational(3, 8)
     assert float(number(0.1)) == 0.1 and number(math.nan) is sympy.nan

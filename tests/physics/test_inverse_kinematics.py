@@ -13,7 +13,7 @@ import pytest
 import fourbar as fb
 from fourbar.errors import ArgumentError, AssemblyError, UnknownNameError
 from fourbar.expr import interpret
-from fourbar.functions.inverse_kinematics_targets import CENTER_OF_MASS
+from fourbar.functions.inverse_kinematics import CENTER_OF_MASS
 from fourbar.joints import Cylindrical, Helical, Planar, Prismatic, Revolute, Spherical, Universal
 
 from .mechanisms import random_mechanism

@@ -16,7 +16,7 @@ from .. import joints
 from ..errors import ModelError
 from ..functions.arguments import F_EXT
 from ..interop import PeerJoint, convention, wrench_from_world, wrench_to_world
-from ..interop.joint_states import Convention
+from ..interop.robot_states import Convention
 from ..joints import Joint
 from ..system.system import Builder, System
 from .peer import RobotPeer, constant_pose, in_series

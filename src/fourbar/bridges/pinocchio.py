@@ -15,7 +15,7 @@ from .. import joints
 from ..errors import ModelError
 from ..functions.arguments import F_EXT
 from ..interop import Convention, PeerJoint, convention, swapped
-from ..interop.joint_states import InSeries
+from ..interop.robot_states import InSeries
 from ..joints.base import Joint
 from ..system.system import Builder, System, restore
 from .peer import RobotPeer, constant_pose, in_series

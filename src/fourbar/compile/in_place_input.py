@@ -1,6 +1,6 @@
 """An input that stays where it is: a kernel reads it in place, instead of bringing it into the workspace.
 
-What is known of parameters that are given once (`functions/varying_at.py`) is the same in every call. Brought into the
+What is known of parameters that are given once (`functions/varying.py`) is the same in every call. Brought into the
 workspace each time, some hundred numbers per sample cost as much as a third of the arithmetic, and take the room of
 other slots in the first cache. Here they are laid out once as the workspace is, for W samples side by side; what a
 kernel takes is one number per sample, whose bits are the address of the vectors of its W samples. Samples W k to

@@ -14,7 +14,7 @@ import numpy as np
 from ..expr import Program
 from ..expr.text import pack, unpack
 from ..once import no_collection
-from .cache_folder import cache_folder, make_once_across_processes, read, write
+from .cache import cache_folder, make_once_across_processes, read, write
 from .compilation_progress import note_writing
 
 _WORTH_A_FILE = 1000  # instructions; fewer are traced in the time it takes to look for the file

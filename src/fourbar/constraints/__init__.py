@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from .closures import Distance as Distance
     from .condition import Condition as Condition
     from .contacts import Contact as Contact
-    from .formula import Formula as Formula
     from .function_loops import Constraint as Constraint
+    from .function_loops import Formula as Formula
     from .function_loops import Parametric as Parametric
+    from .function_loops import Prescribed as Prescribed
+    from .function_loops import Rows as Rows
     from .gears import Coupling as Coupling
     from .gears import Differential as Differential
     from .gears import Gear as Gear
     from .gears import Polynomial as Polynomial
-    from .joint_conditions import Prescribed as Prescribed
-    from .joint_conditions import Rows as Rows
     from .loop import Loop as Loop
 
 lazy()

@@ -105,11 +105,11 @@ class Loop(Restriction):
         return _edit("reflected")(self, mirror, maps)
 
 
-EDITED: dict[str, Callable[..., Loop]] = {}  # loops of any kind in an edited robot: `edited` fills this in
+EDITED: dict[str, Callable[..., Loop]] = {}  # loops of any kind in an edited robot: `serialize` fills this in
 
 
 def _edit(how: str) -> Callable[..., Loop]:
-    import_late(f"{__package__}.edited_loops")  # when first needed: few robots are edited
+    import_late(f"{__package__}.serialize")  # when first needed: few robots are edited
     return EDITED[how]
 
 

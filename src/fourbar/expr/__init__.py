@@ -24,7 +24,7 @@ from .interpret import interpret as interpret
 from .node import Expr as Expr
 from .node import Graph as Graph
 from .node import Value as Value
-from .numpy_functions import traced_array as traced_array
+from .operators import traced_array as traced_array
 
 if TYPE_CHECKING:
     from .autodiff import jvp as jvp

@@ -112,8 +112,8 @@ class Method(NamedTuple):
     @property
     def doc(self) -> str:
         """The docstring: as written, with an entry for every argument and option in its section Parameters."""
-        docstrings: Any = import_late(f"{__package__}.docstrings")  # when first needed: computing does not
-        return docstrings.complete(self)
+        arguments: Any = import_late(f"{__package__}.arguments")  # when first needed: building a robot does not
+        return arguments.complete_docstring(self)
 
     def all_arguments(self, model: Model, more: tuple[Argument, ...] = ()) -> tuple[Argument, ...]:
         """All arguments, for a model; `more` come after those that have to be given."""

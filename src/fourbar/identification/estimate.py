@@ -30,13 +30,21 @@ from ..errors import ArgumentError, FourbarError, IdentificationError, extra, re
 from ..hints import with_keyword_hints
 from ..system.system import System
 from . import result as status
-from .base_parameters import BaseParameters, mean_length, random_triangle, read_kinds, regroup
-from .data import Chunks, Reader, UnreadChunk
-from .equation_rows import FORMS, RowMaker
-from .evidence import FAN, Evidence, Progress, evidence_of, gather, merge, require_equations
-from .least_squares import LeastSquares, estimate_noise, make_problem
+from .base_parameters import BaseParameters, check_robot, mean_length, random_triangle, read_kinds, regroup
+from .data import FORMS, Chunks, Reader, RowMaker, UnreadChunk
+from .least_squares import (
+    FAN,
+    Evidence,
+    LeastSquares,
+    Progress,
+    estimate_noise,
+    evidence_of,
+    gather,
+    make_problem,
+    merge,
+    require_equations,
+)
 from .parameter_coordinates import EstimatedCoordinates, coordinates, make_coordinates, symmetric
-from .random_states import check_robot
 from .result import Identification
 
 _MARGIN = 1e-6  # relative to the reference: every pseudo-inertia stays positive definite by this margin

@@ -26,9 +26,16 @@ from ..once import cached_property
 from ..representation import html_table, quantity
 from ..system.system import System
 from ..tree.clusters import Cluster
-from .base_parameters import mean_length, random_triangle, read_kinds, regroup
+from .base_parameters import (
+    check_robot,
+    has_implicit_loops,
+    mean_length,
+    random_configurations,
+    random_triangle,
+    read_kinds,
+    regroup,
+)
 from .parameter_coordinates import make_coordinates
-from .random_states import check_robot, has_implicit_loops, random_configurations
 
 
 @dataclass(frozen=True)

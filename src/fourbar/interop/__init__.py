@@ -1,11 +1,11 @@
 """States, twists and wrenches as other libraries store them. Formulas only: no such library need be installed."""
 
 from ..lazy import lazy
-from .joint_states import PEERS as PEERS
-from .joint_states import Convention as Convention
-from .joint_states import convention as convention
+from .robot_states import PEERS as PEERS
+from .robot_states import Convention as Convention
 from .robot_states import PeerJoint as PeerJoint
 from .robot_states import StateMap as StateMap
+from .robot_states import convention as convention
 from .robot_states import state_map as state_map
 from .velocities import force_from_wrench as force_from_wrench
 from .velocities import point_velocity as point_velocity

@@ -13,9 +13,8 @@ import numpy as np
 
 from ..arrays import to_count
 from ..errors import ArgumentError, AssemblyError, unknown
-from ..functions.inverse_kinematics_targets import Goals, leading, read_targets, spread
+from ..functions.inverse_kinematics import Goals, compiled_search, leading, read_targets, spread
 from ..mechanism.validate import read_rng
-from ..once import import_late
 from ..representation import html_table
 from ..tolerances import BEYOND, OPEN
 from ..tree.cluster_tree import ClusterTree
@@ -329,8 +328,7 @@ def _compile_search(robot: System, aims: tuple[Any, ...], limits: bool, held: tu
     """The compiled search, made once for the same aims."""
     key = (aims, limits, held)
     if key not in robot._searches:
-        made: Any = import_late("fourbar.functions.inverse_kinematics")
-        robot._searches.setdefault(key, made.compiled_search(robot.model.mechanism, aims, limits, held))
+        robot._searches.setdefault(key, compiled_search(robot.model.mechanism, aims, limits, held))
     return robot._searches[key]
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from ..errors import ArgumentError
 from ..expr import Block, Program, interpret
 from ..expr.program import MEMORY
+from ..functions.arguments import entries
 from ..functions.derivative_recordings import DerivativeRecording, Jacobian, Jvp
-from ..functions.docstrings import entries
 from ..functions.recording import Recording
 from ..system.system import System
 

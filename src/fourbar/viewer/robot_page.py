@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import AssemblyError, CoordinateError, FourbarError, SingularError
-from ..functions.inverse_kinematics_targets import Target
+from ..functions.inverse_kinematics import Target
 from ..functions.options import read_frame
 from .legend import legend
 from .quaternions import matrices, quaternions

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...algorithms import christoffel as symbols
 from ...algorithms import coriolis, crba, rnea
+from ...algorithms import coriolis as symbols
 from ...algorithms.tiles import transpose
 from ...spatial.linear import Mat, Vec
 from ...tree.embedding import map_rate

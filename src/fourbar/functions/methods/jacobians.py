@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from ...algorithms import minverse, rnea
 from ...algorithms.branch_solver import Solver, among, velocity_parents
-from ...algorithms.derivatives import Variation, inverse_dynamics_variation
-from ...algorithms.loop_derivatives import ClusterVariation, vary_cluster
+from ...algorithms.derivatives import ClusterVariation, Variation, inverse_dynamics_variation, vary_cluster
 from ...algorithms.tiles import Rows, plus_product, transpose
 from ...spatial.linear import Mat, Vec, is_zero
 from ...spatial.transform import Transform

@@ -33,7 +33,7 @@ import numpy as np
 import pinocchio
 
 import fourbar as fb
-from fourbar.cli import table
+from fourbar.cli import shared_arguments
 from report import Report
 from robots import robot_folder
 from timing import Seconds
@@ -208,14 +208,14 @@ def main() -> int:
             row.name,
             f"{100.0 * row.reached:.1f} %",
             f"{100.0 * row.within:.1f} %",
-            table.duration(row.one),
+            shared_arguments.duration(row.one),
             f"{row.one / rows[0].one:.1f}",
-            table.duration(row.batch),
+            shared_arguments.duration(row.batch),
             f"{row.batch / rows[0].batch:.0f}",
         )
         for row in rows
     ]
-    print(table.columns(head, listed, right=(1, 2, 3, 4, 5, 6)))
+    print(shared_arguments.columns(head, listed, right=(1, 2, 3, 4, 5, 6)))
     own, *peers = rows
     report = Report("inverse_kinematics")
     for x in rows:

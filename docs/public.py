@@ -28,7 +28,7 @@ from fourbar.sim.scenes.scene_start import Keyframe
 from fourbar.system.constrained.actuated import Actuated
 from fourbar.system.constrained.robot import Constrained
 from fourbar.system.equations import Equations
-from fourbar.system.names import Names
+from fourbar.system.inspection import Names
 from fourbar.tree.assembly import ClusterInfo
 
 Kind = Literal["function", "method", "class", "property", "algorithm"]

@@ -9,7 +9,7 @@ from fourbar.functions.function import true_signature
 from fourbar.functions.method_table import SUBJECTS
 from fourbar.functions.registry import METHODS, Method
 from fourbar.system.constrained import actuated, drive_recordings, method_recordings
-from fourbar.system.constrained.hybrid import METHOD
+from fourbar.system.constrained.inverse_dynamics import METHOD
 
 ROW_FUNCTIONS = ("jacobian", "residual", "rate", "acceleration", "osim_inverse")
 assert drive_recordings.METHODS is method_recordings.METHODS  # importing it registered its methods there

@@ -11,7 +11,7 @@ import pytest
 
 import fourbar as fb
 from fourbar import tolerances
-from fourbar.io.export.zero_configuration import closed_coordinates
+from fourbar.io.export.equivalents import closed_coordinates
 
 SOURCE = Path(fb.__file__).parent
 SMALL, LARGE = 1e-3, 1e6  # ratios that decide may be written as their inverses
@@ -22,10 +22,10 @@ FORMATS = """
 io/export/inertials.py LEAST _NEGLIGIBLE _PARALLEL _ROOM _ROUNDING
 io/export/mjcf_contacts.py _FRICTION _THINNEST
 io/export/sdf.py _RIGHT
-io/mesh_hulls.py _REACHED
-io/mjcf/contacts.py _SOLIMP _SOLREF
+io/meshes.py _REACHED
+io/mjcf/shapes.py _SOLIMP _SOLREF
 io/sdf/build.py _NEAR
-io/urdf/pose.py _SHORT
+io/urdf/joints.py _SHORT
 mechanism/contact_pairs.py SOLIMP SOLREF _LEAST
 targets/c.py _TOLERANCE
 targets/wasm.py _TOLERANCE

@@ -1,8 +1,7 @@
 """Scenes as environments of Gymnasium, for learning (extra `gymnasium`)."""
 
 from .learning.actions import Controls, Forces, Targets
-from .learning.environments import Env, VectorEnv
-from .learning.recorded_episodes import RecordedEpisodes, record
+from .learning.environments import Env, RecordedEpisodes, VectorEnv, record
 from .learning.task import Task
 from .learning.worlds import Worlds
 

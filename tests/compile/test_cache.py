@@ -10,9 +10,9 @@ import pytest
 
 import fourbar as fb
 from fourbar.compile import cache, kernel
+from fourbar.compile import cache as programs
 from fourbar.compile import cache as trust
 from fourbar.compile import callables as gufunc
-from fourbar.compile import program_cache as programs
 from fourbar.joints import Revolute
 
 from .support import chain, finished, machine_code_only, python, same_bits, started

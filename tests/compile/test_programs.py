@@ -14,7 +14,7 @@ import pytest
 import fourbar as fb
 from fourbar import constraints
 from fourbar.compile import cache as files
-from fourbar.compile import program_cache as programs
+from fourbar.compile import cache as programs
 from fourbar.expr import Program, from_text, to_text
 from fourbar.expr.program import Block, Call, Store
 from fourbar.expr.text import pack, unpack

@@ -16,7 +16,7 @@ import fourbar as fb
 from fourbar.joints import Revolute
 from fourbar.loops import Closure
 from fourbar.robots.linkages import LENGTHS, MASSES
-from fourbar.robots.simple_inertias import rod
+from fourbar.robots.robot_data import rod
 from fourbar.sim.loops.charts import Charts
 
 UNTIL = 0.6  # the crank makes more than half a turn, and the rocker turns back at least once

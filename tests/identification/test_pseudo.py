@@ -13,8 +13,7 @@ from fourbar.identification.parameter_coordinates import (
     ten_parameters,
 )
 from fourbar.spatial.inertia import Inertia
-from fourbar.spatial.linear import Vec
-from fourbar.spatial.symmetric import Sym
+from fourbar.spatial.linear import Sym, Vec
 
 
 def _cloud(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -7,8 +7,8 @@ import pytest
 
 import fourbar as fb
 from fourbar.joints import Composite, CustomJoint, Joint, Prismatic, Revolute, Universal
+from fourbar.joints.base import suspect_columns
 from fourbar.joints.examples import REGISTRY
-from fourbar.joints.independence import suspect_columns
 from fourbar.spatial import Transform, Vec
 
 _STILL = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]

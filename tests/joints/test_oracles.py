@@ -30,10 +30,10 @@ from fourbar.joints import (
     Translation3,
     Universal,
 )
-from fourbar.joints.about_axis import AxisJoint
-from fourbar.joints.euler import SEQUENCES
-from fourbar.joints.independence import subspace_matrix
+from fourbar.joints.base import subspace_matrix
 from fourbar.joints.lie import GroupJoint
+from fourbar.joints.one_axis import AxisJoint
+from fourbar.joints.rotational import SEQUENCES
 from fourbar.spatial.linear import Mat, Vec, hat
 from fourbar.spatial.subspace import Selection
 from fourbar.spatial.transform import Transform

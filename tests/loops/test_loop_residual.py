@@ -10,7 +10,7 @@ import pytest
 import fourbar as fb
 from fourbar.constraints import Closure
 from fourbar.joints import Revolute
-from fourbar.robots.simple_inertias import rod
+from fourbar.robots.robot_data import rod
 
 pytestmark = pytest.mark.drawn_in_line
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.functions.loop_slopes import compiled_slopes, loop_slopes
+from fourbar.functions.closed_paths import compiled_slopes, loop_slopes
 from fourbar.linalg import pick
 from fourbar.tree.elimination import smallest_pivot, solve
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.io.mesh_hulls import MOST_POINTS, hull_of, read_vertices, reduce_hull
+from fourbar.io.meshes import MOST_POINTS, hull_of, read_vertices, reduce_hull
 from fourbar.mechanism.geometry import Geometry
 
 CUBE = np.array(list(product((-1.0, 2.0), (0.0, 1.0), (-0.5, 0.5))))

@@ -53,7 +53,7 @@ LINEAR = {
 
 def linear(loops: tuple[Any, ...]) -> np.ndarray:
     """The conditions on (ja, jb, jc, jd): rows of factors and the offset, reduced so that equal ones look equal."""
-    from fourbar.io.export.linear_conditions import conditions
+    from fourbar.io.export.equivalents import conditions
 
     rows = []
     for x in loops:

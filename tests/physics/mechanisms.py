@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from fourbar import Builder, System
 from fourbar.joints import REGISTRY, Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, SphericalEuler
-from fourbar.joints.independence import subspace_matrix
+from fourbar.joints.base import subspace_matrix
 from fourbar.mechanism.mechanism import Mechanism
 
 COUNT = 10  # mechanisms

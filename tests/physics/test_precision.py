@@ -15,8 +15,7 @@ import pytest
 from fourbar import System
 from fourbar.joints import Free, Prismatic, Revolute, Spherical, SphericalEuler, Universal
 from fourbar.spatial.inertia import Inertia
-from fourbar.spatial.linear import Mat, Vec
-from fourbar.spatial.symmetric import Sym
+from fourbar.spatial.linear import Mat, Sym, Vec
 from fourbar.spatial.transform import Transform
 from fourbar.tree.equivalent_trees import regroup
 from fourbar.tree.spanning_tree import SpanningTree

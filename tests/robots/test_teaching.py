@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fourbar import System, robots
-from fourbar.robots import cassie, linkages, parallel
+from fourbar.robots import legged, linkages, parallel
 from fourbar.robots.legged import HIP_DIFFERENTIAL, KNEE_ANKLE_DIFFERENTIAL
 from fourbar.robots.linkages import LENGTHS, closed_form
 
@@ -144,7 +144,7 @@ def test_cassie_leg_rods() -> None:
     q = near(system)
     poses = system.poses(q)
     thigh, tarsus = (poses[:, system.names.bodies.index(name)] for name in ("thigh", "tarsus"))
-    on = ((thigh, cassie.HIP_END), (tarsus, cassie.HEEL_END))
+    on = ((thigh, legged.HIP_END), (tarsus, legged.HEEL_END))
     ends = [T[:, :3, :3] @ np.array(end) + T[:, :3, 3] for T, end in on]
     lengths = np.linalg.norm(ends[1] - ends[0], axis=1)
     assert np.allclose(lengths, lengths[0], rtol=1e-13, atol=0.0)

@@ -9,7 +9,7 @@ import fourbar as fb
 from fourbar.joints import Revolute
 from fourbar.loops import Closure
 from fourbar.robots.linkages import LENGTHS
-from fourbar.robots.simple_inertias import rod
+from fourbar.robots.robot_data import rod
 from fourbar.sim.loops.charts import Charts
 
 

@@ -15,7 +15,7 @@ import pytest
 import fourbar as fb
 from fourbar.joints import Prismatic, Revolute
 from fourbar.loops import Closure
-from fourbar.robots.simple_inertias import rod
+from fourbar.robots.robot_data import rod
 from fourbar.sim.loops.folds import FoldBranch, Folds, LoopFolds
 from fourbar.sim.loops.varied_loops import expand_velocity
 

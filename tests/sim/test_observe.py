@@ -14,7 +14,6 @@ from contact.bodies import G, ball, placed
 from contact.test_actuators import differential
 from contact.walkers import hopper, starts
 from fourbar import observe
-from fourbar.sim.motions import state_observer
 
 STANCE = np.array([0.6, -1.2])
 
@@ -241,7 +240,7 @@ def test_equal_observations_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -
 
     first = moved()
     with monkeypatch.context() as patched:
-        for module, name in ((state_observer, "Rollout"), (sys.modules["fourbar.sim.observe"], "Unrolled")):
+        for module, name in ((observe, "Rollout"), (sys.modules["fourbar.sim.observe"], "Unrolled")):
             patched.setattr(module, name, None)  # which nothing needs any more
         assert all(np.array_equal(a, b) for a, b in zip(first, moved(), strict=True))
     for k in range(10):

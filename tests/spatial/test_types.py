@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
-from fourbar.spatial.articulated_inertia import Articulated
-from fourbar.spatial.inertia import Inertia, is_usable, unphysical
-from fourbar.spatial.linear import Mat, Vec
+from fourbar.spatial.inertia import Articulated, Inertia, is_usable, unphysical
+from fourbar.spatial.linear import Mat, Sym, Vec
 from fourbar.spatial.motion import Motion, Spin
 from fourbar.spatial.rotation import RotationZ, quaternion_matrix
 from fourbar.spatial.solve import factor
 from fourbar.spatial.subspace import Columns, Selection
-from fourbar.spatial.symmetric import Sym
 from fourbar.spatial.transform import Transform
 from fourbar.spatial.vectors import Twist, Wrench
 

@@ -17,7 +17,7 @@ from expr.support import triangular
 from fourbar.cli.main import main
 from fourbar.expr import Shared, Unrolled
 from fourbar.expr.program import Block, Store
-from fourbar.targets.c_code import CWriter
+from fourbar.targets.c import CWriter
 from fourbar.targets.exported_functions import identifier, read, vectors
 
 from .support import chain
@@ -160,7 +160,7 @@ def test_long_results_and_many_constants_are_copied_from_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As those of more than 2048 entries are, where one line for each would take long to compile."""
-    monkeypatch.setattr("fourbar.targets.c_code._LISTED", 1)
+    monkeypatch.setattr("fourbar.targets.c._LISTED", 1)
     robot = fb.robots.mini_cheetah()
     source = fb.export_c(tmp_path, [robot.mass_matrix], name="r")[0]
     assert re.search(r"M\w*\[k\] = w\[\w+\[k\]\]", source.read_text()) and "_preset_at[k]" in source.read_text()

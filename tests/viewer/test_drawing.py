@@ -21,8 +21,15 @@ from fourbar.viewer.gltf import glb
 from fourbar.viewer.look import direction, eye_and_middle
 from fourbar.viewer.mesh_files import read_mesh
 from fourbar.viewer.overlays import half_axes
-from fourbar.viewer.quaternions import continuous, matrices, quaternions
-from fourbar.viewer.recorded_motion import RecordedMotion, draw, hold_last_finite, still
+from fourbar.viewer.recorded_motion import (
+    RecordedMotion,
+    continuous,
+    draw,
+    hold_last_finite,
+    matrices,
+    quaternions,
+    still,
+)
 from fourbar.viewer.terrain_surfaces import surface_of
 from fourbar.viewer.view import recording_of
 

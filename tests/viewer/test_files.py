@@ -20,10 +20,10 @@ from fourbar.cli.main import main
 from fourbar.errors import extra
 from fourbar.mechanism.geometry import Geometry
 from fourbar.sim.motions.results import load_recording
-from fourbar.viewer import drawing, pictures
+from fourbar.viewer import drawing, rendering
+from fourbar.viewer.export import page
 from fourbar.viewer.gltf import glb
 from fourbar.viewer.recorded_motion import draw, following, still, warn_of_missing
-from fourbar.viewer.standalone_page import page
 
 pytestmark = pytest.mark.drawn_in_line
 
@@ -159,9 +159,9 @@ def test_pictures_and_films(run: fb.Run, tmp_path: Path) -> None:
 
 def test_a_film_says_how_far_it_is_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
     made = [np.zeros((2, 2, 3), np.uint8)] * 3
-    assert len([*pictures._with_progress(made, 3, "run.gif")]) == 3 and not capsys.readouterr().err
+    assert len([*rendering._with_progress(made, 3, "run.gif")]) == 3 and not capsys.readouterr().err
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    assert len([*pictures._with_progress(made, 3, "run.gif")]) == 3
+    assert len([*rendering._with_progress(made, 3, "run.gif")]) == 3
     assert "run.gif: picture 2 of 3" in capsys.readouterr().err
 
 

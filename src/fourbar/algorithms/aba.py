@@ -3,16 +3,19 @@
 Of a cluster with many independent velocities the node is made in tiles, in steps that share code. With M
 the mass matrix of the cluster's joints when its carrier rests, and the dependent rows d of G, which are
 few: D = Gᵀ M G, W = Gᵀ (Ic S) and u = τ - Gᵀ f. All of it is made of tiles of a few sizes.
+
+Hybrid dynamics (Kim Table 4), where some accelerations are prescribed: the same sweeps over clusters some of which are
+held. With nothing held it is that algorithm, with everything held it is inverse dynamics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..expr import Recorder, select
-from ..spatial.articulated_inertia import Articulated
+from ..spatial.inertia import Articulated
 from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero, zeros
 from ..spatial.motion import Motion, Spin
 from ..spatial.transform import IDENTITY, Transform
@@ -21,13 +24,160 @@ from ..tree.clusters import Cluster
 from ..tree.links import Kinematics
 from ..tree.states import ClusterState
 from . import armature
-from .articulated import ArticulatedCluster, Bias, Freed, Handle, node, spun_up
+from .articulated import (
+    ArticulatedCluster,
+    Bias,
+    FreeAndHeld,
+    Freed,
+    Handle,
+    HeldNode,
+    held_bias,
+    make_nodes,
+    node,
+    spun_up,
+)
 from .crba import couple_all, diagonal
 from .fluid_wrenches import net_wrenches
 from .sweep import CarrierMessages, ClusterSweeps, Hung, Node, Outcome, Sweeps, inward, outward
 from .tiles import BLOCK, Rows, negative_solution, plus_product, transpose
 
 _FEW = 12  # independent velocities up to which a cluster is freed in one step
+
+
+class Spun(NamedTuple):
+    """The effect of velocity alone on a link: its spin, the acceleration c it gains, the force p it takes."""
+
+    spin: Spin
+    c: Twist
+    p: Wrench
+
+
+def spin_outward(k: Kinematics, parent: Spun, v: Vec, F_ext: Wrench) -> Spun:
+    """V = X V_λ + S v;  c = S° v + ad_V S v;  p = -ad_Vᵀ I V - F_ext; in the classical form of `spatial.motion`."""
+    spin, c = parent.spin.through(k.X, k.S.twist(v), k.c_J)
+    still = Motion(spin.w, zeros(3), zeros(3), spin.W.matrix())
+    return Spun(spin, c, k.I.force(still) - F_ext)
+
+
+def free_inward(cluster: Any, children: Hung, p: tuple[Wrench, ...], bias: Bias, tau: Vec) -> Outcome:
+    """IA = I + Σ Xᵀ Ia X;  pA = p + Σ Xᵀ pa;  Ia = IA - U D⁻¹ Uᵀ;  pa = pA + Ia c + U D⁻¹ u."""
+    return cluster.free(children, p, bias, tau)
+
+
+def accelerate_outward(cluster: Any, above: tuple[Twist, ...], freed: Freed, bias: Bias) -> Outcome:
+    """A' = X A_λ + c;  a = D⁻¹(u - Uᵀ A');  A = A' + S a."""
+    return cluster.accelerate(freed, bias, above)
+
+
+def ground(gravity: Vec) -> Twist:
+    """The ground, accelerated against gravity."""
+    return Twist(zeros(3), -gravity)
+
+
+RESTING = Spun(Spin.of_ground(), Twist.zero(), Wrench.zero())
+
+
+class Biased(NamedTuple):
+    """The effect of velocity alone on all clusters, by cluster: forces p on their links, and accelerations; forces of
+    the clusters less those that turn the momenta of armatures, and these, where there are any."""
+
+    p: list[tuple[Wrench, ...]]
+    bias: list[Bias]
+    tau: list[Vec]
+    gyroscopic: dict[int, Vec]
+
+
+def spin(
+    s: Sweeps,
+    clusters: Sequence[Cluster],
+    states: Sequence[ClusterState],
+    v: Sequence[Vec],
+    tau: Sequence[Vec],
+    F_ext: Sequence[Wrench],
+    gravity: Sequence[Any],
+) -> Biased:
+    """The first sweep, outward over all links."""
+    spun = s.outward(spin_outward, RESTING, v, net_wrenches(s, v, F_ext, gravity))
+    by_cluster = [[spun[i] for i in cluster.links] for cluster in clusters]
+    bias = [Bias(tuple(x.c for x in links), e.g) for links, e in zip(by_cluster, states, strict=True)]
+    gyroscopic = armature.forces_by_cluster(s, clusters, states, v)
+    left = [s.recorder.call(_less, x, gyroscopic[n]) if n in gyroscopic else x for n, x in enumerate(tau)]
+    return Biased([tuple(x.p for x in links) for links in by_cluster], bias, left, gyroscopic)
+
+
+def _less(a: Vec, b: Vec) -> Vec:
+    return a - b
+
+
+def forward_dynamics(
+    s: Sweeps,
+    clusters: Sequence[Cluster],
+    states: Sequence[ClusterState],
+    v: Sequence[Vec],
+    tau: Sequence[Vec],
+    F_ext: Sequence[Wrench],
+    gravity: Sequence[float],
+) -> list[Vec]:
+    """Accelerations of every cluster, from velocities of all links, forces of the clusters and wrenches on bodies."""
+    sweeps = ClusterSweeps(s, clusters, wide_nodes(s, clusters, states))
+    p, bias, left, _ = spin(s, clusters, states, v, tau, F_ext, gravity)
+    freed = sweeps.inward(free_inward, p, bias, left)
+    return list(sweeps.outward(accelerate_outward, s.fold(ground, Vec(gravity)), freed, bias).values())
+
+
+Prescribed = Sequence[Sequence[bool]]  # by cluster, for each independent velocity whether it moves as prescribed
+
+
+def hybrid_dynamics(
+    s: Sweeps,
+    clusters: Sequence[Cluster],
+    states: Sequence[ClusterState],
+    v: Sequence[Vec],
+    a: Sequence[Vec],
+    tau: Sequence[Vec],
+    F_ext: Sequence[Wrench],
+    prescribed: Prescribed,
+    gravity: Sequence[float],
+) -> tuple[list[Vec], list[Vec]]:
+    """All accelerations and all forces, by cluster; of what is prescribed `a` is read, of the rest `tau`."""
+    p, free, left, gyroscopic = spin(s, clusters, states, v, tau, F_ext, gravity)
+    nodes, held = make_nodes(s, clusters, states, prescribed)
+    sweeps, bias = ClusterSweeps(s, clusters, nodes), _Biases(s, free, held, a)
+    freed = sweeps.inward(free_inward, p, bias, left)
+    found = sweeps.outward(accelerate_outward, s.fold(ground, Vec(gravity)), freed, bias)
+    for n in (n for n in held if n in gyroscopic):
+        found[n] = s.recorder.call(_add_gyroscopic, found[n], Vec([gyroscopic[n][j] for j in held[n].held]))
+    both = [(found[n], tau[n]) if n not in held else _merge(held[n], found[n], a[n], tau[n]) for n in found]
+    return [x for x, _ in both], [x for _, x in both]
+
+
+class _Biases(dict[int, Bias]):
+    """By cluster what velocity alone and, where some are held, their accelerations do. Recorded when the sweeps reach
+    the cluster, so that no value waits for its use."""
+
+    def __init__(self, s: Sweeps, free: Sequence[Bias], held: Mapping[int, HeldNode], a: Sequence[Vec]) -> None:
+        super().__init__((n, own) for n, own in enumerate(free) if n not in held)
+        self._recorder, self._free, self._held, self._a = s.recorder, free, held, a
+
+    def __missing__(self, n: int) -> Bias:
+        own = self._held[n]
+        prescribed = Vec([self._a[n][j] for j in own.held])
+        self[n] = self._recorder.call(held_bias, self._free[n], own.G_held, prescribed)
+        return self[n]
+
+
+def _add_gyroscopic(found: FreeAndHeld, gyroscopic: Vec) -> FreeAndHeld:
+    """The forces that hold velocities, with those that turn the momenta of armatures."""
+    return FreeAndHeld(found.a, found.tau + gyroscopic)
+
+
+def _merge(own: HeldNode, found: FreeAndHeld, a: Vec, tau: Vec) -> tuple[Vec, Vec]:
+    """All accelerations and forces of a cluster of which some are given, others found."""
+    moved = dict(zip(own.held, [a[j] for j in own.held], strict=True)) | dict(zip(own.loose, found.a, strict=True))
+    acting = dict(zip(own.loose, [tau[j] for j in own.loose], strict=True)) | dict(
+        zip(own.held, found.tau, strict=True)
+    )
+    return Vec([moved[j] for j in range(len(a))]), Vec([acting[j] for j in range(len(a))])
 
 
 class FreedWide(NamedTuple):
@@ -247,84 +397,3 @@ def _link_acceleration(k: Kinematics, above: Twist, c: Twist, g: Vec, follow: tu
     """X A + c + S (G a + g), from the entries of rows of G that are not zero and those of a that belong to them."""
     rate = Vec([dot(row, a) + x for (row, a), x in zip(follow, g, strict=True)])
     return k.X.motion_to_child(above) + (c + k.S.twist(rate))
-
-
-class Spun(NamedTuple):
-    """The effect of velocity alone on a link: its spin, the acceleration c it gains, the force p it takes."""
-
-    spin: Spin
-    c: Twist
-    p: Wrench
-
-
-def spin_outward(k: Kinematics, parent: Spun, v: Vec, F_ext: Wrench) -> Spun:
-    """V = X V_λ + S v;  c = S° v + ad_V S v;  p = -ad_Vᵀ I V - F_ext; in the classical form of `spatial.motion`."""
-    spin, c = parent.spin.through(k.X, k.S.twist(v), k.c_J)
-    still = Motion(spin.w, zeros(3), zeros(3), spin.W.matrix())
-    return Spun(spin, c, k.I.force(still) - F_ext)
-
-
-def free_inward(cluster: Any, children: Hung, p: tuple[Wrench, ...], bias: Bias, tau: Vec) -> Outcome:
-    """IA = I + Σ Xᵀ Ia X;  pA = p + Σ Xᵀ pa;  Ia = IA - U D⁻¹ Uᵀ;  pa = pA + Ia c + U D⁻¹ u."""
-    return cluster.free(children, p, bias, tau)
-
-
-def accelerate_outward(cluster: Any, above: tuple[Twist, ...], freed: Freed, bias: Bias) -> Outcome:
-    """A' = X A_λ + c;  a = D⁻¹(u - Uᵀ A');  A = A' + S a."""
-    return cluster.accelerate(freed, bias, above)
-
-
-def ground(gravity: Vec) -> Twist:
-    """The ground, accelerated against gravity."""
-    return Twist(zeros(3), -gravity)
-
-
-RESTING = Spun(Spin.of_ground(), Twist.zero(), Wrench.zero())
-
-
-class Biased(NamedTuple):
-    """The effect of velocity alone on all clusters, by cluster: forces p on their links, and accelerations; forces of
-    the clusters less those that turn the momenta of armatures, and these, where there are any."""
-
-    p: list[tuple[Wrench, ...]]
-    bias: list[Bias]
-    tau: list[Vec]
-    gyroscopic: dict[int, Vec]
-
-
-def spin(
-    s: Sweeps,
-    clusters: Sequence[Cluster],
-    states: Sequence[ClusterState],
-    v: Sequence[Vec],
-    tau: Sequence[Vec],
-    F_ext: Sequence[Wrench],
-    gravity: Sequence[Any],
-) -> Biased:
-    """The first sweep, outward over all links."""
-    spun = s.outward(spin_outward, RESTING, v, net_wrenches(s, v, F_ext, gravity))
-    by_cluster = [[spun[i] for i in cluster.links] for cluster in clusters]
-    bias = [Bias(tuple(x.c for x in links), e.g) for links, e in zip(by_cluster, states, strict=True)]
-    gyroscopic = armature.forces_by_cluster(s, clusters, states, v)
-    left = [s.recorder.call(_less, x, gyroscopic[n]) if n in gyroscopic else x for n, x in enumerate(tau)]
-    return Biased([tuple(x.p for x in links) for links in by_cluster], bias, left, gyroscopic)
-
-
-def _less(a: Vec, b: Vec) -> Vec:
-    return a - b
-
-
-def forward_dynamics(
-    s: Sweeps,
-    clusters: Sequence[Cluster],
-    states: Sequence[ClusterState],
-    v: Sequence[Vec],
-    tau: Sequence[Vec],
-    F_ext: Sequence[Wrench],
-    gravity: Sequence[float],
-) -> list[Vec]:
-    """Accelerations of every cluster, from velocities of all links, forces of the clusters and wrenches on bodies."""
-    sweeps = ClusterSweeps(s, clusters, wide_nodes(s, clusters, states))
-    p, bias, left, _ = spin(s, clusters, states, v, tau, F_ext, gravity)
-    freed = sweeps.inward(free_inward, p, bias, left)
-    return list(sweeps.outward(accelerate_outward, s.fold(ground, Vec(gravity)), freed, bias).values())

@@ -21,16 +21,15 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..constraints.trace import cut
-from ..spatial.articulated_inertia import Articulated
 from ..spatial.fluid_inertia import AnyInertia
-from ..spatial.independent_motions import independent_motions
+from ..spatial.inertia import Articulated
 from ..spatial.linear import Mat, Scalar, Vec, dot
-from ..spatial.solve import Factored, factor
+from ..spatial.solve import Factored, factor, independent_motions
 from ..spatial.subspace import ColumnSets, Hinge, series
 from ..spatial.vectors import Twist, Wrench
 from ..tree.clusters import Cluster
 from ..tree.links import Kinematics
-from ..tree.locking import Locking
+from ..tree.spanning_tree import Locking
 from ..tree.states import ClusterState
 from .sweep import CarrierMessages, ClusterSweeps, Hung, Node, Outcome, Sweeps, outward, summed_inward
 

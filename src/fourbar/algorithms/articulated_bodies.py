@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..spatial.articulated_inertia import Articulated
+from ..spatial.inertia import Articulated
 from ..spatial.linear import Vec, zeros
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist, Wrench

@@ -14,9 +14,8 @@ from ..constraints.trace import cut
 from ..expr import select
 from ..joints.base import Joint
 from ..spatial.fluid_inertia import FluidInertia
-from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
+from ..spatial.linear import Mat, Scalar, Sym, Vec, dot, zeros
 from ..spatial.motion import Motion
-from ..spatial.symmetric import Sym
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
 from ..tree.cluster_tree import GROUND, Location

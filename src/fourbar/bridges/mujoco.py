@@ -17,8 +17,7 @@ from ..interop import PeerJoint, convention, pose_from_quaternion, swapped, wren
 from ..interop.batched_vectors import read
 from ..io.loop_repair import report_loops, straighten_axes
 from ..io.mjcf.convert import convert, model_name
-from ..io.mjcf.lines import ElementLines
-from ..io.mjcf.names import MjcfNames
+from ..io.mjcf.lines import ElementLines, MjcfNames
 from ..io.report import Reading, Report
 from ..io.source import Options
 from ..system.system import System

@@ -14,8 +14,7 @@ import numpy as np
 
 from ..arrays import Argument, batch_shape, is_lazy, to_array, wrong_core
 from ..errors import ArgumentError, require_library
-from .bundles import Origin, with_origin
-from .payloads import Sent, compute_on_one_thread
+from .bundles import Origin, Sent, compute_on_one_thread, with_origin
 
 Arrays = Mapping[str, np.ndarray]
 Run = Callable[[Arrays], tuple[Any, ...]]

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Argument, is_lazy, to_count
 from ..errors import ArgumentError, require_library
 from .apply import Result, apply_to
-from .payloads import Sent
+from .bundles import Sent
 
 _CHUNKS = 100  # by default
 _TRIED = 2  # samples

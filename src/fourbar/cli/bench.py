@@ -14,7 +14,7 @@ import numpy as np
 
 from ..robots import ROBOTS
 from ..system.system import System
-from . import table
+from . import shared_arguments
 from .shared_arguments import (
     DEFAULT_ROBOT,
     add_reading,
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = [(name, _read(name, options)) for name in robots]
     rows = [row for name, robot in chosen for row in measure(name, robot, args.batch, args.repeat)]
     head = ["robot", "method", "nv", f"batch of {args.batch} [ns]", "one call [ns]"]
-    print(table.columns(head, rows, right=range(2, len(head))))
+    print(shared_arguments.columns(head, rows, right=range(2, len(head))))
     return 0
 
 

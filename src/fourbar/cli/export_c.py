@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..targets.c import export_c
-from ..targets.c_code import SCALARS
+from ..targets.c import SCALARS, export_c
 from .function_names import add_functions, chosen_functions
 from .shared_arguments import print_warnings, read_robot, reading_options
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import argparse
 import math
 
+from ..joints.base import turning
 from ..joints.euclidean import is_flat
-from ..joints.independence import turning
 from ..mechanism.contact_pairs import contact_candidates
 from ..mechanism.mechanism import WORLD, Frame, Mechanism, PlacedJoint, velocity_names
 from ..system.system import System
-from . import table
+from . import shared_arguments
 from .shared_arguments import DEFAULT_ROBOT, add_robot, read_robot, reading_options
 
 
@@ -34,7 +34,7 @@ def describe(robot: System) -> str:
     """A robot as text."""
     m: Mechanism = robot.mechanism
     head = ("body", "joint", "q", "v", "mass [kg]", "type")
-    tree = table.columns(head, [(WORLD, *[""] * 5), *_branches(m, _places(robot))], right=(4,))
+    tree = shared_arguments.columns(head, [(WORLD, *[""] * 5), *_branches(m, _places(robot))], right=(4,))
     moving = [c for c in m.joints if c.joint.nv]
     totals = [
         ("robot", m.name),
@@ -49,7 +49,7 @@ def describe(robot: System) -> str:
         ("gravity", "({:g}, {:g}, {:g}) m/s²".format(*m.gravity)),
     ]
     tables = [*joint_table(m), *actuator_table(m), *armature_table(m), *_clusters(robot)]
-    return "\n\n".join([table.pairs(totals), tree, *tables])
+    return "\n\n".join([shared_arguments.pairs(totals), tree, *tables])
 
 
 def _number(x: float) -> str:
@@ -74,7 +74,7 @@ def joint_table(m: Mechanism) -> list[str]:
     if not rows:
         return []
     shown = [[row[i] for i in kept] for row in rows]
-    return [table.columns([head[i] for i in kept], shown, right=range(2, len(kept)))]
+    return [shared_arguments.columns([head[i] for i in kept], shown, right=range(2, len(kept)))]
 
 
 def _range(ends: tuple[float, float]) -> str:
@@ -88,7 +88,7 @@ def actuator_table(m: Mechanism) -> list[str]:
     for a in m.actuators:
         moved = ", ".join(f"{_gears(drive.gear)}{drive.joint}" for drive in a.drives)
         rows.append((a.name, moved, a.kind, _range(a.control_range), _range(a.force_range)))
-    return [table.columns(("actuator", "moves", "kind", "control", "force"), rows)] if rows else []
+    return [shared_arguments.columns(("actuator", "moves", "kind", "control", "force"), rows)] if rows else []
 
 
 def armature_table(m: Mechanism) -> list[str]:
@@ -97,7 +97,7 @@ def armature_table(m: Mechanism) -> list[str]:
     for x in m.armatures:
         matrix = "; ".join(" ".join(f"{entry:.6g}" for entry in row) for row in x.matrix)
         rows.append((x.name, ", ".join(x.joints), matrix))
-    return [table.columns(("armature", "couples", "matrix"), rows)] if rows else []
+    return [shared_arguments.columns(("armature", "couples", "matrix"), rows)] if rows else []
 
 
 def _gears(gear: tuple[float, ...]) -> str:
@@ -121,7 +121,7 @@ def _clusters(robot: System) -> list[str]:
     listed = [
         (", ".join(c.loops), ", ".join(c.bodies), ", ".join(c.carriers), ", ".join(c.velocity_names)) for c in tied
     ]
-    return [table.columns(head, listed, right=())]
+    return [shared_arguments.columns(head, listed, right=())]
 
 
 def _places(robot: System) -> dict[str, tuple[str, str]]:

@@ -17,7 +17,7 @@ from ..sim.scenes.scene_start import free_roots, home, poses_at
 from ..spatial.transform import IDENTITY
 from ..system.system import System
 from ..tree.cluster_tree import GROUND
-from . import table
+from . import shared_arguments
 
 _SHOWN = 6  # bodies in a row of the table
 _BELOW = 0.2  # of the size of a robot: how far below its lowest point the ground is
@@ -206,8 +206,8 @@ def contact_rows(robot: System, touched: ContactSimulation, dt: float) -> list[t
             else []
         ),
         ("contacts", f"{len(scene.contacts)} points of {len(set(body_names(scene)))} bodies, law: rigid"),
-        ("steps", f"{touched.steps} of {table.duration(dt)}"),
-        ("time per step", table.duration(touched.seconds / touched.steps)),
+        ("steps", f"{touched.steps} of {shared_arguments.duration(dt)}"),
+        ("time per step", shared_arguments.duration(touched.seconds / touched.steps)),
         ("residual", f"{run.worst.max():.1e} m/s at most" + (f", unsolved in {late} records" if late else "")),
         ("penetration", f"{max(0.0, -float(np.nanmin(run.contacts.gap))) * 1e3:.2g} mm at most"),
         ("energy lost", f"{lost:.4g} J"),
@@ -262,8 +262,8 @@ def limit_rows(robot: System, stopped: LimitSimulation, dt: float) -> list[tuple
     return [
         ("robot", f"{robot.name} ({len(robot.names.bodies)} bodies, nv = {robot.nv})"),
         ("joint limits", "joints stop at them without bouncing"),
-        ("steps", f"{stopped.steps} of {table.duration(dt)}"),
-        ("time per step", table.duration(stopped.seconds / stopped.steps)),
+        ("steps", f"{stopped.steps} of {shared_arguments.duration(dt)}"),
+        ("time per step", shared_arguments.duration(stopped.seconds / stopped.steps)),
         ("residual", f"{run.worst.max():.1e} m/s or rad/s at most"),
         (
             "energy lost",

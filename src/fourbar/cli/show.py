@@ -10,7 +10,7 @@ import argparse
 from ..errors import ArgumentError, unknown
 from ..functions.registry import METHODS
 from ..system.program_text import STAGES, count
-from . import table
+from . import shared_arguments
 from .shared_arguments import add_robot, print_warnings, read_robot, reading_options
 
 _COUNTED = ("add", "mul", "div")
@@ -77,4 +77,6 @@ def _count_table(operations: dict[str, int]) -> str:
     """Additions, multiplications and divisions, then all other operations, then the sum."""
     kinds = [*_COUNTED, *sorted(set(operations) - set(_COUNTED))]
     rows = [(kind, str(operations.get(kind, 0))) for kind in kinds]
-    return table.columns(("operation", "number"), [*rows, ("total", str(sum(operations.values())))], right=(1,))
+    return shared_arguments.columns(
+        ("operation", "number"), [*rows, ("total", str(sum(operations.values())))], right=(1,)
+    )

@@ -37,7 +37,7 @@ from ..robots.linkages import closed_form as of_crank_rocker
 from ..sim import Run, SimulationWarning, simulate
 from ..sim.motions.outcome import beyond_limits
 from ..system.system import System
-from . import scene_simulation, table
+from . import scene_simulation, shared_arguments
 from .shared_arguments import (
     DEFAULT_ROBOT,
     add_robot,
@@ -132,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
         else:
             result = _measure(robot, args.duration, args.dt, passive=not args.no_passive)
             rows = _rows(robot, result, args.dt)
-    print(table.pairs(rows))
+    print(shared_arguments.pairs(rows))
     if draw is not None:
         draw(robot, result, args.output)
         print(f"\npicture: {args.output}")
@@ -276,8 +276,8 @@ def _rows(robot: System, result: SimulationSummary, dt: float) -> list[tuple[str
     gap = float(robot.loop_gap(result.trajectory.q).max())
     return [
         ("robot", f"{robot.name} ({len(robot.names.bodies)} bodies, nv = {robot.nv})"),
-        ("steps", f"{result.steps} of {table.duration(dt)}"),
-        ("time per step", table.duration(result.seconds / result.steps)),
+        ("steps", f"{result.steps} of {shared_arguments.duration(dt)}"),
+        ("time per step", shared_arguments.duration(result.seconds / result.steps)),
         ("energy drift", f"{np.abs(result.drift).max():.1e} of the largest kinetic energy"),
         *_passive(robot, result),
         *_limits(robot, result.trajectory),

@@ -5,8 +5,8 @@ A condition returns one number per row, linear in the velocities, which is check
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from numbers import Real
 from typing import Any, ClassVar, Protocol
@@ -18,7 +18,26 @@ from ..expr import Expr, evaluate
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
-from .restriction import Rates, Restriction
+
+Rates = Callable[[Sequence[Scalar]], Sequence[Scalar]]
+
+
+class Restriction(ABC):
+    """Rows that motion keeps, written as a residual or as rates. Frozen and hashable."""
+
+    holonomic: ClassVar[bool]  # whether the rows are rates of a residual
+    sights: ClassVar[str]  # what it calls the bodies and frames that it looks at: the name of that property
+
+    @property
+    @abstractmethod
+    def joints(self) -> tuple[str, ...]:
+        """Joints whose coordinates or velocities it uses."""
+
+    @abstractmethod
+    def residual_and_rates(self, view: Any, rates_of: Rates) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
+        """φ (zero for rows that are not the rate of anything) and A v, as it sees the moving robot; `rates_of` gives
+        the rates of scalars along time."""
+
 
 _SAME = 1e-9  # relative: what differs less is rounding
 _PAIRS = 4  # of trial velocities

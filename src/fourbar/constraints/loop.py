@@ -11,7 +11,7 @@ from ..errors import ModelError
 from ..once import import_late
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
-from .restriction import Rates, Restriction
+from .condition import Rates, Restriction
 
 if TYPE_CHECKING:
     from ..joints.base import Joint

@@ -19,8 +19,7 @@ from ..joints.base import Joint
 from ..spatial.linear import Mat, Scalar, Vec, hat, is_zero
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
-from .condition import check_linear, look_up
-from .restriction import Restriction
+from .condition import Restriction, check_linear, look_up
 
 Residual = Callable[[Sequence[Vec], Mapping[str, Twist]], Sequence[Scalar]]
 GROUND = -1

@@ -18,8 +18,7 @@ from ..joints.base import Joint
 from ..joints.lie import GroupJoint
 from ..spatial.fluid_inertia import dry
 from ..spatial.inertia import Inertia, rotational
-from ..spatial.linear import Scalar, Vec
-from ..spatial.symmetric import Sym, outer
+from ..spatial.linear import Scalar, Sym, Vec, outer
 from ..tree.clusters import Cluster
 from ..tree.links import Link
 from ..tree.spanning_tree import SpanningTree

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..arrays import Argument
-from ..compile.program_cache import cached_program
+from ..compile.cache import cached_program
 from ..expr import Output, Program
 from ..functions.arguments import F_EXT, TAU, Q, U, V
 from ..functions.charted_tree import ChartedTree

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import ModelError, unknown
-from ..joints.fixed import Fixed
+from ..joints.euclidean import Fixed
 from ..linalg import null_space, rank
 from ..mechanism import actuators, armature_blocks
 from ..mechanism.mechanism import WORLD, Configuration, Mechanism, NamedLoop, PlacedJoint, velocity_names

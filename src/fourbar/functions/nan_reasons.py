@@ -14,12 +14,12 @@ import numpy as np
 from ..constraints.trace import cut
 from ..errors import CoordinateError, FourbarError, MasslessError, SingularError, warn
 from ..expr import Graph, prepare
-from ..joints.independence import regular_rates
+from ..joints.base import regular_rates
 from ..spatial.linear import Vec
 from ..tolerances import FOLD_ACCELERATION, FOLD_VELOCITY
 from ..tree.cluster_tree import ClusterTree, is_solid
 from ..tree.clusters import Cluster, split
-from ..tree.locking import series_joint
+from ..tree.spanning_tree import series_joint
 from .angles import describe_endless_angle, endless_angles, spins, stored_joints, straight
 
 if TYPE_CHECKING:

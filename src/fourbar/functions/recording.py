@@ -15,7 +15,7 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import Argument
-from ..compile.program_cache import cached_program
+from ..compile.cache import cached_program
 from ..once import Turn, cached_property
 from ..sources import sources
 from .context import LARGEST_UNROLLED, Context, Record, record_program

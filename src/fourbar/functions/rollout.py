@@ -43,8 +43,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compile.cache import cached_program
 from ..compile.llvm import batch_lanes, single_lane
-from ..compile.program_cache import cached_program
 from ..compile.rollout_kernel import Interpreter, Request, Roles, RolloutKernel, advance_patiently
 from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
 from ..compile.workers import default_threads

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import is_lazy, to_count
+from ..chunks.bundles import Sent, compute_on_one_thread
 from ..chunks.lazy_results import compute
-from ..chunks.payloads import Sent, compute_on_one_thread
 from ..errors import ArgumentError, FourbarError, IdentificationError, extra, require_library, unknown
 from ..hints import with_keyword_hints
 from ..system.system import System

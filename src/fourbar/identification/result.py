@@ -9,8 +9,14 @@ from textwrap import fill, wrap
 import numpy as np
 
 from ..errors import IdentificationError, UnknownNameError, unknown
-from ..mechanism.inertial_parameters import KINDS, NOT_LINEAR, columns_of, parameter_names, with_inertial_parameters
-from ..mechanism.springs import can_hold
+from ..mechanism.inertial_parameters import (
+    KINDS,
+    NOT_LINEAR,
+    can_hold,
+    columns_of,
+    parameter_names,
+    with_inertial_parameters,
+)
 from ..once import cached_property
 from ..representation import html_table, quantity
 from ..system.system import System

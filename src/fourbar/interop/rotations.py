@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, SingularError, warn
-from ..joints.euler import SphericalEuler
 from ..joints.lie import unit_quaternion
+from ..joints.rotational import SphericalEuler
 from ..linalg import factors
 from ..spatial import euler
 from ..spatial.euler import SEQUENCES
 from ..spatial.groups import SO3, so3
 from ..spatial.groups.so3 import conjugate, multiply
-from ..spatial.independent_motions import LOCKED
 from ..spatial.linear import Mat, Vec, dot
 from ..spatial.rotation import quaternion_matrix
+from ..spatial.solve import LOCKED
 from ..tolerances import GIMBAL_RATES
 from .batched_vectors import entries, read, rows, stack, stack_rows
 

@@ -1,12 +1,27 @@
-"""Where meshes and included models of a file are: in listed folders, that of the file and its package, nowhere else."""
+"""Where meshes and included models of a file are: in listed folders, that of the file and its package, nowhere else.
+
+STL and OBJ are read here, other formats with trimesh.
+
+Of the directions of a fixed set the one in which the chosen points reach least far gets the vertex that reaches
+farthest, until all directions are reached or there are enough points. Every point is a vertex of the hull, so that the
+hull of the points is inside that of the mesh; how much farther the mesh reaches is reported.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Literal
 from urllib.parse import unquote
+
+import numpy as np
+
+from ..errors import ArgumentError, ModelError, extra
+from ..mechanism.geometry import Geometry, Hull
 
 _PACKAGES = ("package", "model")
 
@@ -117,3 +132,118 @@ def _steps(path: Path) -> list[str]:
         elif part not in (".", ".."):
             kept.append(part)
     return kept
+
+
+MOST_POINTS = 32
+_LARGEST = 256 * 2**20  # bytes of a file
+_DIRECTIONS = 256
+_CHUNK = 65_536  # vertices that are looked at together
+_REACHED = 1e-3  # of the size of a mesh: nearer than that it is reached
+_BY_TRIMESH = (".ply", ".off", ".glb", ".gltf", ".dae", ".3mf")
+_STL_HEAD, _STL_FACE = 84, 50
+_NUMBER = rb"[-+0-9.eEinfa]+"
+
+
+def hull_of(shape: Geometry, most: int = MOST_POINTS) -> Hull:
+    """The hull of a mesh whose file was found, in the axes of the shape, with its scale."""
+    if shape.kind != "mesh":
+        raise ArgumentError(f"a hull is made of a mesh; this shape is a {shape.kind}")
+    if not shape.file:
+        raise ModelError(f"the file of mesh {shape.mesh!r} was not found; load the robot with folders=[...]")
+    return _hull(shape.file, shape.scale, most)
+
+
+@lru_cache(maxsize=256)
+def _hull(file: str, scale: tuple[float, float, float], most: int) -> Hull:
+    found = reduce_hull(read_vertices(Path(file)) * np.array(scale), most)
+    found.points.setflags(write=False)
+    return found
+
+
+def read_vertices(path: Path) -> np.ndarray:
+    """The vertices (n, 3) of a mesh."""
+    ending = path.suffix.lower()
+    if ending not in (".stl", ".obj", *_BY_TRIMESH):
+        known = ", ".join(x[1:].upper() for x in (".stl", ".obj", *_BY_TRIMESH))
+        raise ModelError(f"{path.name}: hulls are made of {known} files, not of {ending or 'one without ending'}")
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise ModelError(f"{path.name}: the mesh has more than {_LARGEST} bytes")
+        content = path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"{path.name}: the mesh cannot be read: {error.strerror}") from None
+    reader = {".stl": _stl, ".obj": _obj}.get(ending)
+    found = _by_trimesh(path) if reader is None else reader(content)
+    if len(found) == 0 or not np.isfinite(found).all():
+        raise ModelError(f"{path.name}: no vertices, or some that are not finite; is this {ending[1:].upper()}?")
+    return found
+
+
+def _by_trimesh(path: Path) -> np.ndarray:
+    try:
+        import trimesh
+    except ImportError:
+        raise ModelError(f"{path.name}: meshes of this format are read with trimesh: {extra('mesh')}") from None
+    try:
+        scene = trimesh.load_scene(path)
+        return np.array(scene.to_mesh().vertices, float).reshape(-1, 3)
+    except Exception as error:
+        raise ModelError(f"{path.name}: the mesh cannot be read: {error}") from error
+
+
+def _stl(content: bytes) -> np.ndarray:
+    faces = int.from_bytes(content[80:_STL_HEAD], "little") if len(content) >= _STL_HEAD else 0
+    if faces and len(content) >= _STL_HEAD + _STL_FACE * faces:
+        record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("more", "<u2")])
+        found = np.frombuffer(content, record, faces, _STL_HEAD)["corners"].reshape(-1, 3)
+        return np.unique(found, axis=0).astype(float)
+    return _lines(content, rb"vertex")
+
+
+def _obj(content: bytes) -> np.ndarray:
+    return _lines(content, rb"v")
+
+
+def _lines(content: bytes, word: bytes) -> np.ndarray:
+    """The first three numbers of all lines that begin with a word."""
+    pattern = rb"^[ \t]*" + word + rb"[ \t]+(" + _NUMBER + rb")[ \t]+(" + _NUMBER + rb")[ \t]+(" + _NUMBER + rb")"
+    rows = re.findall(pattern, content, re.MULTILINE)
+    try:
+        return np.array([[float(x) for x in row] for row in rows], float).reshape(-1, 3)
+    except ValueError:
+        return np.zeros((0, 3))
+
+
+@lru_cache(maxsize=1)
+def _directions() -> np.ndarray:
+    """Unit vectors (n, 3): the axes, and others evenly over the sphere."""
+    k = np.arange(_DIRECTIONS) + 0.5
+    z, turn = 1.0 - 2.0 * k / _DIRECTIONS, k * math.pi * (3.0 - math.sqrt(5.0))
+    r = np.sqrt(1.0 - z * z)
+    return np.concatenate([np.eye(3), -np.eye(3), np.stack([r * np.cos(turn), r * np.sin(turn), z], axis=1)])
+
+
+def reduce_hull(points: np.ndarray, most: int = MOST_POINTS) -> Hull:
+    """At most `most` of the points (n, 3), whose hull is nearly that of all of them."""
+    if most < 4:
+        raise ArgumentError(f"most={most}: a hull needs at least 4 points")
+    ways = _directions()
+    reach, best = np.full(len(ways), -np.inf), np.zeros(len(ways), int)
+    for first in range(0, len(points), _CHUNK):
+        along = points[first : first + _CHUNK] @ ways.T
+        own = along.argmax(axis=0)
+        farther = along[own, np.arange(len(ways))]
+        best = np.where(farther > reach, own + first, best)
+        reach = np.maximum(reach, farther)
+    size = float((reach[:3] + reach[3:6]).max())
+    corners = points[best]
+    chosen: list[int] = []
+    got = np.full(len(ways), -np.inf)
+    while len(chosen) < min(most, len(points)):
+        lack = reach - got
+        worst = int(lack.argmax())
+        if lack[worst] <= _REACHED * size:
+            break
+        chosen.append(worst)
+        got = np.maximum(got, ways @ corners[worst])
+    return Hull(np.unique(corners[chosen or [0]], axis=0), float((reach - got).max()) if chosen else 0.0)

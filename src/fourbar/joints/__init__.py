@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from .base import Joint as Joint
     from .composite import Composite as Composite
     from .custom import CustomJoint as CustomJoint
-    from .euler import SphericalEuler as SphericalEuler
+    from .euclidean import Fixed as Fixed
     from .examples import REGISTRY as REGISTRY
-    from .fixed import Fixed as Fixed
     from .lie import Free as Free
     from .lie import GroupJoint as GroupJoint
     from .lie import Planar as Planar
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
     from .one_axis import Revolute as Revolute
     from .registry import JOINT_TYPES as JOINT_TYPES
     from .registry import register as register
-    from .rotation_vector import SphericalExponential as SphericalExponential
-    from .universal import Universal as Universal
+    from .rotational import SphericalEuler as SphericalEuler
+    from .rotational import SphericalExponential as SphericalExponential
+    from .rotational import Universal as Universal
 
 lazy()

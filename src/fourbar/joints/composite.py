@@ -15,8 +15,7 @@ from ..spatial.linear import Mat, Scalar, Vec, vec, zeros
 from ..spatial.subspace import Columns, Selection, Subspace, series
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
-from .base import Joint
-from .independence import require_independent
+from .base import Joint, require_independent
 from .mirror_image import Mirrored, blocks
 from .variable import why_axis_is_constant, with_entries, with_field
 

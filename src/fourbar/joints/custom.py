@@ -16,8 +16,8 @@ from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.subspace import Columns, Subspace
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
+from .base import require_independent
 from .euclidean import FlatJoint, uniform
-from .independence import require_independent
 from .mirror_image import Mirrored, diagonal
 from .variable import float_fields, innermost, with_entries, with_field, with_innermost
 

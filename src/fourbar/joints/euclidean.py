@@ -1,15 +1,23 @@
-"""Joints with additive coordinates, q̇ = v."""
+"""Joints with additive coordinates, q̇ = v; and the joint that has none, which does not move."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..spatial.linear import Scalar, Vec, zeros
-from .base import Joint
+from ..spatial.linear import Mat, Scalar, Vec, zeros
+from ..spatial.subspace import Selection, Subspace
+from ..spatial.transform import IDENTITY, Transform
+from .base import Joint, RotationRows
+from .mirror_image import Mirrored
 from .variable import BoundJoint
+
+if TYPE_CHECKING:
+    from .mirror import Mirror
 
 _ENDLESS = 1e8  # largest meaningful angle: sines of larger ones have lost their digits
 
@@ -93,3 +101,40 @@ def _range(
     low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * spread, centre - spread))
     high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * spread, centre + spread))
     return low, high
+
+
+@dataclass(frozen=True)
+class Fixed(FlatJoint):
+    """No motion: the frames of child and parent coincide always. No coordinates.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> joint = fb.joints.Fixed()
+    >>> joint.nq, joint.nv
+    (0, 0)
+    """
+
+    nq = 0
+    nv = 0
+    v_names = ()
+    turning: ClassVar[str] = "none"
+    tags: ClassVar[tuple[str, ...]] = ("urdf:fixed", "urdf+:fixed", "sdf:fixed")
+
+    def placement(self, q: Sequence[Scalar]) -> Transform:
+        return IDENTITY
+
+    def coordinates_of(self, T: Transform) -> Vec:
+        return Vec()
+
+    def subspace(self, q: Sequence[Scalar]) -> Subspace:
+        return Selection(())
+
+    def closing_rows(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+        return [*p, *rows.none(R)]
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        return Mirrored(self, (), ())
+
+    def in_series(self) -> list[Joint | Transform]:
+        return []

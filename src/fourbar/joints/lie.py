@@ -19,12 +19,11 @@ from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
 from ..spatial.rotation import Factor, quaternion_matrix
 from ..spatial.subspace import Selection, Subspace
 from ..spatial.transform import Transform
-from .about_axis import AxisJoint, angle_about_z, turn
 from .axis import Axis, rotation_from_z
 from .base import Joint, RotationRows
 from .euclidean import uniform
 from .mirror_image import ONE, Mirrored, blocks, diagonal
-from .one_axis import Prismatic, Revolute
+from .one_axis import AxisJoint, Prismatic, Revolute, angle_about_z, turn
 
 if TYPE_CHECKING:
     from .mirror import Mirror

@@ -18,12 +18,10 @@ from ..spatial.transform import Transform
 from .base import Joint
 from .composite import Composite
 from .custom import CustomJoint
-from .euler import SEQUENCES, SphericalEuler
-from .fixed import Fixed
+from .euclidean import Fixed
 from .lie import Free, Planar, Schoenflies, Spherical, Translation2, Translation3
 from .one_axis import Cylindrical, Helical, Prismatic, Revolute
-from .rotation_vector import SphericalExponential
-from .universal import Universal
+from .rotational import SEQUENCES, SphericalEuler, SphericalExponential, Universal
 
 TYPES: dict[str, type[Joint]] = {}  # what files may hold, by name
 _EXAMPLES: dict[type[Joint], tuple[Joint, ...]] = {}

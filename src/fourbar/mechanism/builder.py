@@ -19,7 +19,7 @@ from ..constraints.loop import Loop
 from ..errors import ModelError, unknown
 from ..hints import Hinted
 from ..joints.base import Joint
-from ..joints.fixed import Fixed
+from ..joints.euclidean import Fixed
 from ..joints.one_axis import Revolute
 from ..spatial.inertia import unphysical
 from . import actuators

@@ -4,6 +4,8 @@ Ten of each body: mass m, first moment m c, rotational inertia J about the body'
 Then, of each velocity of each moving joint of the spanning tree: armature, viscous and Coulomb friction, and a spring.
 After the armatures of joints follow the entries of blocks that couple joints: the upper triangle of each, by rows.
 And of each body in a fluid one factor of its added mass and buoyancy, which is 1 for those of the mechanism.
+
+A placed joint stores a spring as stiffness and rest coordinates: preload = -stiffness (rest ⊖ neutral).
 """
 
 from __future__ import annotations
@@ -15,11 +17,51 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError, UnknownNameError, unknown
+from ..joints.euclidean import is_flat
 from ..spatial.inertia import Inertia, unphysical
 from .armature_blocks import ArmatureBlock, read_block
 from .mechanism import Body, Mechanism, PlacedJoint, velocity_names
-from .springs import spring_parameters, with_spring
 from .validate import as_matrix
+
+Numbers = tuple[float, ...]
+
+
+def spring_parameters(c: PlacedJoint) -> tuple[Numbers, Numbers]:
+    """Stiffness and preload for each velocity of a placed joint; zeros without a spring."""
+    if not c.stiffness:
+        return (0.0,) * c.joint.nv, (0.0,) * c.joint.nv
+    if c.rest != c.joint.neutral() and not is_flat(c.joint):
+        raise ModelError(
+            f"joint {c.name!r}: its spring is at rest away from neutral, and the coordinates of a "
+            f"{type(c.joint).__name__} joint are not additive, so that its force is not linear in stiffness and "
+            "preload"
+        )
+    stretched = c.joint.difference(c.joint.neutral(), c.rest)
+    return c.stiffness, tuple(-k * float(x) if x else 0.0 for k, x in zip(c.stiffness, stretched, strict=True))
+
+
+def can_hold(c: PlacedJoint, stiffness: float, preload: float) -> bool:
+    """Whether a spring can have both: a preload needs a stiffness, and additive coordinates."""
+    return preload == 0.0 or (stiffness > 0.0 and is_flat(c.joint))
+
+
+def with_spring(c: PlacedJoint, stiffness: Sequence[float], preload: Sequence[float]) -> PlacedJoint:
+    """The same placed joint with another spring."""
+    for k, f in zip(stiffness, preload, strict=True):
+        if k < 0.0:
+            raise ModelError(f"joint {c.name!r}: stiffness must be non-negative, got {list(stiffness)}")
+        if not can_hold(c, k, f):
+            why = "a spring without stiffness" if is_flat(c.joint) else f"a {type(c.joint).__name__} joint"
+            raise ModelError(
+                f"joint {c.name!r}: {why} cannot store a preload, got {f:.6g}; remove 'preload' from columns, or "
+                "set it to zero"
+            )
+    if not any(stiffness):
+        return replace(c, stiffness=(), rest=())
+    offset = [-f / k if f else 0.0 for k, f in zip(stiffness, preload, strict=True)]
+    rest = c.joint.integrate(c.joint.neutral(), offset) if any(offset) else c.joint.neutral()
+    return replace(c, stiffness=tuple(stiffness), rest=tuple(float(x) for x in rest))
+
 
 INERTIAL = ("m", "mx", "my", "mz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
 # The factor of each kind of joint parameter in τ: acceleration, velocity, its sign, displacement from neutral, one.

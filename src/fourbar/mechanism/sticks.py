@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..joints.base import Joint
-from ..joints.independence import subspace_matrix
+from ..joints.base import Joint, subspace_matrix
 from .mechanism import WORLD, Mechanism, PlacedJoint
 
 Shade = tuple[float, float, float]

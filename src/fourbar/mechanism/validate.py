@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ArgumentError, ModelError
 from ..joints.base import Joint
-from ..joints.fixed import Fixed
+from ..joints.euclidean import Fixed
 from .placement import Matrix, Placement, Three
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..functions.angles import stored_joints, straight
-from ..joints.independence import turning
+from ..joints.base import turning
 from ..mechanism.mechanism import joint_of, velocity_names
 from ..tree.cluster_tree import GROUND, ClusterTree
 from .style import without_ending

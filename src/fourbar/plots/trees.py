@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArgumentError
 from ..mechanism.mechanism import WORLD
 from ..mechanism.sticks import hexadecimal
+from ..tree.assembly import Connectivity, LoopEdge, connectivity
 from ..tree.cluster_tree import GROUND
-from ..tree.connectivity import Connectivity, LoopEdge, connectivity
 from .style import DARK, EDGE, drawing, shorten
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from ..lazy import lazy
-from .cassie import cassie_leg as cassie_leg
 from .chains import double_pendulum as double_pendulum
 from .chains import gt_chain as gt_chain
 from .chains import pbt_chain as pbt_chain
+from .legged import cassie_leg as cassie_leg
 from .legged import jvrc1 as jvrc1
 from .legged import mini_cheetah as mini_cheetah
 from .legged import mit_humanoid as mit_humanoid
@@ -26,8 +26,8 @@ from .linkages import planar_leg_linkage as planar_leg_linkage
 from .linkages import six_bar as six_bar
 from .linkages import slider_crank as slider_crank
 from .parallel import delta as delta
+from .parallel import differential_wrist as differential_wrist
 from .parallel import stewart_platform as stewart_platform
-from .wrist import differential_wrist as differential_wrist
 
 ROBOTS: dict[str, Callable[..., Any]] = {
     name: x for name, x in sorted(globals().items()) if isinstance(x, FunctionType) and x is not lazy

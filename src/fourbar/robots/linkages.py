@@ -12,8 +12,7 @@ import numpy as np
 from ..constraints import Closure
 from ..joints import Prismatic, Revolute
 from ..system.system import Builder, System
-from .robot_data import build_facts, read_facts
-from .simple_inertias import rod
+from .robot_data import build_facts, read_facts, rod
 
 LENGTHS = (0.5, 0.2, 0.45, 0.35)  # ground, crank, coupler, rocker
 MASSES = (0.4, 0.9, 0.7)  # crank, coupler, rocker

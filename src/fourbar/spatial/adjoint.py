@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .articulated_inertia import Articulated
 from .groups.se3 import SE3
 from .groups.so3 import from_matrix
-from .inertia import Inertia
+from .inertia import Articulated, Inertia
 from .linear import Mat, Vec, hat
 from .rotation import quaternion_matrix
 from .subspace import Columns, Selection

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .articulated_inertia import Articulated
 from .fluid_inertia import AnyInertia, FluidInertia, cross_force
-from .inertia import Inertia
+from .inertia import Articulated, Inertia
 from .linear import Mat, Vec, hat, zeros
 from .vectors import Twist, Wrench
 

@@ -13,11 +13,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeGuard
 
-from .articulated_inertia import Articulated
-from .inertia import Inertia
-from .linear import Mat, Scalar, Vec, is_zero, zeros
+from .inertia import Articulated, Inertia
+from .linear import Mat, Scalar, Sym, Vec, is_zero, zeros
 from .motion import Motion
-from .symmetric import Sym
 from .transform import Transform
 from .vectors import Twist, Wrench
 

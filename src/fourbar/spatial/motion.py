@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .linear import Mat, Scalar, Vec, zeros
-from .symmetric import Sym, square_of_hat
+from .linear import Mat, Scalar, Sym, Vec, square_of_hat, zeros
 from .transform import Transform
 from .vectors import Twist
 

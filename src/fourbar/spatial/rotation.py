@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import NamedTuple
 
-from .linear import Mat, Scalar, Vec, dot
-from .symmetric import Sym
+from .linear import Mat, Scalar, Sym, Vec, dot
 
 
 class RotationZ(NamedTuple):

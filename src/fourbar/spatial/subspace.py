@@ -10,10 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..expr import select, sqrt
-from .articulated_inertia import Articulated
-from .independent_motions import armature_rate, independent_axes, independent_columns
+from .inertia import Articulated
 from .linear import Mat, Scalar, Vec, dot, is_zero, zeros
-from .solve import Factored, factor
+from .solve import Factored, armature_rate, factor, independent_axes, independent_columns
 from .transform import Transform
 from .vectors import Twist, Wrench
 

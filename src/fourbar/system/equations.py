@@ -22,7 +22,7 @@ from ..functions.registry import METHODS
 from ..joints.base import Joint
 from ..joints.composite import SeriesJoint
 from ..joints.lie import Free, Spherical
-from ..joints.rotation_vector import SphericalExponential
+from ..joints.rotational import SphericalExponential
 from ..representation import quantity
 from ..spatial.linear import Mat, Scalar, Vec, dot, hat, zeros
 from ..spatial.subspace import Columns, Subspace
@@ -30,8 +30,8 @@ from ..spatial.transform import Transform
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import Cluster, single_clusters
 from ..tree.embedding import LoopEmbedding
+from ..tree.parameter_changes import Parameters, with_symbols
 from ..tree.spanning_tree import SpanningTree
-from ..tree.symbols import Parameters, with_symbols
 
 
 class SymbolicRecorder:

@@ -31,9 +31,8 @@ from ..tree.cluster_tree import ClusterTree
 from ..tree.sampling import Follow, cluster_random
 from .closed_states import FLAT_FIX, SLACK_FIX, Looped, flat_messages, read_argument, slack_messages
 from .edit import Editing
-from .inspection import Inspected
+from .inspection import ByName, Inspected, Names
 from .massless_bodies import check_regular, unsolvable
-from .names import ByName, Names
 from .reaching import Reaching
 from .robot_methods import RobotMethods
 
@@ -549,8 +548,8 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
 
     def _repr_html_(self) -> str:
         joints = ((c.name, type(c.joint).__name__, c.parent, c.child) for c in self.mechanism.joints)
+        from ..viewer.export import notebook
         from ..viewer.recorded_motion import still
-        from ..viewer.standalone_page import notebook
 
         return notebook(lambda: still(self), html_table(repr(self), ("joint", "type", "parent", "body"), joints))
 

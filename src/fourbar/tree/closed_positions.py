@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..joints.independence import turning
+from ..joints.base import turning
 from ..linalg import apply, pseudo_inverse
 from ..tolerances import CLOSED, NOTHING
 from .cluster_tree import ClusterTree

@@ -19,8 +19,7 @@ from ..mechanism.mechanism import WORLD, Mechanism, NamedLoop, PlacedJoint, Plac
 from ..once import cached_property, once_per_object
 from ..spatial.fluid_inertia import AnyInertia, Hydrodynamics, dry, with_dry
 from ..spatial.inertia import Inertia
-from ..spatial.linear import Mat, Vec
-from ..spatial.symmetric import Sym
+from ..spatial.linear import Mat, Sym, Vec
 from ..spatial.transform import IDENTITY, Transform
 from .clusters import Cluster, ClusterFinder, carriers_of
 from .embedding import LoopEmbedding

@@ -26,11 +26,10 @@ from .embedding import LoopEmbedding
 from .fold_branch import FoldedLoops
 from .followers import Followers, close_followers, find_followers
 from .grouping import GROUND, LinkClusters, between
-from .locking import Locking, chain_locking, locking
 from .loop_closing import close, move
 from .own_joint import OwnJoint, OwnJoints, Untied
 from .redundant_rows import Spare, freezing_rows, spare_rows
-from .spanning_tree import SpanningTree
+from .spanning_tree import Locking, SpanningTree, chain_locking, locking
 from .units import Sight, lever, measure
 
 

@@ -25,9 +25,12 @@ from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.vectors import Wrench
 from ..tolerances import CONVERGED, FOLD_ACCELERATION, FOLD_STEP, FOLD_VELOCITY, LOST, NO_PIVOT
 from .elimination import (
+    Bent,
+    SharedJoint,
     SparseRow,
     Step,
     WholeRows,
+    find_shared,
     no_pivot,
     pair_rows,
     reversed_steps,
@@ -35,7 +38,6 @@ from .elimination import (
     solve_in_steps,
     steps_to_solve,
 )
-from .shared_joints import Bent, SharedJoint, find_shared
 from .states import Call, ClusterState, EmbeddedState
 from .units import Units
 

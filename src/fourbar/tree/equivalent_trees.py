@@ -22,9 +22,8 @@ from typing import Any
 from ..joints.one_axis import Revolute
 from ..spatial.fluid_inertia import dry, with_dry
 from ..spatial.inertia import Inertia, rotational
-from ..spatial.linear import Scalar, Vec
+from ..spatial.linear import Scalar, Sym, Vec
 from ..spatial.rotation import RotationZ
-from ..spatial.symmetric import Sym
 from ..spatial.transform import IDENTITY, Transform
 from .links import Link
 from .spanning_tree import SpanningTree

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..mechanism.armature_blocks import ArmatureBlock, places
 from ..mechanism.fluid import Fluid
 from ..mechanism.mechanism import Body, PlacedJoint
-from ..spatial.articulated_inertia import Articulated
 from ..spatial.fluid_inertia import AnyInertia, DisplacedFluid, Hydrodynamics
-from ..spatial.inertia import Inertia
+from ..spatial.inertia import Articulated, Inertia
 from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.subspace import Subspace
 from ..spatial.transform import Transform

@@ -7,8 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..joints.base import Joint
-from ..joints.independence import turning
+from ..joints.base import Joint, turning
 from ..linalg import factors
 from ..spatial.linear import Vec
 from ..tolerances import CLOSED

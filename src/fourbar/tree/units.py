@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..joints.base import Joint
-from ..joints.independence import subspace_matrix
+from ..joints.base import Joint, subspace_matrix
 from ..linalg import balance, finite
 from ..spatial.linear import Vec
 from ..tolerances import DUST, NOTHING, STATIONARY

@@ -13,8 +13,7 @@ from .drawing import Drawing, Item
 from .legend import legend
 from .look import FIELD, FILLED, direction
 from .mesh_files import Colour, linear
-from .quaternions import continuous, quaternions
-from .recorded_motion import GHOST, RecordedMotion
+from .recorded_motion import GHOST, RecordedMotion, continuous, quaternions
 from .triangles import TriangleSurface, arrow
 
 _FLOAT, _INT = 5126, 5125

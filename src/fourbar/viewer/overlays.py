@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..mechanism.mechanism import WORLD, Body, Mechanism
-from ..tree.connectivity import connectivity
+from ..tree.assembly import connectivity
 from . import triangles
 from .drawing import GREY, LOST, Item, Rod, matrix, numbers
 from .mesh_files import Colour

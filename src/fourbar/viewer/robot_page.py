@@ -18,8 +18,7 @@ from ..errors import AssemblyError, CoordinateError, FourbarError, SingularError
 from ..functions.inverse_kinematics import Target
 from ..functions.options import read_frame
 from .legend import legend
-from .quaternions import matrices, quaternions
-from .recorded_motion import RecordedMotion
+from .recorded_motion import RecordedMotion, matrices, quaternions
 from .served_page import ROOT, ServedPage
 from .sticks import directions
 

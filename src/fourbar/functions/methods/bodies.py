@@ -7,8 +7,8 @@ from typing import Any
 from ...algorithms import kinematics
 from ...algorithms.articulated import Handle
 from ...algorithms.articulated_bodies import ArticulatedBody, articulated_bodies
-from ...spatial.articulated_inertia import Articulated
 from ...spatial.fluid_inertia import FluidInertia
+from ...spatial.inertia import Articulated
 from ...spatial.linear import Vec
 from ...spatial.transform import Transform
 from ...spatial.vectors import Wrench

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ...algorithms import aba, hybrid, minverse, rnea
+from ...algorithms import aba, minverse, rnea
 from ...errors import ArgumentError, unknown
 from ...once import once_per_object
 from ...tree.assembly import independent_joints
@@ -177,7 +177,7 @@ def forward_dynamics(c: Context) -> Outputs:
 
 def hybrid_parts(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> tuple[list[Any], list[Any]]:
     """All accelerations and all forces, by cluster."""
-    return hybrid.hybrid_dynamics(
+    return aba.hybrid_dynamics(
         c.equations(), c.clusters, c.cluster_states, c.velocities(), c.by_cluster("a"), c.by_cluster("tau"), c.F_ext(),
         prescribed, c.gravity,
     )  # fmt: skip
@@ -187,7 +187,7 @@ def _hybrid_by_merging(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> 
     m = merging.merge(c)
     held = tuple(tuple(x for n in own for x in prescribed[n]) for own in m.members)
     a, tau = m.join(c.by_cluster("a")), m.join(c.by_cluster("tau"))
-    moved, forces = hybrid.hybrid_dynamics(
+    moved, forces = aba.hybrid_dynamics(
         c.equations(), m.clusters, m.states, c.velocities(), a, tau, c.F_ext(), held, c.gravity
     )
     return vector(c, "a_all", m.split(moved)) + vector(c, "tau_all", m.split(forces))

@@ -29,9 +29,9 @@ from ...spatial.transform import IDENTITY, Transform
 from ..mjcf.bodies import FLOATING
 from ..numbers import quaternion
 from ..report import Report
+from .equivalents import in_other_coordinates, leave_order
 from .inertials import Inertials, refuse_fluids, without_blocks
 from .mjcf_contacts import GeomWriter, options
-from .series_joints import in_other_coordinates, leave_order
 from .written_numbers import Fresh, Unsaid, as_text, child
 
 _ARM = 0.1  # between the two points that hold a hinge, in metres

@@ -23,13 +23,21 @@ from ...joints.registry import tag_of
 from ...mechanism.mechanism import WORLD, Body, Mechanism, NamedLoop, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
+from .equivalents import (
+    can_start_at,
+    closed_coordinates,
+    conditions,
+    in_other_coordinates,
+    leave_name,
+    leave_order,
+    place_parts,
+    poses_at_zero,
+    start_joints_at,
+)
 from .inertials import leave_compensation, leave_refused, refuse_fluids, without_blocks
-from .linear_conditions import conditions, leave_name
 from .sdf_model import SdfModel, add_element
-from .series_joints import in_other_coordinates, leave_order, place_parts
 from .surfaces import leave_contacts
 from .written_numbers import Unsaid, as_text, child, list_names
-from .zero_configuration import can_start_at, closed_coordinates, poses_at_zero, start_joints_at
 
 _RIGHT = 1e-9  # cosine of what still counts as a right angle
 _MIMICS = 11  # the version 1.n from which on joints mimic

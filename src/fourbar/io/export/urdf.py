@@ -32,9 +32,8 @@ from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD, Body, Mechanism, NamedLoop, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
+from .equivalents import conditions, in_other_coordinates, leave_name, leave_order, place_parts
 from .inertials import leave_compensation, leave_refused, refuse_fluids, without_blocks
-from .linear_conditions import conditions, leave_name
-from .series_joints import in_other_coordinates, leave_order, place_parts
 from .surfaces import Losses, leave_contacts, write_contact
 from .written_numbers import Fresh, Unsaid, as_text, child, rpy
 

@@ -17,8 +17,7 @@ from ...mechanism.actuators import Drive
 from ...mechanism.builder import MechanismBuilder
 from ..report import Place, Reading
 from .bodies import BALL, FREE
-from .lines import ElementLines
-from .names import MjcfNames
+from .lines import ElementLines, MjcfNames
 from .switches import CLAMPING, DAMPING, FRICTION, LIMITS, SPRINGS, is_off
 
 _SITE = 3  # mjWRAP_SITE

@@ -19,13 +19,11 @@ from ...mechanism.builder import MechanismBuilder
 from ...mechanism.geometry import Geometry
 from ..numbers import position_limit
 from ..report import Reading
-from .lines import ElementLines
-from .names import MjcfNames
+from .lines import ElementLines, MjcfNames
 from .switches import compensation
 
 if TYPE_CHECKING:
-    from .passive import Passive
-    from .rotors import Rotors
+    from .passive import Passive, Rotors
 
 FREE, BALL, SLIDE, HINGE = range(4)
 _TYPES = ("free", "ball", "slide", "hinge")

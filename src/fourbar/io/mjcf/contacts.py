@@ -9,7 +9,7 @@ import numpy as np
 from ...mechanism.builder import MechanismBuilder
 from ...mechanism.contact import PLAIN, Surface
 from ..report import Place, Reading
-from .names import MjcfNames
+from .lines import MjcfNames
 from .switches import CONTACT, FILTER, is_off
 
 _SOLREF, _SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)  # where a file says nothing

@@ -23,10 +23,8 @@ from .actuators import ActuatorReader, fixed_tendon, report_tendons, straight_te
 from .bodies import FREE, Bodies, rotation
 from .contacts import add_rules
 from .findings import Findings
-from .lines import ElementLines
-from .names import MjcfNames
-from .passive import passive
-from .rotors import Rotors
+from .lines import ElementLines, MjcfNames
+from .passive import Rotors, passive
 from .shapes import GeomSource, geometries
 from .switches import GRAVITY, is_off
 

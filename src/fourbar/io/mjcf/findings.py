@@ -16,8 +16,7 @@ from ..report import Place, Reading
 from .actuators import with_reflected
 from .bodies import BALL, FREE
 from .contacts import colliding
-from .lines import ElementLines
-from .names import MjcfNames
+from .lines import ElementLines, MjcfNames
 from .passive import passive, switched_off, with_signs
 from .switches import CONTACT as CONTACTS
 from .switches import GRAVITY, compensation, is_off

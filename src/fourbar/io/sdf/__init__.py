@@ -10,8 +10,8 @@ from ..report import Report, loop_key
 from ..source import Options, Source
 from ..xml import parse
 from .build import Assembly
-from .drake import MATTERS, note_others
 from .include import Includes, modernize
+from .joints import MATTERS, note_others
 from .links import SdfShapes
 from .scope import collect
 

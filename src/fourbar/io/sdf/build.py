@@ -22,11 +22,9 @@ from ...mechanism.builder import MechanismBuilder
 from ..element import Element
 from ..numbers import quaternion
 from ..report import Place, Reading
-from .drake import Constraints, drake_mimic
-from .joints import SdfJoint, read_joint
+from .joints import Constraints, SdfJoint, drake_mimic, read_joint
 from .links import SdfShapes, check_link, flag, ignore, number, read_inertial
-from .poses import IDENTITY, Pose, read_pose
-from .resolve import Resolver
+from .resolve import IDENTITY, Pose, Resolver, read_pose
 from .scope import NamedFrame, Scope
 
 

@@ -18,7 +18,7 @@ from ...spatial.inertia import is_usable, unphysical
 from ..element import Element
 from ..meshes import Meshes
 from ..surfaces import sdf_surface
-from .poses import Pose, read_pose
+from .resolve import Pose, read_pose
 
 _LETTERS = "pqrxyz"  # of the velocities [angular; linear] of a link
 ADDED_MASS = {  # the places of the elements of <fluid_added_mass>, which lists linear velocities first

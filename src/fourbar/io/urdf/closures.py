@@ -20,9 +20,7 @@ from ...mechanism.validate import read_placement
 from ...tree.cluster_tree import lower
 from ..element import Element
 from ..report import loop_key
-from .joints import ReadJoint
-from .pose import read_axis, read_origin
-from .tree import chain
+from .joints import ReadJoint, chain, read_axis, read_origin
 
 _INDEPENDENT = "joint@independent"
 _TOO_MANY = (

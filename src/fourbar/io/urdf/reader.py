@@ -28,11 +28,9 @@ from ..source import Options, Source
 from ..srdf import add_srdf
 from ..xml import parse
 from .closures import Closures, report_not_dependent
-from .joints import Mimic, ReadJoint, read_joint
-from .pose import read_origin, read_origin_numbers
+from .joints import Mimic, ReadJoint, check_tree, read_joint, read_origin, read_origin_numbers, with_ground
 from .shapes import UrdfShapes
 from .transmissions import read_transmissions
-from .tree import check_tree, with_ground
 
 
 def add_mimics(builder: MechanismBuilder, joints: Mapping[str, ReadJoint]) -> None:

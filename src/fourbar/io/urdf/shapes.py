@@ -10,7 +10,7 @@ from ...mechanism.validate import read_placement
 from ..element import Element
 from ..meshes import Meshes
 from ..surfaces import urdf_surface, urdf_surfaces
-from .pose import read_origin
+from .joints import read_origin
 
 _KINDS: dict[str, Kind] = {
     "box": "box", "cylinder": "cylinder", "sphere": "sphere", "capsule": "capsule", "ellipsoid": "ellipsoid",

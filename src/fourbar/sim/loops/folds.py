@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from ...functions.loop_slopes import Slopes, loop_slopes
+from ...functions.closed_paths import Slopes, loop_slopes
 from ...joints import Revolute
 from ...linalg import least_squares
 from ...once import cached_property, make_once

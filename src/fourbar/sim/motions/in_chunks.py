@@ -11,7 +11,7 @@ import numpy as np
 
 from ...arrays import Argument, is_lazy
 from ...chunks.apply import Result, apply
-from ...chunks.payloads import Sent
+from ...chunks.bundles import Sent
 from ...errors import ArgumentError
 from ...functions.step_end import OBSERVED
 from ...system.system import System

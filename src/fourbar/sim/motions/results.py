@@ -24,9 +24,8 @@ from ...representation import html_table
 from ...system.closed_states import FLAT
 from ...system.load import FileWarning, loads
 from ...system.system import System
-from ...viewer.export import write
+from ...viewer.export import notebook, write
 from ...viewer.recorded_motion import RecordedMotion
-from ...viewer.standalone_page import notebook
 from ...viewer.triangles import TriangleSurface, merge, shade
 from .outcome import SimulationWarning
 

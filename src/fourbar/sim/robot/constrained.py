@@ -32,8 +32,8 @@ from ...linalg import apply, inverse_in_units, transpose
 from ...mechanism.actuators import Actuator, Drive
 from ...spatial.linear import Vec
 from ...system.constrained.actuated import Actuated
-from ...system.constrained.dense_solvers import least_force
 from ...system.constrained.method_recordings import given_state, prescribe_nothing, wanted_accelerations
+from ...system.constrained.redundant_samples import least_force
 from ...system.constrained.robot import Constrained
 from ...system.system import System
 from ...tolerances import CONVERGED, LOOSE, OPEN, WEAK

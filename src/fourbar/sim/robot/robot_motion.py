@@ -31,8 +31,7 @@ from ..motions.outcome import (
 )
 from ..motions.read_arguments import MotionRequest, check_closed, on_copies, read_state, starting_configuration
 from ..motions.run import Run
-from ..motions.state_observer import InstantObserver, Observer, kept_observer
-from ..observe import check_driven, read_observations
+from ..observe import InstantObserver, Observer, check_driven, kept_observer, read_observations
 from .constrained import ConstrainedFollower, ConstrainedRun, check_met, constrained_rollout, follower_of, in_drives
 from .runge_kutta import Follower, PythonSamples, SimulatedState, step
 from .runge_kutta_step import Followed, ForceLaw, Traced, control_sizes, rollout_of

@@ -24,14 +24,14 @@ from ...functions.nan_reasons import wrong_coordinates
 from ...functions.rollout import GIVEN, NONE
 from ...hints import Hinted, with_keyword_hints
 from ...io.formats import FORMATS
-from ...io.mesh_hulls import hull_of
+from ...io.meshes import hull_of
 from ...joints.base import Joint
 from ...once import cached_property, make_recent
 from ...representation import html_table, quantity
 from ...system.load import FileWarning, load
 from ...system.system import System
+from ...viewer.export import notebook
 from ...viewer.recorded_motion import still
-from ...viewer.standalone_page import notebook
 from ..loops.chart_table import Chart, ChartTable
 from ..loops.folds import FIRST_ORDER
 from ..loops.varied_loops import close
@@ -39,7 +39,7 @@ from ..motions.given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers
 from ..motions.outcome import SimulationWarning
 from ..motions.read_arguments import MotionRequest, read_state
 from ..motions.run import Run
-from ..motions.state_observer import Observer, kept_observer
+from ..observe import Observer, kept_observer
 from ..robot.constrained import Kept
 from ..simulations import Staged, rollout, simulate
 from .batch import Batch

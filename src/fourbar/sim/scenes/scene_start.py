@@ -23,7 +23,7 @@ from ...errors import ArgumentError, AssemblyError, warn
 from ...joints import Free
 from ...spatial.linear import Vec
 from ...spatial.transform import IDENTITY, Transform
-from ...system.names import ByName
+from ...system.inspection import ByName
 from ...system.system import System
 from ...tolerances import WRITTEN
 from ...tree.closed_positions import turning_velocities

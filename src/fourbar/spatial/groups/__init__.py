@@ -1,11 +1,8 @@
 """Lie groups as configuration spaces: SE(3) and those of its subgroups that joints move on (From, Tables 1 and 2)."""
 
-from .base import AbelianGroup, Group
-from .rn import Rn
-from .schoenflies import SchoenfliesGroup
-from .se2 import SE2
+from .about_z import SE2, SO2, SchoenfliesGroup
+from .base import AbelianGroup, Group, Rn
 from .se3 import SE3
-from .so2 import SO2
 from .so3 import SO3
 from .subgroup import Subgroup
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ...algorithms import hybrid, rnea
+from ...algorithms import aba, rnea
 from ...algorithms.constrained.drives import ForceChange, Plan, solve_drives, solve_point, vary_forces
 from ...algorithms.constrained.dynamics import ForwardDynamics, Still, missing
 from ...algorithms.constrained.multipliers import IndependentRows
@@ -84,7 +84,7 @@ class HybridProblem:
     def __init__(self, c: Context, prescribed: Prescribed) -> None:
         m = constrained_model(c)
         self.c, self.s = c, c.equations(m.touched)
-        self._a, _ = hybrid.hybrid_dynamics(
+        self._a, _ = aba.hybrid_dynamics(
             self.s, c.clusters, c.cluster_states, c.velocities(), c.by_cluster("a"), c.by_cluster("tau"), c.F_ext(),
             prescribed, c.gravity,
         )  # fmt: skip

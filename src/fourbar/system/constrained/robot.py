@@ -19,17 +19,15 @@ from ...linalg import ranks
 from ...once import cached_property
 from ...tree.closed_positions import CLOSED, RESTARTS, Opened, close, longest_length, turning_velocities, velocity_units
 from ..closed_states import report_open
+from ..inspection import Names
 from ..massless_bodies import check_solvable
-from ..names import Names
 from . import drive_recordings as _driven  # noqa: F401  (registers its recordings)
-from . import forward_derivatives as _balance  # noqa: F401  (registers how to differentiate)
+from . import method_recordings as _balance  # noqa: F401  (registers how to differentiate)
 from .constrained_model import ConstrainedModel, Frozen, Given, compute, constraint_names, read_gains, read_tolerance
-from .dense_solvers import Dependent
-from .dense_solvers import choose as standing
-from .hybrid import HybridDynamics
-from .inverse_dynamics import Drives, make_inverse, read_drives
+from .inverse_dynamics import Drives, HybridDynamics, make_inverse, read_drives
 from .method_recordings import METHODS, without_health
-from .redundant_samples import Resolved, by_svd
+from .redundant_samples import Dependent, Resolved, by_svd
+from .redundant_samples import choose as standing
 
 if TYPE_CHECKING:
     from ..robot_methods import (

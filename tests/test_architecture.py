@@ -330,6 +330,16 @@ def test_ranks_are_decided_in_one_place() -> None:
     assert offenders(SOURCE, own_ranks) == []
 
 
+def unknown_files(path: Path) -> list[str]:
+    """Files that the comments and docstrings of a file name, and that do not exist."""
+    named = set(re.findall(r"`(?:[\w.]+/)*(\w+\.py)`", path.read_text(encoding="utf-8")))
+    return sorted(named - {other.name for folder in (SOURCE, TESTS, ROOT / "docs") for other in files(folder)})
+
+
+def test_files_that_are_named_exist() -> None:
+    assert offenders(SOURCE, unknown_files) == []
+
+
 def left_to_do(path: Path) -> list[str]:
     """Marks of unfinished work."""
     return re.findall(r"\b(TODO|FIXME|XXX|HACK)\b", path.read_text(encoding="utf-8"))

@@ -375,7 +375,7 @@ class Loaded:
 
 
 class _Engine:
-    """Code that LLVM itself loads: on systems that `arena.py` or `elf.py` does not support."""
+    """Code that LLVM itself loads: on systems where code is put into no arena, or is no ELF file."""
 
     def __init__(self, code: bytes) -> None:
         with _llvm() as llvm:

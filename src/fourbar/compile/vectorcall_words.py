@@ -42,7 +42,7 @@ CALL_WORDS = 5
 # Offsets in the objects of CPython and NumPy, in bytes. References are counted in the lower half of the first word;
 # CPython 3.14 has flags in the upper half.
 INSTANCE_VECTORCALL, INSTANCE_ENVIRONMENT, INSTANCE_STATE, INSTANCE_SLOW = 16, 24, 32, 40
-INSTANCE_DROP, INSTANCE_FREE, INSTANCE_CLEAR = 48, 56, 64  # functions of CPython, for `release.py`
+INSTANCE_DROP, INSTANCE_FREE, INSTANCE_CLEAR = 48, 56, 64  # functions of CPython that release an object
 INSTANCE_WEAK_REFERENCES, INSTANCE_READER, INSTANCE_SIZE = 72, 80, 88
 FIRST_SLOT = 16
 OBJECT_TYPE, OBJECT_LENGTH, LIST_ITEMS, NUMBER_VALUE = 8, 16, 24, 16

@@ -2,9 +2,7 @@
 
 The shape of a call is its function, the structure of its arguments, and for each leaf whether it is 0, 1 or -1 (folded
 into the code), another constant (read from the call's table) or a value (loaded through a port). A call whose shape was
-seen before is not traced again. `shared_tasks.py` then fuses calls, and `shared_slots.py` places their results.
-
-Where the values of shared blocks lie.
+seen before is not traced again. `shared_tasks.py` then fuses calls.
 
 The results of a task lie together in *records*, one record for the leaves that the same later tasks use, so that
 short-lived ones can be overwritten early. A block finds each record through a port.

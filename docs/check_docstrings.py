@@ -32,7 +32,7 @@ def _silent() -> None:
 
 def stand_in(entry: Entry) -> Any:
     """A function with the docstring and the signature of a public name, which is what numpydoc looks at."""
-    source = _silent if entry.kind in ("class", "property") else _returning
+    source = _silent if entry.silent or entry.kind in ("class", "property") else _returning
 
     def named() -> Any: ...
 

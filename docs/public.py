@@ -24,6 +24,7 @@ from fourbar.bridges import drake, mujoco, pinocchio
 from fourbar.functions.registry import METHODS, Method
 from fourbar.identification import BaseParameters, Excitation, Fourier
 from fourbar.joints import JOINT_TYPES, GroupJoint, Joint
+from fourbar.sim.scenes.batch import Batch
 from fourbar.sim.scenes.scene_start import Keyframe
 from fourbar.system.constrained.actuated import Actuated
 from fourbar.system.constrained.robot import Constrained
@@ -41,6 +42,10 @@ INTERNAL: dict[type, tuple[str, ...]] = {
         "choose", "compiled", "dependent", "differentiable", "no_rows_error", "once", "quiet_force", "quiet_rows",
         "resolved", "samples",
     ),
+    fb.Scene: (
+        "chart", "default_dt", "function", "inputs", "may_be_apart", "model", "observer", "read_numbers", "read_state",
+        "reference_velocities",
+    ),
     fb.Report: ("place_of", "lines"),
     BaseParameters: ("alone", "silent"),
     spatial.Columns: ("free", "push", "accelerate"),
@@ -51,13 +56,14 @@ INTERNAL: dict[type, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A public name: its title, docstring and signature. `brief`: a summary says it all."""
+    """A public name: its title, docstring and signature. `brief`: a summary says it all. `silent`: returns None."""
 
     name: str
     kind: Kind
     doc: str
     signature: inspect.Signature | None = None
     brief: bool = False
+    silent: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,13 +114,9 @@ def members(kind: type, only_own: bool = False, title: str = "", brief: bool = F
         if value is not None:
             yield Entry(called, "property", _doc(value), None, brief)
         elif callable(member):
-            yield Entry(
-                called,
-                "method",
-                _doc(getattr(member, "__func__", member)),
-                _signature(getattr(member, "__func__", member)),
-                brief,
-            )
+            call = getattr(member, "__func__", member)
+            silent = getattr(call, "__annotations__", {}).get("return", call) in (None, "None")
+            yield Entry(called, "method", _doc(call), _signature(call), brief, silent)
 
 
 def algorithms() -> Iterator[Entry]:
@@ -255,7 +257,7 @@ def _sections() -> Iterator[Section]:
         "Simulation", (function(fb.simulate), function(fb.rollout), function(fb.traced), *run, function(fb.linearize))
     )
     terrains = (kind_of(fb.Plane), kind_of(fb.HeightField), kind_of(fb.SignedDistance))
-    scene = (kind_of(fb.Scene), kind_of(Keyframe))
+    scene = (kind_of(fb.Scene), *members(fb.Scene), kind_of(Keyframe), kind_of(Batch), *members(Batch))
     yield Section("Contacts", (*scene, *terrains, *_classes("contact.", _named(contact, SHOWN_ALONE))))
     yield Section("Compilation", (function(fb.compile_progress), kind_of(fb.CompileProgress)))
     yield Section("Viewing", (function(fb.view), kind_of(fb.View), *members(fb.View)))

@@ -87,3 +87,11 @@ def test_an_installed_package_has_the_pages() -> None:
     names = {path.name for path in docs.folder().rglob("*")}
     assert {"llms.txt", "howto.md", "loops.md", "speed.md"} <= names
     assert {Path(name).suffix for name in names} == {".md", ".txt"}
+
+
+def test_methods_of_scenes_and_results_are_found_and_words_may_be_hyphenated() -> None:
+    places = {found.place for found in search([*docs.page_sections(), *docs._names()], ["warm start"])}
+    assert {"fb.Scene.step", "simulate#what-a-step-does"} <= places
+    assert not search([section("Starts", "warm and start")], ["warm start"])
+    named = {found.place for found in docs._names()}
+    assert {"fb.Run.save", "fb.Run.load", "fb.Scene.batch", "fb.View.stop", "Batch.reset"} <= named

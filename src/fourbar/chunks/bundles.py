@@ -1,4 +1,5 @@
-"""Results that come from the same chunks, treated together: one task per chunk.
+"""Results that come from the same chunks, treated together: one task per chunk; and objects sent to other
+processes, pickled by content and unpickled there once.
 
 Apart they are tasks of their own after that of the chunk. A worker of a cluster then begins its next chunk before it
 receives them, and while they wait the scheduler considers it busy and assigns the remaining chunks to others.

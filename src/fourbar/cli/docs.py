@@ -101,10 +101,11 @@ def _place(name: str, title: str, heading: str) -> str:
 
 
 def _names() -> Iterator[Section]:
-    """Functions, classes and methods of a robot, with their docstrings."""
+    """Functions, classes and their methods, with their docstrings."""
     import fourbar as fb
 
     from ..functions.registry import METHODS
+    from ..sim.scenes.batch import Batch
 
     for name, method in METHODS.items():
         yield Section(f"robot.{name}", "API", f"robot.{name}", inspect.cleandoc(method.doc))
@@ -112,12 +113,36 @@ def _names() -> Iterator[Section]:
         for name in getattr(owner, "__all__", None) or [x for x in vars(owner) if not x.startswith("_")]:
             thing = getattr(owner, name)
             if callable(thing) and getattr(thing, "__doc__", None):
-                yield Section(f"{called}.{name}", "API", f"{called}.{name}", inspect.cleandoc(str(thing.__doc__)))
+                yield _api_section(f"{called}.{name}", thing.__doc__)
+            if isinstance(thing, type) and thing is not fb.Builder:
+                yield from _members(f"{called}.{name}", thing)
+    yield from _members("Batch", Batch)
+
+
+def _members(called: str, kind: type) -> Iterator[Section]:
+    """The public methods and properties of a class that fourbar defines, with their docstrings."""
+    from ..functions.registry import METHODS
+
+    for name in dir(kind):
+        member = inspect.getattr_static(kind, name)
+        function = inspect.unwrap(getattr(member, "fget", None) or getattr(member, "__func__", member))
+        is_ours = str(getattr(function, "__module__", "")).startswith("fourbar.") and not isinstance(member, type)
+        if is_ours and not name.startswith("_") and name not in METHODS and member.__doc__:
+            yield _api_section(f"{called}.{name}", member.__doc__)
+
+
+def _api_section(place: str, doc: str) -> Section:
+    return Section(place, "API", place, inspect.cleandoc(doc))
 
 
 def _pattern(words: Sequence[str]) -> re.Pattern[str]:
     """Any of the words, at the beginning of a word or of a part of a name."""
-    return re.compile("|".join(rf"(?<![^\W_]){re.escape(word)}" for word in words), re.IGNORECASE)
+    return re.compile("|".join(rf"(?<![^\W_]){_any_spacing(word)}" for word in words), re.IGNORECASE)
+
+
+def _any_spacing(word: str) -> str:
+    """A word, or several in quotation marks, as a regular expression: "warm start" is also "warm-start"."""
+    return r"[\s-]+".join(map(re.escape, re.split(r"[\s-]+", word)))
 
 
 def search(sections: Sequence[Section], words: Sequence[str]) -> list[Section]:
@@ -132,7 +157,7 @@ def search(sections: Sequence[Section], words: Sequence[str]) -> list[Section]:
 
 def _likeness(section: Section, word: str) -> float:
     """1 where a section has the word itself or its plural, less where it has only longer words: fold, folders."""
-    whole = rf"(?<![^\W_]){re.escape(word)}(?:e?s)?(?![^\W_])"
+    whole = rf"(?<![^\W_]){_any_spacing(word)}(?:e?s)?(?![^\W_])"
     return 1.0 if re.search(whole, f"{section.heading}\n{section.text}", re.IGNORECASE) else _LONGER
 
 
@@ -223,7 +248,7 @@ def list_for_programs(ending: str) -> str:
 def _read(place: str) -> str:
     """The text of a page, of a section, or of a name of the API."""
     name, _, section = place.removesuffix(".md").partition("#")
-    if name.startswith(("robot.", "fb.", "Builder.")):
+    if name.startswith(("robot.", "fb.", "Builder.", "Batch.")):
         texts = {x.place: f"{x.heading}\n\n{x.text}" for x in _names()}
         if name not in texts:
             raise unknown("name", name, texts)

@@ -1,4 +1,4 @@
-"""Arguments that several commands share."""
+"""Arguments that several commands share, and tables for the terminal."""
 
 from __future__ import annotations
 

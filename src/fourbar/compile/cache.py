@@ -1,4 +1,5 @@
-"""Object code, in this process and on disk, keyed by the program it was made from, the CPU and the compiler.
+"""Object code and programs, in this process and on disk. Object code is keyed by its program, the CPU and the compiler;
+a program by the robot and the method that it was traced from.
 
 Files are written to a temporary name and moved into place, so that many processes may share the folder; each begins
 with a checksum of its name and its content, and one that does not match is made again, never trusted. The folder and

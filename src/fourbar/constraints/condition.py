@@ -1,4 +1,5 @@
-"""Conditions, enforced by forces: rows A(q) v = 0. Adding one: subclass `Condition`, write its rates.
+"""Conditions, enforced by forces, and `Restriction`, the base of conditions and loops: rows A(q) v = 0. Adding one:
+subclass `Condition`, write its rates.
 
 A condition returns one number per row, linear in the velocities, which is checked.
 """

@@ -1,4 +1,4 @@
-"""Paths along the closed configurations of a cluster, in machine code: `path_following` for many samples."""
+"""Loops of one cluster in machine code, for many samples: paths along its closed configurations, and K = ∂φ/∂q."""
 
 from __future__ import annotations
 

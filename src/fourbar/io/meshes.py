@@ -2,9 +2,10 @@
 
 STL and OBJ are read here, other formats with trimesh.
 
-Of the directions of a fixed set the one in which the chosen points reach least far gets the vertex that reaches
-farthest, until all directions are reached or there are enough points. Every point is a vertex of the hull, so that the
-hull of the points is inside that of the mesh; how much farther the mesh reaches is reported.
+`hull_of` chooses a few corners of the convex hull. Of the directions of a fixed set the one in which the chosen points
+reach least far gets the vertex that reaches farthest, until all directions are reached or there are enough points.
+Every point is a vertex of the hull, so that the hull of the points is inside that of the mesh; how much farther the
+mesh reaches is reported.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A side-car file (JSON, TOML, YAML) adds to a tree what its own format cannot express: loops, motors, gears.
 
-Lists of tables: `loops` (a joint between two bodies), `gears`, `couplings`, `motors` (rotors as bodies), `armatures`
-(blocks that couple joints), `frames`; and `configuration`, joint positions near which loops are closed. docs/files.md
-has the schema.
+`Table` reads tables strictly: entries that were asked for are marked, the rest is reported. Lists of tables: `loops` (a
+joint between two bodies), `gears`, `couplings`, `motors` (rotors as bodies), `armatures` (blocks that couple joints),
+`frames`; and `configuration`, joint positions near which loops are closed. docs/files.md has the schema.
 """
 
 from __future__ import annotations

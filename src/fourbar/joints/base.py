@@ -1,4 +1,5 @@
-"""The base of all joints. To add one: subclass `Joint` in a file of this folder, and register it in `registry.py`."""
+"""The base of all joints. To add one: subclass `Joint` in a file of this folder, and register it in `registry.py`.
+`suspect_columns` finds velocities of a joint that may be dependent, as they are with a redundant coordinate."""
 
 from __future__ import annotations
 

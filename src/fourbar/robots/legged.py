@@ -1,4 +1,5 @@
-"""Legged robots with geared rotors: the MIT Mini Cheetah, the MIT Humanoid, JVRC-1 and Tello.
+"""Legged robots with geared rotors: the MIT Mini Cheetah, the MIT Humanoid, JVRC-1 and Tello; and a leg like
+Cassie's.
 
 Knees and ankles of the MIT Humanoid share belts. Differentials drive the hips, knees and ankles of Tello: loops that no
 constant ratio describes.

@@ -5,8 +5,9 @@
 
 An observation belongs to the state at the end of a step. Accelerations and forces of a scene are means over the step
 that ends there, in axes as they were at its start, like the forces of its contacts; those of a robot alone are of that
-instant. At the start, where no step has been made yet, forces and the rates of the robot's velocities count as zero:
-`acceleration` and `imu` show what the velocities alone contribute, and the IMU gravity.
+instant. `Observer` and `InstantObserver` evaluate them at the start of a motion, and for a robot alone. At the start,
+where no step has been made yet, forces and the rates of the robot's velocities count as zero: `acceleration` and `imu`
+show what the velocities alone contribute, and the IMU gravity.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Small symmetric systems, unrolled: they trace over any scalar, without pivoting."""
+"""Small symmetric systems, unrolled: they trace over any scalar, without pivoting; and whether motions are
+independent, by conditions that do not depend on units."""
 
 from __future__ import annotations
 

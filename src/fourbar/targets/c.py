@@ -1,9 +1,10 @@
-"""Functions of a robot as C99 source: for machines without Python, without LLVM, without an allocator.
+"""Functions and programs of a robot as C99 source: for machines without Python, without LLVM, without an allocator.
 
 A function becomes `void robot_function(const real *q, ..., real *result)`: one state, arrays row by row, no state kept,
 safe to call from several threads. Header, test with vectors, and CMake come along.
 
-The symbols that `casadi.external` looks for in a shared library: a function of the C export, as CasADi calls it.
+`casadi=True` adds the symbols that `casadi.external` looks for in a shared library: a function of the C export, as
+CasADi calls it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Clusters by name: which bodies belong together, the names of their coordinates, and closing their loops."""
+"""Clusters by name: which bodies belong together, the names of their coordinates, closing their loops;
+and the connectivity graph: bodies, joints between them, and loops, each in its cluster."""
 
 from __future__ import annotations
 

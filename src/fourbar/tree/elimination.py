@@ -1,7 +1,9 @@
-"""Solving for dependent velocities and coordinates, unrolled: it traces over any scalar.
+"""Solving for dependent velocities and coordinates, unrolled: it traces over any scalar. Joints of a
+loop may be independent in part, as a ball or a free joint.
 
-Such a joint moves from q₀ to q₀ ⊕ x, and the independent entries of x are those of the step; the others follow from
-closing the loops. With C the matrix of `chart_rate` at x, a further motion by velocities δ changes x by C δ, so that
+A joint that is independent in part moves from q₀ to q₀ ⊕ x, and the independent entries of x are those of the step; the
+others follow from closing the loops. With C the matrix of `chart_rate` at x, a further motion by velocities δ changes x
+by C δ, so that
 
     C_ii δ_i + C_id δ_d = e,    the lag of the independent entries,    and    δ_i = C_ii⁻¹ e - C_ii⁻¹ C_id δ_d.
 """

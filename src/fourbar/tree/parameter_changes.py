@@ -1,8 +1,9 @@
 """A cluster tree as a function of parameters p of its mechanism, and which changes of them its loops can follow.
 
-Zeros stay zeros, so that what the model leaves out stays out of the equations. Symbols stand for masses, centres of
-mass, inertias about them, positions of joints on their parents, armatures, the strength of gravity, and parameters of
-loops such as gear ratios and lengths of rods. Placements inside a loop stay numbers, as do all rotations and fluids.
+With symbols for the parameters it is a tree over another kind of scalar. Zeros stay zeros, so that what the model
+leaves out stays out of the equations. Symbols stand for masses, centres of mass, inertias about them, positions of
+joints on their parents, armatures, the strength of gravity, and parameters of loops such as gear ratios and lengths of
+rods. Placements inside a loop stay numbers, as do all rotations and fluids.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The spanning tree of links: what the algorithms run on."""
+"""The spanning tree of links: what the algorithms run on; and its joints whose rates may be dependent, as at gimbal
+lock.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Files of what is shown: pages, glTF, pictures and films, by the ending of their names."""
+"""Files of what is shown: pages, glTF, pictures and films, by the ending of their names. A page is one file without a
+server, for browsers, mail and notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A motion to be shown: a robot, its configurations over time in one world or many, its ground and contacts.
+"""A motion to be shown: a robot, its configurations over time in one world or many, its ground and contacts; and
+batches of rotations as quaternions.
 
 `draw`: the drawing of a robot, from its shapes or as sticks, with all that can be shown besides.
 """

@@ -1,4 +1,5 @@
-"""`Renderer`: pictures of a recorded motion as arrays of bytes, by NumPy alone, in the look of the pages."""
+"""`Renderer`: pictures of a recorded motion as arrays of bytes, by NumPy alone, in the look of the pages; and files of
+pictures (.png) and films (.gif, .mp4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A page in the browser, served on this machine: what is drawn, with switches for its layers. Uses viser.
+"""A page in the browser, served on this machine: what is drawn, with switches for its layers. Uses viser. `LivePage`
+shows the states of a simulation as they are computed.
 
 Colours for a page whose renderer maps light by the ACES film curve, which darkens and saturates them.
 

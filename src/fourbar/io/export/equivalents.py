@@ -1,4 +1,7 @@
-"""Joints as others know them: hinges and slides in series, with the same coordinates and velocities."""
+"""Joints and loops in the terms of other formats: hinges and slides in series, with the same coordinates and
+velocities; loops that are linear conditions between joint coordinates; and joints at zero, where formats that give the
+poses of all bodies close their loops.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the things of a model are in its files.
+"""Names for elements that MuJoCo leaves unnamed, and the lines of all elements in their files.
 
 MuJoCo knows the line of most elements, through copies and attachments, but not the file. It therefore gets documents
 with one element per line, with lines counted on from one to the next: a line then identifies the element that our

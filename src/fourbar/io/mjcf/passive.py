@@ -1,5 +1,5 @@
 """Passive forces on the joints of a compiled MuJoCo model, except for those that the file switches off
-(<option><flag>).
+(<option><flag>); and armature as the rotor it stands for, where the gear ratio is known.
 
 An armature A on the diagonal is the inertia J = A/n² of a rotor that turns n times as fast as its joint, reflected
 through the gear; but the diagonal ignores how the body that carries the rotor turns. With the ratio given the rotor

@@ -1,4 +1,5 @@
-"""<joint>: its type and axes as a joint of ours, and its parameters, one entry per axis.
+"""<joint>: its type and axes as a joint of ours, and its parameters, one entry per axis; and Drake's additions:
+planar joints, balls that close loops, tendons that couple joints.
 
 What a mechanism cannot represent although its motion depends on it (bushings, springs between points, soft bodies) is
 an error unless waived; what concerns contact, visuals and controllers is noted.

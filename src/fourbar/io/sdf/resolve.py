@@ -1,4 +1,4 @@
-"""Frame semantics: where every frame is, and to which link it belongs.
+"""Frame semantics: where every frame is, and to which link it belongs; and constant poses as SDF writes them.
 
 A pose is given relative to the frame that `relative_to` names; by default to the model, for a joint to its child, for a
 frame to its attachment. Poses depend on each other in any order, chains may be long, and cycles are refused.

@@ -1,4 +1,4 @@
-"""<joint>: what connects two links."""
+"""<joint> elements, which connect two links: with the links they form a tree. Poses and axes as URDF writes them."""
 
 from __future__ import annotations
 

@@ -34,15 +34,38 @@ _ARRAYS = ("q", "v", "impulse", "residual", "_count", "gap", "force", "friction"
 
 
 class Batch(Hinted):
-    """n worlds: q (n, nq), v (n, nv), and of the last step gap (n, contacts) and force (n, contacts, 3).
+    """Persistent worlds of a scene, as `Scene.batch` returns them.
 
-    residual (n) is the largest of the last call of `step`. A world whose new state is not finite is `diverged` (n): it
-    keeps its last finite state and moves no more until it is reset. friction (n, contacts) and the arrays of `numbers`
-    (n, *shape), by name, may be changed in place, for each world; where "terrain.friction" is among these, it acts in
-    the contacts on that terrain, and `friction` in all others. observations (n, *shape) by name are those of the
-    last step, or of the reset. After a reset forces are zero and gaps, which a step finds, NaN. f_ext (n, n_bodies, 6)
-    are wrenches [moment; force] (N m, N) that act in all steps to which no others are given, None where there are none;
-    they may be changed too.
+    Parameters
+    ----------
+    scene : Scene
+        The scene.
+    n : int
+        Number of worlds.
+    dt : float
+        Length of a step (s).
+    numbers, observe, f_ext : optional
+        As in `Scene.batch`.
+
+    Attributes
+    ----------
+    q, v : ndarray, shapes (n, nq) and (n, nv)
+        The states.
+    gap, force : ndarray, shapes (n, contacts) and (n, contacts, 3)
+        Gaps (m) and contact forces (N, in the world) of the last step; after a reset NaN and zero.
+    residual : ndarray, shape (n)
+        The largest residual (m/s) of the last call of `step`.
+    diverged : ndarray of bool, shape (n)
+        Worlds whose new state was not finite: they keep their last finite state, and stay there until they are reset.
+    friction : ndarray, shape (n, contacts)
+        Coefficients of sliding friction, which may be changed in place.
+    numbers : dict of ndarray, shapes (n, *shape)
+        Parameters by name, which may be changed in place. "terrain.friction" acts in the contacts on that terrain,
+        `friction` in all others.
+    observations : dict of ndarray, shapes (n, *shape)
+        Observations of the last step, or of the reset.
+    f_ext : ndarray, shape (n, n_bodies, 6), or None
+        Wrenches that act in all steps to which no others are given, which may be changed in place.
 
     Examples
     --------
@@ -138,11 +161,30 @@ class Batch(Hinted):
         steps: int = 1,
         threads: int | None = None,
     ) -> None:
-        """Some steps of all worlds, or of those named by number (or by a mask), in machine code.
+        """Make steps of all worlds, or of some, in machine code.
 
-        Joint forces tau (..., nv), controls u (..., nu) of the actuators, which act if u is given, and wrenches f_ext
-        (..., n_bodies, 6) on bodies, or on some by name, {"hand": wrench}, are held. Ctrl-C ends long calls too: the
-        worlds are where they have come to, and are the attribute `run` of the KeyboardInterrupt.
+        Parameters
+        ----------
+        tau : array_like, shape (nv) or (worlds, nv), optional
+            Joint forces (N m, N), held during all steps.
+        ids : array_like of int or bool, optional
+            Numbers of the worlds, or a mask; all if None.
+        u : array_like, shape (nu) or (worlds, nu), optional
+            Controls of the actuators, held; actuators do not act if None.
+        f_ext : array_like or dict, optional
+            Wrenches on bodies, shape (n_bodies, 6) or (worlds, n_bodies, 6), or by name, {"hand": wrench}, held; the
+            attribute `f_ext` if None.
+        steps : int, default 1
+            Number of steps.
+        threads : int, optional
+            Number of threads; as many as there are CPUs for many worlds if None.
+
+        Raises
+        ------
+        ArgumentError
+            If an argument is invalid.
+        KeyboardInterrupt
+            On Ctrl-C, with the worlds, at the states that they have reached, as its attribute `run`.
         """
         if steps.__class__ is not int or steps < 1:
             if (count := to_count(steps)) is None:
@@ -344,7 +386,22 @@ class Batch(Hinted):
         return self.scene.too_fast(self.v, self.dt)
 
     def reset(self, ids: Any = None, *, q: Any = None, v: Any = None) -> None:
-        """Put all worlds, or those named, into a state: neutral and at rest where none is given."""
+        """Put all worlds, or some, into a state.
+
+        Parameters
+        ----------
+        ids : array_like of int or bool, optional
+            Numbers of the worlds, or a mask; all if None.
+        q : array_like, shape (nq) or (worlds, nq), optional
+            Configurations, whose loops are closed where they depend on `numbers`; neutral if None.
+        v : array_like, shape (nv) or (worlds, nv), optional
+            Velocities (rad/s, m/s); zero if None.
+
+        Raises
+        ------
+        ArgumentError
+            If a state is not finite, its loops are open, or constraints are not met.
+        """
         which = self._which("reset", ids)
         new_q, new_v = np.empty_like(self.q[which]), np.zeros_like(self.v[which])
         new_q[...] = self.scene.robot.model.neutral() if q is None else self._finite("q", q, new_q)
@@ -366,8 +423,16 @@ class Batch(Hinted):
                 self.observations[name][which] = x
 
     def change(self, name: str, values: Any, ids: Any = None) -> None:
-        """Change a number of all worlds, or of those named: "friction", of every contact or of each (n, contacts), or
-        one of `numbers`.
+        """Change a number of all worlds, or of some; loops that depend on it are closed again.
+
+        Parameters
+        ----------
+        name : str
+            "friction", or one of `numbers`.
+        values : array_like, shape (*shape) or (worlds, *shape)
+            New values; of friction also one for all contacts, or one for each world.
+        ids : array_like of int or bool, optional
+            Numbers of the worlds, or a mask; all if None.
         """
         which, known = self._which("change", ids), {"friction": self.friction, **self.numbers}
         if name not in known:
@@ -424,8 +489,9 @@ class Batch(Hinted):
 
     @property
     def converged(self) -> np.ndarray:
-        """Whether all steps of the last call were solved to the tolerance, for each world, which has come to no toggle
-        position of a loop that it could not pass.
+        """Worlds (n) whose steps of the last call were all solved to the tolerance.
+
+        A world at a toggle position of a loop that it could not pass is not among them.
         """
         found = self.residual <= self.scene.spec.tolerance
         return found if self._charted is None else found & ~np.isfinite(self._charted.samples.stuck)

@@ -196,7 +196,18 @@ class Scene(Staged, Hinted):
         return np.array([x.friction for x in self.spec.candidates])
 
     def contact_points(self, q: Any) -> np.ndarray:
-        """The points (..., n, 3) of the world where the contacts act at configurations (..., nq)."""
+        """Points at which the contacts act.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configurations.
+
+        Returns
+        -------
+        ndarray, shape (..., n, 3)
+            Positions (m) in the world, in the order of `contacts`.
+        """
         return self._points(q)
 
     @cached_property
@@ -334,8 +345,19 @@ class Scene(Staged, Hinted):
         return largest_moves(self.robot, self.spec.candidates, self.reach)
 
     def too_fast(self, v: np.ndarray, dt: float) -> np.ndarray:
-        """Whether velocities (..., nv) move something so far in a step of length dt (s) that contacts may be missed;
-        NaN does not.
+        """Whether something moves so far in a step that contacts may be missed.
+
+        Parameters
+        ----------
+        v : array_like, shape (..., nv)
+            Velocities (rad/s, m/s).
+        dt : float
+            Length of a step (s).
+
+        Returns
+        -------
+        ndarray of bool, shape (...)
+            True where it does; False for velocities that are NaN.
         """
         return np.asarray((np.abs(v) * dt > self._largest_moves).any(axis=-1))
 
@@ -350,7 +372,27 @@ class Scene(Staged, Hinted):
     def batch(
         self, n: int, *, dt: float = Staged.default_dt, numbers: Any = None, observe: Any = None, f_ext: Any = None
     ) -> Batch:
-        """n worlds with a state each, to be stepped and reset in part; other arguments as in `simulate`."""
+        """Persistent worlds, each with a state of its own, for learning.
+
+        Parameters
+        ----------
+        n : int
+            Number of worlds.
+        dt : float, default 0.002
+            Length of a step (s).
+        numbers : dict, optional
+            Parameters that may differ from world to world, arrays (*shape) or (n, *shape) by name, as in `simulate`.
+        observe : dict, optional
+            Observations by name, as in `simulate`.
+        f_ext : array_like or dict, optional
+            Wrenches [moment; force] (N m, N) on bodies that act in all steps to which no others are given,
+            shape (n_bodies, 6) or (n, n_bodies, 6), or by name.
+
+        Returns
+        -------
+        Batch
+            The worlds, at rest in the neutral configuration, to be stepped and reset, all or some.
+        """
         return Batch(self, n, dt, numbers, observe, f_ext)
 
     def __repr__(self) -> str:

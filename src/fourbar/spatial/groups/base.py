@@ -1,4 +1,4 @@
-"""The interface of Lie groups of joint configurations.
+"""The interface of Lie groups of joint configurations, and Rⁿ, the simplest of them.
 
 An element is a flat `Vec` q of nq scalars, a velocity or increment is a `Vec` v of nv scalars in the *body* frame, and
 q ⊕ δ = q · exp(δ). The scalars are of any kind: floats, NumPy arrays (a batch), traced expressions, dual numbers;

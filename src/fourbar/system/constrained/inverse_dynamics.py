@@ -1,4 +1,5 @@
-"""Inverse dynamics with an actuated set (Kim eq. 56-66): whose forces, and which of many solutions.
+"""Inverse dynamics with an actuated set (Kim eq. 56-66): whose forces, and which of many solutions;
+and hybrid dynamics, with the names of the prescribed joints.
 
 The structure of such a problem is found at some configurations.
 """

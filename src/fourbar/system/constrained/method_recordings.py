@@ -1,10 +1,10 @@
-"""The methods of a constrained robot, as recordings.
+"""The methods of a constrained robot, as recordings, and derivatives of its forward dynamics.
 
 A problem with unknown forces along the rows is recorded three times: solved in one go (`name`), its factor Y and
 right side b alone (`name_factor`, for samples whose rows depend on each other), and with given forces (`name_apply`).
 
-Unknown are a and λ in  r = M a + C v + g - τ - Aᵀ λ = 0  and  s = A a + Ȧ v - (what is wanted) = 0. With the changes of
-r and s where a and λ stay what they are:
+The derivatives follow from the equations that forward dynamics solves. Unknown are a and λ in r = M a + C v + g - τ -
+Aᵀ λ = 0 and s = A a + Ȧ v - (what is wanted) = 0. With the changes of r and s where a and λ stay what they are:
 
     δu = -M⁻¹ δr,    Ω δλ = -δs - A δu,    δa = δu + M⁻¹ Aᵀ δλ.
 """

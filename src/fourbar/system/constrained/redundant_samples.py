@@ -1,4 +1,4 @@
-"""Calling a compiled problem, and solving again the samples in which its rows are nearly redundant.
+"""Calling a compiled problem, and solving again by dense matrices the samples in which its rows are nearly redundant.
 
 Rows that depend on each other may stop doing so where numbers of the robot or of the constraints change. A matrix keeps
 its rank to first order if its change takes nothing of what it holds still to what its rows leave open:

@@ -11,8 +11,7 @@ from ...arrays import Argument, to_array, to_count
 from ...compile.rollout_loop import DIVERGED
 from ...contact.candidates import reported_gaps
 from ...contact.step_rollout import DRIVEN, Taken
-from ...errors import ArgumentError, CoordinateError, unknown
-from ...functions.nan_reasons import wrong_coordinates
+from ...errors import ArgumentError, unknown
 from ...functions.rollout import FEWEST, GIVEN, NONE
 from ...functions.step_end import OBSERVED
 from ...hints import Hinted
@@ -20,8 +19,8 @@ from ...system.system import System
 from ..loops.chart_table import Chart
 from ..loops.charted_worlds import ChartedWorlds
 from ..loops.varied_loops import close
-from ..motions.given_numbers import nominal, read_values
-from ..motions.read_arguments import check_actuators, is_positive, read_constant, unit_quaternions
+from ..motions.given_numbers import GivenNumbers, nominal, read_values
+from ..motions.read_arguments import check_actuators, is_positive, read_constant
 from ..observe import check_driven, read_observations
 from .in_place_worlds import STATE, InPlaceWorlds
 
@@ -403,16 +402,12 @@ class Batch(Hinted):
             If a state is not finite, its loops are open, or constraints are not met.
         """
         which = self._which("reset", ids)
-        new_q, new_v = np.empty_like(self.q[which]), np.zeros_like(self.v[which])
-        new_q[...] = self.scene.robot.model.neutral() if q is None else self._finite("q", q, new_q)
-        if q is not None and (why := wrong_coordinates(self.scene.robot.model.cluster_tree, "q", new_q)):
-            raise CoordinateError(f"reset: {why}")
-        new_q = unit_quaternions("reset", self.scene.robot, new_q)
-        if v is not None:
-            new_v[...] = self._finite("v", v, new_v)
-        new_q = self._close("reset", which, new_q)
-        self.scene.kept.check(new_q, new_v, self._parameters)
-        self.q[which], self.v[which] = new_q, new_v
+        known = GivenNumbers(self._parameters, self._numbers(which))
+        q = self.scene.robot.model.neutral() if q is None else q
+        for name, x, shape in (("q", q, self.q[which].shape), ("v", v, self.v[which].shape)):
+            if np.ndim(x) > 2 or (np.ndim(x) == 2 and len(x) not in (1, shape[0])):
+                raise ArgumentError(f"reset: {name} must have shape {shape} or {shape[1:]}, got {np.shape(x)}")
+        self.q[which], self.v[which] = self.scene.read_state("reset", q, v, known, strict=True)
         if self._charted is not None:
             self._charted.begin(np.arange(self.n)[which], self.q, self.v)
         for array in (self.impulse, self.residual, self.force, self.diverged, self._count):
@@ -478,13 +473,6 @@ class Batch(Hinted):
         array = to_array(verb, Argument(name, (size,)), x)
         if array.ndim > 2 or (array.ndim == 2 and len(array) not in (1, n)):
             raise ArgumentError(f"{verb}: {name} must have shape {(n, size)} or {(size,)}, got {array.shape}")
-        return array
-
-    def _finite(self, name: str, x: Any, like: np.ndarray) -> np.ndarray:
-        """A part of the state for some worlds, refused where it is not finite."""
-        array = self._rows("reset", name, x, like.shape[1], len(like))
-        if not np.isfinite(array).all():
-            raise ArgumentError(f"reset: {name} is NaN or infinite; a motion starts from finite numbers")
         return array
 
     @property

@@ -285,14 +285,23 @@ class Scene(Staged, Hinted):
         chosen = home(self.robot) if q is None else to_array("start", Argument("q", (self.robot.nq,)), q)
         return lift(self.robot, self.spec.candidates, chosen)
 
-    def read_state(self, caller: str, q: Any, v: Any, numbers: GivenNumbers = NOTHING) -> tuple[np.ndarray, np.ndarray]:
-        """q (..., nq) and v (..., nv; zero if None) with the same leading axes, loops closed with the numbers."""
+    def read_state(
+        self, caller: str, q: Any, v: Any, numbers: GivenNumbers = NOTHING, *, strict: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """q (..., nq) and v (..., nv; zero if None) with the same leading axes, loops closed with the numbers.
+
+        Samples of a batch that are not valid are marked later; `strict` refuses them too.
+        """
         q, v = read_state(caller, self.robot, q, v)
+        if strict:
+            q, v = np.atleast_2d(q), np.atleast_2d(v)
         for name, x in (("q", q), ("v", v)):
-            if x.size and not np.isfinite(x).all(axis=-1).any():  # in a batch, samples that are not finite are marked
+            finite = np.isfinite(x).all(axis=-1)
+            if x.size and not (finite.all() if strict else finite.any()):
                 raise ArgumentError(f"{caller}: {name} is NaN or infinite; a motion starts from finite numbers")
-        if q.ndim == 1 and (why := wrong_coordinates(self.robot.model.cluster_tree, "q", q[None])):
-            raise CoordinateError(why)
+        tree = self.robot.model.cluster_tree
+        if (strict or q.ndim == 1) and (why := wrong_coordinates(tree, "q", np.atleast_2d(q))):
+            raise CoordinateError(f"{caller}: {why}")
         if self.closes:
             q, v = close(caller, self.robot, numbers.which, numbers.by_name, q, v)
             self.kept.check(q, v, numbers.which)

@@ -135,8 +135,8 @@ def inverse_in_units(A: np.ndarray) -> np.ndarray:
     if not A.size:
         return np.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]))
     U, s, Vt = factors(A)
-    kept = np.arange(s.shape[-1]) < count(singular_values(in_own_units(A)))[..., None]
-    return transpose(Vt) @ (np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)[..., None] * transpose(U))
+    significant = np.arange(s.shape[-1]) < count(singular_values(in_own_units(A)))[..., None]
+    return transpose(Vt) @ (np.where(significant, 1.0 / np.where(significant, s, 1.0), 0.0)[..., None] * transpose(U))
 
 
 def in_own_units(A: np.ndarray) -> np.ndarray:

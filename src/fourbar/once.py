@@ -126,24 +126,24 @@ class OncePerObject(Generic[T]):
     """
 
     def __init__(self, make: Callable[[Any], T]) -> None:
-        self.kept: dict[int, tuple[ref[Any], T]] = {}
+        self.cache: dict[int, tuple[ref[Any], T]] = {}
         self._make = make
         update_wrapper(self, make)
 
     def __call__(self, thing: Any) -> T:
         key = id(thing)
-        kept = self.kept.get(key)
-        if kept is not None and kept[0]() is thing:
-            return kept[1]
+        cache = self.cache.get(key)
+        if cache is not None and cache[0]() is thing:
+            return cache[1]
         found = self._make(thing)
-        self.kept[key] = ref(thing, lambda gone: self._forget(key, gone)), found
+        self.cache[key] = ref(thing, lambda gone: self._forget(key, gone)), found
         return found
 
     def _forget(self, key: int, gone: ref[Any]) -> None:
         """An object is gone; another may have taken its id."""
-        kept = self.kept.get(key)
-        if kept is not None and kept[0] is gone:
-            self.kept.pop(key, None)
+        cache = self.cache.get(key)
+        if cache is not None and cache[0] is gone:
+            self.cache.pop(key, None)
 
 
 def once_per_object(make: Callable[[Any], T]) -> OncePerObject[T]:
@@ -155,31 +155,31 @@ _turns = [Turn() for _ in range(64)]  # by dictionary: threads that make differe
 _MISSING: Any = object()
 
 
-def make_once(kept: dict[K, T], key: K, make: Callable[[], T]) -> T:
+def make_once(cache: dict[K, T], key: K, make: Callable[[], T]) -> T:
     """The value of a key of a dictionary: the one that is there, or else the one that `make` returns. Other threads
     that need it meanwhile wait for it.
     """
-    value: Any = kept.get(key, _MISSING)
+    value: Any = cache.get(key, _MISSING)
     if value is _MISSING:
-        with _turns[(id(kept) >> 4) % len(_turns)].take():
-            value = kept.get(key, _MISSING)
+        with _turns[(id(cache) >> 4) % len(_turns)].take():
+            value = cache.get(key, _MISSING)
             if value is _MISSING:
-                value = kept.setdefault(key, make())
+                value = cache.setdefault(key, make())
     return value
 
 
-def make_recent(kept: dict[K, T], key: K, make: Callable[[], T], passing: Callable[[K], bool] = lambda _: True) -> T:
+def make_recent(cache: dict[K, T], key: K, make: Callable[[], T], passing: Callable[[K], bool] = lambda _: True) -> T:
     """As `make_once`, for keys that may differ from call to call, such as those with functions of the user's.
 
     Of the keys that are `passing` only the last few stay.
     """
 
     def make_room() -> T:
-        for old in [x for x in [*kept] if passing(x)][: 1 - _MOST_RECENT]:
-            kept.pop(old, None)
+        for old in [x for x in [*cache] if passing(x)][: 1 - _MOST_RECENT]:
+            cache.pop(old, None)
         return make()
 
-    return make_once(kept, key, make_room)
+    return make_once(cache, key, make_room)
 
 
 class cached_property(Generic[T]):  # noqa: N801

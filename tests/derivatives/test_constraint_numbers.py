@@ -220,7 +220,7 @@ def test_rows(name: str) -> None:
     gains = ("stabilize.stiffness", "stabilize.damping")
     rates = {k: x for k, x in _rates(c).items() if k not in gains}
     check(c, "acceleration", _given(c, "q", "v", "a"), rates)
-    if any(b.traced.holonomic for b in c._model.bundles):
+    if any(b.traced.holonomic for b in c._model.groups):
         check(c, "residual", _given(c, "q"), rates)
 
 

@@ -327,9 +327,10 @@ class ArticulatedCluster(NamedTuple):
         own = IA if min(self.inner) < -1 else tuple(map(Articulated.of, IA))
         return summed_inward(self.inner, own, lambda b, I: I.to_parent(self.ks[b].X))[1]
 
-    def _project(self, G: Sequence[Mat], F: Sequence[Wrench], taken: Sequence[Vec]) -> Vec:
-        """Gᵀ (Sᵀ F + taken)."""
-        parts = [block.transpose_times(k.S.project(f) + x) for k, block, f, x in zip(self.ks, G, F, taken, strict=True)]
+    def _project(self, G: Sequence[Mat], F: Sequence[Wrench], applied: Sequence[Vec]) -> Vec:
+        """Gᵀ (Sᵀ F + applied)."""
+        both = zip(self.ks, G, F, applied, strict=True)
+        parts = [block.transpose_times(k.S.project(f) + x) for k, block, f, x in both]
         return sum(parts[1:], parts[0])
 
     def _spun_up(self, rates: Sequence[Sequence[Scalar]]) -> list[Vec]:

@@ -43,11 +43,11 @@ def velocity_parents(clusters: Sequence[Cluster]) -> list[int]:
     return velocity_parent
 
 
-def among(parents: Sequence[int], kept: Sequence[int]) -> list[int]:
+def among(parents: Sequence[int], chosen: Sequence[int]) -> list[int]:
     """The parents of some velocities among themselves, by their numbers there."""
-    number = {i: k for k, i in enumerate(kept)}
+    number = {i: k for k, i in enumerate(chosen)}
     parents_among = []
-    for i in kept:
+    for i in chosen:
         above = parents[i]
         while above >= 0 and above not in number:
             above = parents[above]

@@ -253,12 +253,12 @@ class Search(NamedTuple):
 def judge(search: Search, q: Vec, problem: NormalEquations, report: Vec, gain: Scalar) -> Search:
     """The search after a trial: taken if it is better. A pass is idle where less than `gain` of |e|² was gained."""
     before, after = search.problem.cost, problem.cost
-    taken = after < before
-    kept = _either(taken, Search(q, problem, report, 0.0, 0.0, 0.0, 0.0), search)
+    better = after < before
+    chosen = _either(better, Search(q, problem, report, 0.0, 0.0, 0.0, 0.0), search)
     good = before - after > 0.25 * search.promised
-    mu = select(taken, select(good, search.mu * SearchSettings.NEARER, search.mu), search.mu * SearchSettings.FURTHER)
+    mu = select(better, select(good, search.mu * SearchSettings.NEARER, search.mu), search.mu * SearchSettings.FURTHER)
     idle = select(before - after > gain * before, 0.0, search.idle + 1.0)
-    return kept._replace(mu=maximum(mu, SearchSettings.LEAST), passes=search.passes + 1.0, idle=idle)
+    return chosen._replace(mu=maximum(mu, SearchSettings.LEAST), passes=search.passes + 1.0, idle=idle)
 
 
 def _either(first: Scalar, a: Search, b: Search) -> Search:

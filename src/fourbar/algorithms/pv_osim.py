@@ -27,13 +27,13 @@ Load = dict[int, tuple[Wrench, ...]]  # biases of rows by link
 _WRENCH = 6  # components
 
 
-class _Bundle:
-    """Rows that travel inward together: those of a frame, or unit wrenches that stand for other bundles."""
+class _RowGroup:
+    """Rows that travel inward together: those of a frame, or unit wrenches that stand for other groups."""
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.responses: dict[int, RowResponse] = {}  # by cluster
-        self.successor = -1  # the bundle of unit wrenches that stands for this one further in
+        self.successor = -1  # the group of unit wrenches that stands for this one further in
         self.end = -1  # the cluster where that begins
         self.over: Any = None  # this one's rows over those of the successor, (size, size of the successor)
 
@@ -61,10 +61,10 @@ class _InwardSweep:
     ) -> None:
         self.call = s.recorder.call
         self.released = release_all(s, clusters, states)
-        self.bundles = [_Bundle(3 if linear else _WRENCH) for _, linear in ends]
+        self.groups = [_RowGroup(3 if linear else _WRENCH) for _, linear in ends]
         self.blocks: dict[tuple[int, int], Mat | None] = {}
         poses = along(s, [home for home, _ in ends], IDENTITY, place_outward) if in_world else {}
-        loads: dict[int, dict[int, Load]] = {}  # by cluster and bundle
+        loads: dict[int, dict[int, Load]] = {}  # by cluster and group
         for e, (home, linear) in enumerate(ends):
             if home.link != GROUND:
                 rows = self.call(start, home.pose, poses.get(home.link), linear)
@@ -75,37 +75,37 @@ class _InwardSweep:
         """The responses of cluster n to all rows that reach it, and these rows on the cluster that carries it."""
         sweeps, cluster, nv = self.released.sweeps, self.released.sweeps.clusters[n], self.released.nv[n]
         links = sorted({link for load in acting.values() for link in load})
-        if sum(self.bundles[e].size for e in acting) > _WRENCH * len(links):
+        if sum(self.groups[e].size for e in acting) > _WRENCH * len(links):
             acting = self._join(n, acting, links)
         for e, load in acting.items():
             on = tuple(load.get(link) for link in cluster.links)
             response, sent = sweeps.nodes[n].step(respond_inward, on, None, self.released.hinges[n], nv)
             if nv:
-                self.bundles[e].responses[n] = response
+                self.groups[e].responses[n] = response
             if cluster.carriers != (GROUND,):
                 above = loads.setdefault(sweeps.home[cluster.carriers[0]], {})
                 above[e] = dict(zip(cluster.carriers, sent, strict=True))
 
     def _join(self, n: int, acting: Mapping[int, Load], links: Sequence[int]) -> dict[int, Load]:
-        """Unit wrenches on the links, in place of the bundles that act on them."""
-        successor = len(self.bundles)
-        self.bundles.append(_Bundle(_WRENCH * len(links)))
+        """Unit wrenches on the links, in place of the groups that act on them."""
+        successor = len(self.groups)
+        self.groups.append(_RowGroup(_WRENCH * len(links)))
         for e, load in acting.items():
-            bundle = self.bundles[e]
-            bundle.successor, bundle.end = successor, n
-            bundle.over = self.call(_over, tuple(load.get(link) for link in links))
+            group = self.groups[e]
+            group.successor, group.end = successor, n
+            group.over = self.call(_over, tuple(load.get(link) for link in links))
         units = _units(_WRENCH * len(links))
         blocks = [Mat(Vec(row[_WRENCH * k : _WRENCH * (k + 1)]) for row in units) for k in range(len(links))]
         return {successor: {link: wrenches(block) for link, block in zip(links, blocks, strict=True)}}
 
     def block(self, e: int, f: int) -> Mat | None:
-        """Ω between two bundles; None if nothing moves both."""
+        """Ω between two groups; None if nothing moves both."""
         if (e, f) not in self.blocks:
             self.blocks[e, f] = self._block(e, f)
         return self.blocks[e, f]
 
     def _block(self, e: int, f: int) -> Mat | None:
-        first, second = self.bundles[e], self.bundles[f]
+        first, second = self.groups[e], self.groups[f]
         if first.successor != second.successor:  # they meet further in than the first of them is replaced
             if first.end > second.end:
                 inner = self.block(first.successor, f)
@@ -115,7 +115,7 @@ class _InwardSweep:
         shared = [n for n in first.responses if n in second.responses]
         product = None
         if shared:
-            responses = [tuple(bundle.responses[n] for n in shared) for bundle in (first, second)]
+            responses = [tuple(group.responses[n] for n in shared) for group in (first, second)]
             product = self.call(_symmetric_gram if e == f else gram, *responses)
         inner = None if first.successor < 0 else self.block(first.successor, first.successor)
         return product if inner is None else self.call(_congruent, first.over, inner, second.over, product)
@@ -136,7 +136,7 @@ def _over(load: tuple[tuple[Wrench, ...] | None, ...]) -> Mat:
 
 
 def _symmetric_gram(first: tuple[RowResponse, ...], second: tuple[RowResponse, ...]) -> Mat:
-    """`gram` of a bundle with itself: symmetric to the last bit."""
+    """`gram` of a group with itself: symmetric to the last bit."""
     lower = gram(first, second)
     return Mat(Vec([lower[max(i, j)][min(i, j)] for j in range(len(lower))]) for i in range(len(lower)))
 

@@ -27,8 +27,8 @@ def constant_pose(R: Any, p: Any) -> Transform:
 
 def in_series(parts: Sequence[Joint | Transform]) -> Joint:
     """One joint of several parts; identity placements are left out."""
-    kept = [part for part in parts if part != IDENTITY]
-    return kept[0] if len(kept) == 1 and isinstance(kept[0], Joint) else Composite(*kept)
+    placements = [part for part in parts if part != IDENTITY]
+    return placements[0] if len(placements) == 1 and isinstance(placements[0], Joint) else Composite(*placements)
 
 
 class RobotPeer:

@@ -122,10 +122,10 @@ def from_pinocchio(model: Any, name: str | None = None) -> System:
             armature=_convention(model.joints[i], model.names[i]).v_from_peer(np.zeros(0), armature),
             allow_unphysical=True,
         )
-    taken = {"world", *model.names}
+    used = {"world", *model.names}
     for frame in model.frames:
-        if frame.name not in taken:
-            taken.add(frame.name)
+        if frame.name not in used:
+            used.add(frame.name)
             body = "world" if frame.parentJoint == 0 else model.names[frame.parentJoint]
             b.frame(frame.name, body, position=frame.placement.translation, rotation=frame.placement.rotation)
     return restore(b.mechanism())

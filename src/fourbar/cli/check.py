@@ -25,9 +25,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the findings; return 1 if some are errors."""
     report, size = _read(args)
-    kept = tuple(f for f in report if f.severity != "note" or not args.quiet)
-    listed = replace(report, findings=kept, file="")  # with the paths as given
-    print(listed.details() if args.details else "\n".join(listed.lines(grouped=("note",))), end="\n" if kept else "")
+    shown = tuple(f for f in report if f.severity != "note" or not args.quiet)
+    listed = replace(report, findings=shown, file="")  # with the paths as given
+    print(listed.details() if args.details else "\n".join(listed.lines(grouped=("note",))), end="\n" if shown else "")
     found = [(len(report.of(s)), s) for s in ("error", "warning", "note")]
     counts = ", ".join(f"{n} {s}{'' if n == 1 else 's'}" for n, s in found)
     print(f"{args.file}: {size}{counts}", file=sys.stderr if report.errors else sys.stdout)

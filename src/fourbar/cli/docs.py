@@ -131,8 +131,8 @@ def _members(called: str, kind: type) -> Iterator[Section]:
             yield _api_section(f"{called}.{name}", member.__doc__)
 
 
-def _api_section(place: str, doc: str) -> Section:
-    return Section(place, "API", place, inspect.cleandoc(doc))
+def _api_section(place: str, doc: str | None) -> Section:
+    return Section(place, "API", place, inspect.cleandoc(doc or ""))
 
 
 def _pattern(words: Sequence[str]) -> re.Pattern[str]:

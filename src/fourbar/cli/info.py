@@ -70,11 +70,11 @@ def joint_table(m: Mechanism) -> list[str]:
             rest = (c.damping[k], c.friction[k], c.stiffness[k] if c.stiffness else 0.0, c.armature[k])
             numbers = [*ends, *map(_number, (*more, *rest))]
             rows += [[name, "rad" if turns else "m", *numbers]] if any(numbers) else []
-    kept = [0, *(i for i in range(1, len(head)) if any(row[i] for row in rows))]
+    columns = [0, *(i for i in range(1, len(head)) if any(row[i] for row in rows))]
     if not rows:
         return []
-    shown = [[row[i] for i in kept] for row in rows]
-    return [shared_arguments.columns([head[i] for i in kept], shown, right=range(2, len(kept)))]
+    shown = [[row[i] for i in columns] for row in rows]
+    return [shared_arguments.columns([head[i] for i in columns], shown, right=range(2, len(columns)))]
 
 
 def _range(ends: tuple[float, float]) -> str:

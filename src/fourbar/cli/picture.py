@@ -66,12 +66,12 @@ def plotted_joints(robot: System, q: np.ndarray) -> PlottedJoints:
     """The coordinates of all joints that turn about an axis or slide."""
     every = robot.model.cluster_tree.moving
     flat = [(c, k) for c in every for k in range(len(c.lower))]
-    kept = [i for i, (c, _) in enumerate(flat) if is_flat(c.joint)]
-    names = [coordinate_labels(flat[i][0])[flat[i][1]] for i in kept]
-    ends = ([getattr(flat[i][0], end)[flat[i][1]] for i in kept] for end in ("lower", "upper"))
+    chosen = [i for i, (c, _) in enumerate(flat) if is_flat(c.joint)]
+    names = [coordinate_labels(flat[i][0])[flat[i][1]] for i in chosen]
+    ends = ([getattr(flat[i][0], end)[flat[i][1]] for i in chosen] for end in ("lower", "upper"))
     lower, upper = (np.array(x, float) for x in ends)
-    turning = all(isinstance(flat[i][0].joint, Revolute) for i in kept)
-    return PlottedJoints(names, np.asarray(robot.expand(q))[:, kept], lower, upper, turning)
+    turning = all(isinstance(flat[i][0].joint, Revolute) for i in chosen)
+    return PlottedJoints(names, np.asarray(robot.expand(q))[:, chosen], lower, upper, turning)
 
 
 def select_joints(every: PlottedJoints, robot: System) -> PlottedJoints:
@@ -81,9 +81,9 @@ def select_joints(every: PlottedJoints, robot: System) -> PlottedJoints:
     independent = {*robot.names.velocities}
     travel = np.ptp(every.values, axis=0)
     order = sorted(range(len(every.names)), key=lambda i: (every.names[i] not in independent, -travel[i]))
-    kept = sorted(order[:_MOST_LABELS])
-    values, lower, upper = (x[..., kept] for x in (every.values, every.lower, every.upper))
-    return PlottedJoints([every.names[i] for i in kept], values, lower, upper, every.turning)
+    chosen = sorted(order[:_MOST_LABELS])
+    values, lower, upper = (x[..., chosen] for x in (every.values, every.lower, every.upper))
+    return PlottedJoints([every.names[i] for i in chosen], values, lower, upper, every.turning)
 
 
 def _choice(selected: PlottedJoints, every: PlottedJoints, robot: System) -> str:

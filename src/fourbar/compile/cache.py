@@ -179,11 +179,11 @@ def read(path: Path) -> bytes | None:
     if content is None:
         return None
     start = len(_MAGIC) + 32
-    kept = content[start:]
-    if content[:start] != _head(path, kept):
+    body = content[start:]
+    if content[:start] != _head(path, body):
         return None
     note_use(path)
-    return kept
+    return body
 
 
 def _head(path: Path, content: bytes) -> bytes:

@@ -110,7 +110,7 @@ def _assembly(state: int, drop: int, free: int, clear: int, weak: int) -> str:
     c.label("entry")
     offsets = _TYPE, state, drop, free, clear, weak
     places = [c.let(f"getelementptr i8, ptr %object, i64 {at}") for at in offsets]
-    kept = places[1]
+    reference = places[1]
     kind, held, dropped, freed, cleared, references = (c.let(f"load ptr, ptr {at}, align 8") for at in places)
     c.do(f"br i1 {c.let(f'icmp eq ptr {dropped}, null')}, label %unfinished, label %made")
     c.label("made")
@@ -119,7 +119,7 @@ def _assembly(state: int, drop: int, free: int, clear: int, weak: int) -> str:
     c.do(f"call void {cleared}(ptr %object)")
     c.do("br label %unknown")
     c.label("unknown")
-    c.do(f"store ptr null, ptr {kept}, align 8")
+    c.do(f"store ptr null, ptr {reference}, align 8")
     c.do(f"br i1 {c.let(f'icmp eq ptr {held}, null')}, label %empty, label %full")
     c.label("full")
     c.do(f"call void {dropped}(ptr {held})")

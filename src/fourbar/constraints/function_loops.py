@@ -323,18 +323,18 @@ def trace_formula(
     A joint with one coordinate is a number, another one a sequence, as in `function_loops`. A function with `constants`
     is called with their symbols, by name, as the first argument.
     """
-    taken, graph = constants or {}, Graph()
-    letter, part = next(x for x in (("q", "x"), ("joint", "part"), ("_q", "_x")) if not _is_taken(x, taken))
+    numbers_by_name, graph = constants or {}, Graph()
+    letter, part = next(x for x in (("q", "x"), ("joint", "part"), ("_q", "_x")) if not _is_taken(x, numbers_by_name))
     names = [f"{letter}{i}" for i in range(1, len(sizes) + 1)]
     symbols = [graph.inputs(name, size) for name, size in zip(names, sizes, strict=True)]
-    numbers = {name: graph.inputs(name, 1)[0] for name in taken}
-    called = function(*([numbers] if taken else []), *(x[0] if len(x) == 1 else x for x in symbols))
+    numbers = {name: graph.inputs(name, 1)[0] for name in numbers_by_name}
+    called = function(*([numbers] if numbers_by_name else []), *(x[0] if len(x) == 1 else x for x in symbols))
     roots = list(called) if hasattr(called, "__iter__") else [called]
     shown: dict[Expr, str] = {x: name for name, x in numbers.items()}
     for name, group in zip(names, symbols, strict=True):
         shown |= {x: name if len(group) == 1 else f"{name}[{i}]" for i, x in enumerate(group)}
     parts, results = print_formulas(roots, shown, part)
-    return Formula(names, results, dict(parts), taken)
+    return Formula(names, results, dict(parts), numbers_by_name)
 
 
 def _is_taken(prefixes: tuple[str, str], names: Iterable[str]) -> bool:

@@ -190,8 +190,8 @@ def _sparse_columns(phi: Sequence[Scalar], along: Sequence[Expr]) -> list[dict[i
         for j in _bits(supports[node.id]):
             between[j].append(node)
     columns_of_K = []
-    for x, indices, way in zip(along, rows, between, strict=True):
-        rates = jvp([phi[i] for i in indices], {x: 1.0}, way)
+    for x, indices, between_entry in zip(along, rows, between, strict=True):
+        rates = jvp([phi[i] for i in indices], {x: 1.0}, between_entry)
         columns_of_K.append({i: rate for i, rate in zip(indices, rates, strict=True) if not is_zero(rate)})
     return columns_of_K
 

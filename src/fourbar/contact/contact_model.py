@@ -7,7 +7,7 @@ from typing import Any
 
 from ..algorithms.constrained.rows import ConstraintRows
 from ..functions.arguments import DeclaredArgument
-from ..functions.constraint_rows import bundle
+from ..functions.constraint_rows import group_rows
 from ..functions.model import Changes, Model
 from ..mechanism.mechanism import Mechanism
 from ..once import cached_property
@@ -41,7 +41,7 @@ class ContactModel(Model):
     @cached_property
     def bundles(self) -> tuple[ConstraintRows, ...]:
         """The rows of constraints that forces keep."""
-        return tuple(bundle(self.cluster_tree, x, self.changing) for x in self.spec.kept)
+        return tuple(group_rows(self.cluster_tree, x, self.changing) for x in self.spec.kept)
 
     @property
     def kept_rows(self) -> int:

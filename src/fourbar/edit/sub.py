@@ -45,7 +45,7 @@ class _BodyChildren:
 
 
 def _with_loops(
-    bodies: _BodyChildren, loops: Sequence[NamedLoop], kept: set[str], ground: str, everything: bool
+    bodies: _BodyChildren, loops: Sequence[NamedLoop], remaining: set[str], ground: str, everything: bool
 ) -> set[str]:
     """The bodies with all that loops connect to them, and (everything) their descendants; `ground` does not move."""
     grown = True
@@ -53,7 +53,7 @@ def _with_loops(
         grown = False
         for loop in loops:
             named = bodies.of_loop(loop)
-            if not kept.intersection(named):
+            if not remaining.intersection(named):
                 continue
             paths = [(name, bodies.up_to(name, ground)) for name in named]
             for name, path in paths:
@@ -64,9 +64,9 @@ def _with_loops(
                     )
             tied = {body for _, path in paths for body in path or ()}
             tied = bodies.descendants(tied) if everything else tied
-            if not tied <= kept:
-                kept, grown = kept | tied, True
-    return kept
+            if not tied <= remaining:
+                remaining, grown = remaining | tied, True
+    return remaining
 
 
 def sub(
@@ -89,26 +89,26 @@ def sub(
         raise ModelError(f"to={to!r}: expected a list of frames or bodies, such as [{to!r}]")
     ground = WORLD if body is None else bodies.parent[body]
     ends = [locate(mechanism, frame)[0] for frame in to]
-    kept = bodies.descendants({body} if body is not None else set(bodies.order))
+    remaining = bodies.descendants({body} if body is not None else set(bodies.order))
     if ends:
         for frame, end in zip(to, ends, strict=True):
-            if end not in kept:
+            if end not in remaining:
                 raise ModelError(f"to: {frame!r} is not carried by {body!r}; name frames or bodies beyond it")
-        kept = {x for end in ends for x in bodies.up_to(end, ground) or ()}
-    kept = _with_loops(bodies, mechanism.loops, kept, ground, everything=not ends)
-    part = _cut(mechanism, bodies, kept, ground)
+        remaining = {x for end in ends for x in bodies.up_to(end, ground) or ()}
+    remaining = _with_loops(bodies, mechanism.loops, remaining, ground, everything=not ends)
+    part = _cut(mechanism, bodies, remaining, ground)
     return check(replace(part if joint is None else _hung(part, body, joint), name=name or mechanism.name))
 
 
-def _cut(mechanism: Mechanism, bodies: _BodyChildren, kept: set[str], ground: str) -> Mechanism:
+def _cut(mechanism: Mechanism, bodies: _BodyChildren, remaining: set[str], ground: str) -> Mechanism:
     """Only the kept bodies, with `ground` as their world."""
     pairs = zip(mechanism.bodies, mechanism.joints, strict=True)
-    left = [(b, replace(c, parent=WORLD if c.parent == ground else c.parent)) for b, c in pairs if b.name in kept]
+    left = [(b, replace(c, parent=WORLD if c.parent == ground else c.parent)) for b, c in pairs if b.name in remaining]
     if not left:
         raise ModelError("the part contains no bodies")
-    places = kept | {ground}
+    places = remaining | {ground}
     frames = [f for f in mechanism.frames if f.body in places]
-    loops = [x for x in mechanism.loops if kept.intersection(bodies.of_loop(x))]
+    loops = [x for x in mechanism.loops if remaining.intersection(bodies.of_loop(x))]
     world = {ground: WORLD}
     joints = {c.name for _, c in left}
     acting = actuators.of_joints(mechanism.actuators, joints)
@@ -122,7 +122,7 @@ def _cut(mechanism: Mechanism, bodies: _BodyChildren, kept: set[str], ground: st
         armatures=armature_blocks.among(mechanism.armatures, joints, {c.name: c.joint for c in mechanism.joints}),
         actuators=acting,
         world=mechanism.world if ground == WORLD else (),
-        contacts=mechanism.contacts.among(places if ground == WORLD else kept),
+        contacts=mechanism.contacts.among(places if ground == WORLD else remaining),
     )
 
 

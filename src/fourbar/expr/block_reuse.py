@@ -34,24 +34,24 @@ class Reuse:
         """A value, or the one that is taken instead."""
         return self._same.get(value, value)
 
-    def take(self, block: int, kept: Sequence[Value]) -> None:
+    def take(self, block: int, stored: Sequence[Value]) -> None:
         """The next block, of which some values are kept."""
-        nodes = reachable(v.expr for v in kept)
+        nodes = reachable(v.expr for v in stored)
         if not nodes:
             return
         graph = nodes[0].graph
         self._block[graph] = block
         alike = self._number(nodes)
-        for value in kept:
+        for value in stored:
             self._alike[value] = alike[_node(value).id]
         found = {node.id for node in nodes if node.op != "load" and alike[node.id].graph is not graph}
-        uses, chosen = _choose_nodes(nodes, kept, found) if found else (dict.fromkeys(alike, 1), ())
-        taken = {i: self._value(alike[i]) for i in chosen}
+        uses, chosen = _choose_nodes(nodes, stored, found) if found else (dict.fromkeys(alike, 1), ())
+        reused = {i: self._value(alike[i]) for i in chosen}
         written = {node.id: node for node in nodes}
-        if taken or any(node.op == "load" and node.args[0] in self._same for node in nodes):
+        if reused or any(node.op == "load" and node.args[0] in self._same for node in nodes):
             self.changed = True
-            written = self._write([node for node in nodes if uses[node.id]], taken)
-        self._keep(self._values[block], kept, taken, written)
+            written = self._write([node for node in nodes if uses[node.id]], reused)
+        self._keep(self._values[block], stored, reused, written)
 
     def _number(self, nodes: Iterable[Expr]) -> dict[int, Any]:
         """For each node the first that is equal to it, wherever that is; for loads of the unknown the value."""
@@ -77,13 +77,13 @@ class Reuse:
             self._alike[values[node]] = first
         return values[node]
 
-    def _write(self, nodes: Iterable[Expr], taken: Mapping[int, Value]) -> dict[int, Expr]:
+    def _write(self, nodes: Iterable[Expr], reused: Mapping[int, Value]) -> dict[int, Expr]:
         """The nodes that are left, as those of a new graph."""
         graph = Graph()
         written: dict[int, Expr] = {}
         for node in nodes:
-            if node.id in taken:
-                written[node.id] = graph.node("load", taken[node.id])
+            if node.id in reused:
+                written[node.id] = graph.node("load", reused[node.id])
             elif node.op == "load":
                 written[node.id] = graph.node("load", self.of(node.args[0]))
             else:
@@ -92,13 +92,17 @@ class Reuse:
         return written
 
     def _keep(
-        self, values: dict[Expr, Value], kept: Iterable[Value], taken: Mapping[int, Value], written: Mapping[int, Expr]
+        self,
+        values: dict[Expr, Value],
+        stored: Iterable[Value],
+        reused: Mapping[int, Value],
+        written: Mapping[int, Expr],
     ) -> None:
         """File the values of a block anew."""
         values.clear()
-        for value in kept:
+        for value in stored:
             number = _node(value).id
-            other = taken.get(number) or values.get(written[number])
+            other = reused.get(number) or values.get(written[number])
             if other is not None:
                 self._same[value] = other
             else:
@@ -111,7 +115,7 @@ def _node(value: Value) -> Expr:
     return value.expr
 
 
-def _choose_nodes(nodes: Sequence[Expr], kept: Iterable[Value], found: set[int]) -> tuple[dict[int, int], list[int]]:
+def _choose_nodes(nodes: Sequence[Expr], stored: Iterable[Value], found: set[int]) -> tuple[dict[int, int], list[int]]:
     """The number of uses of each node if some nodes are taken from other blocks; and the nodes that are.
 
     From the results on, a node is taken if that leaves more nodes unused than it takes loads.
@@ -122,18 +126,18 @@ def _choose_nodes(nodes: Sequence[Expr], kept: Iterable[Value], found: set[int])
             if a.__class__ is Expr:
                 within[a.id] += 1
     uses = dict(within)
-    for value in kept:
+    for value in stored:
         uses[_node(value).id] += 1
     outside = {i: uses[i] - n for i, n in within.items()}
-    taken: list[int] = []
+    reused: list[int] = []
     for node in reversed(nodes):
         if node.id not in found or not uses[node.id]:
             continue
         if _count(node, uses, -1) > (uses[node.id] > outside[node.id]) or node.op in _SLOW:
-            taken.append(node.id)
+            reused.append(node.id)
         else:
             _count(node, uses, 1)
-    return uses, taken[::-1]
+    return uses, reused[::-1]
 
 
 def _count(node: Expr, uses: dict[int, int], step: int) -> int:

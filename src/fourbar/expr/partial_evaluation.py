@@ -304,9 +304,9 @@ def _calls(listed: Iterable[tuple[int, Block, Call]], repeats: Iterable[Repeat])
         origins.append(number)
         calls.append(replace(call, block=blocks.setdefault(block, len(blocks))))
     origins.append(_FINISHED)
-    kept = []
+    remaining = []
     for r in repeats:
         first, end = (next(k for k, number in enumerate(origins) if number >= at) for at in (r.first, r.end))
         if end > first:
-            kept.append(Repeat(first, end - first, r.going, r.most))
-    return {"blocks": tuple(blocks), "calls": tuple(calls), "repeats": tuple(kept)}
+            remaining.append(Repeat(first, end - first, r.going, r.most))
+    return {"blocks": tuple(blocks), "calls": tuple(calls), "repeats": tuple(remaining)}

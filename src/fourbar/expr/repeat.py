@@ -70,9 +70,9 @@ class OpenRepeats:
 
     def repeats(self, number: Mapping[int, int]) -> tuple[Repeat, ...]:
         """The repeats as ranges of calls, given the numbers of calls by the identities of uses that are left."""
-        kept = [loop for loop in self.found if id(loop.turn) in number]  # nobody wants what the others compute
+        live = [loop for loop in self.found if id(loop.turn) in number]  # nobody wants what the others compute
         ranges = []
-        for loop in kept:
+        for loop in live:
             last = number[id(loop.turn)]
             ranges.append((last if loop.enter is None else number[id(loop.enter)] + 1, last + 1, loop))
         ranges.sort(key=lambda x: (x[0], -x[1]))

@@ -135,14 +135,14 @@ class Live:
     needs: list[Needs]
 
 
-def find_live(recorded: Sequence[Use], kept: Iterable[Value]) -> Live:
+def find_live(recorded: Sequence[Use], outputs: Iterable[Value]) -> Live:
     """Walk the calls backwards: keep the roots that are used, and mark what they load as used.
 
     Every value records the number of the call that uses it last, or `KEPT` if it is a result of the program.
     """
     memo: dict[tuple[int, tuple[int, ...]], Needs] = {}
     live: list[tuple[Use, int, Needs]] = []
-    for value in kept:
+    for value in outputs:
         value.last_use = KEPT
     for number in reversed(range(len(recorded))):
         use = recorded[number]

@@ -68,10 +68,10 @@ def split(program: Program, size: int, early: bool = False) -> Program:
     for number, block in enumerate(program.blocks):
         port, first = (block.ports, 0) if number in moved else (0, program.slots)
         at_once = early and number not in moved
-        cut, kept = ([block], 0) if len(block.code) <= size else _cut(block, size, port, first, at_once)
+        cut, stored = ([block], 0) if len(block.code) <= size else _cut(block, size, port, first, at_once)
         parts.append(list(range(len(blocks), len(blocks) + len(cut))))
         blocks.extend(cut)
-        most = max(most, kept)
+        most = max(most, stored)
     calls: list[Call] = []
     starts = []  # where each call, in parts, begins
     for call in program.calls:
@@ -107,17 +107,17 @@ def _cut(block: Block, size: int, port: int, first: int, early: bool) -> tuple[l
     used: list[tuple[Any, int]] = [(s.value, last) for s in late]
     for i, (op, *operands) in enumerate(block.code):
         used += [(a, part_of[i]) for a in operands] if op not in MEMORY else ()
-    kept = 0
+    stored = 0
     for a, part in used:
         if a.__class__ is int and part_of[a] != part and block.code[a][0] not in MEMORY and a not in places:
-            places[a] = [(port, first + kept)]
-            kept += 1
+            places[a] = [(port, first + stored)]
+            stored += 1
     parts = [_SplitPart(block, places) for _ in range(last + 1)]
     for i, (op, *_) in enumerate(block.code):
         if op not in MEMORY:
             parts[part_of[i]].compute(i)
     finished = [part.finish(late if number == last else ()) for number, part in enumerate(parts)]
-    return [part for part in finished if part.stores], kept
+    return [part for part in finished if part.stores], stored
 
 
 class _SplitPart(BlockPart):

@@ -253,18 +253,18 @@ class Unrolled:
     def finish(self, name: str, outputs: Sequence[tuple[str, tuple[int, ...], Sequence[Any]]]) -> Program:
         """Close the recording. Every output is (name, shape, flat entries)."""
         results = [e for _, _, entries in outputs for e in entries if e.__class__ is Value]
-        kept = self._find_live(set(results))
+        live = self._find_live(set(results))
         if len(self._graphs) > 1 and not self._loops.found:
-            reuse = self._reuse(kept)
+            reuse = self._reuse(live)
             if reuse.changed:
                 outputs = [(label, shape, [reuse.of(e) for e in entries]) for label, shape, entries in outputs]
                 results = [reuse.of(e) for e in results]
-                kept = self._find_live_again(set(results))
-        slots = self._place(results, kept)
+                live = self._find_live_again(set(results))
+        slots = self._place(results, live)
         constants = self._constants.place(slots)
         presets = Presets(slots + len(constants))
         written = collect_outputs(outputs, presets.slot)
-        blocks, calls, repeats = self._blocks(kept)
+        blocks, calls, repeats = self._blocks(live)
         inputs = tuple(self._arguments.inputs)
         size = slots + len(constants) + len(presets.slot_of)
         whole = Program(name, size, inputs, written, constants + presets.items(), blocks, calls, repeats)
@@ -273,12 +273,12 @@ class Unrolled:
             graph.table.clear()
         return split(whole, max(_LONGEST, 2 * self._block_size), early=True)  # a step may be as large as a robot
 
-    def _blocks(self, kept: list[list[Value]]) -> tuple[tuple[Block, ...], tuple[Call, ...], tuple[Repeat, ...]]:
+    def _blocks(self, live: list[list[Value]]) -> tuple[tuple[Block, ...], tuple[Call, ...], tuple[Repeat, ...]]:
         blocks: list[Block] = []
         calls: list[Call] = []
         known: dict[int, int] = {}
         place: dict[int, int] = {}  # of calls that stand apart
-        for number, values in enumerate(kept):
+        for number, values in enumerate(live):
             use = self._standalone.get(number)
             if not values:
                 continue
@@ -299,10 +299,10 @@ class Unrolled:
             calls.append(Call(known[id(use.shape)], bases))
         return tuple(blocks), tuple(calls), self._loops.repeats(place)
 
-    def _reuse(self, kept: list[list[Value]]) -> Reuse:
+    def _reuse(self, live: list[list[Value]]) -> Reuse:
         """Let blocks take what earlier ones have computed."""
         reuse = Reuse(self._values)
-        for block, values in enumerate(kept):
+        for block, values in enumerate(live):
             use = self._standalone.get(block)
             if use is None:
                 reuse.take(block, values)
@@ -318,35 +318,35 @@ class Unrolled:
 
     def _find_live(self, wanted: set[Value]) -> list[list[Value]]:
         """For every block the values that a later block or the caller uses; and when each is used last."""
-        kept: list[list[Value]] = []
+        live: list[list[Value]] = []
         for block in reversed(range(len(self._graphs))):
             if block in self._standalone:
-                kept.append(self._live_standalone(block, wanted))
+                live.append(self._live_standalone(block, wanted))
                 continue
-            kept.append([v for v in self._values[block].values() if v in wanted or v.last_use > block])
-            for node in reachable(v.expr for v in kept[-1]):
+            live.append([v for v in self._values[block].values() if v in wanted or v.last_use > block])
+            for node in reachable(v.expr for v in live[-1]):
                 if node.op == "load":
                     node.args[0].last_use = max(node.args[0].last_use, block)
-        kept.reverse()
+        live.reverse()
         number = {id(use): block for block, use in self._standalone.items()}
         for loop in self._loops.found:
             if loop.enter is not None:
-                self._outlast(number[id(loop.enter)], number[id(loop.turn)], kept)
-        return kept
+                self._outlast(number[id(loop.enter)], number[id(loop.turn)], live)
+        return live
 
-    def _outlast(self, enter: int, turn: int, kept: list[list[Value]]) -> None:
+    def _outlast(self, enter: int, turn: int, live: list[list[Value]]) -> None:
         """Keep what a repeat reads, and did not make, until its last pass has ended in block `turn`."""
         inside = range(enter + 1, turn + 1)
-        made = {value for block in inside for value in kept[block]}
+        made = {value for block in inside for value in live[block]}
         for block in inside:
-            for value in self._loaded_values(block, kept[block]):
+            for value in self._loaded_values(block, live[block]):
                 if value not in made:
                     value.last_use = max(value.last_use, turn)
 
-    def _loaded_values(self, block: int, kept: list[Value]) -> list[Value]:
+    def _loaded_values(self, block: int, live: list[Value]) -> list[Value]:
         if block in self._standalone:
-            return self._standalone[block].arguments if kept else []
-        return [node.args[0] for node in reachable(v.expr for v in kept) if node.op == "load"]
+            return self._standalone[block].arguments if live else []
+        return [node.args[0] for node in reachable(v.expr for v in live) if node.op == "load"]
 
     def _live_standalone(self, block: int, wanted: set[Value]) -> list[Value]:
         """All values of a standalone block, if any is used: it stores all of them."""
@@ -357,7 +357,7 @@ class Unrolled:
             value.last_use = max(value.last_use, block)
         return use.made
 
-    def _place(self, results: Iterable[Value], kept: list[list[Value]]) -> int:
+    def _place(self, results: Iterable[Value], live: list[list[Value]]) -> int:
         """Give every kept value a slot; results keep theirs, others are recycled. Returns the number of slots."""
         top = self._loops.place(self._arguments.size)
         for value in results:
@@ -366,7 +366,7 @@ class Unrolled:
                 top += 1
         free: list[int] = []
         expiring: dict[int, list[int]] = {}
-        for block, values in enumerate(kept):
+        for block, values in enumerate(live):
             for value in values:
                 if value.slot >= 0:
                     continue
@@ -380,18 +380,18 @@ class Unrolled:
         return top
 
 
-def _block(kept: list[Value]) -> Block:
-    code, number = linear_code((v.expr for v in kept), lambda load: ("load", 0, load.args[0].slot))
-    stores = tuple(Store(0, v.slot, number[v.expr.id]) for v in kept if v.expr is not None)
+def _block(live: list[Value]) -> Block:
+    code, number = linear_code((v.expr for v in live), lambda load: ("load", 0, load.args[0].slot))
+    stores = tuple(Store(0, v.slot, number[v.expr.id]) for v in live if v.expr is not None)
     return Block(1, 0, tuple(code), stores)
 
 
 def _copy(use: Use) -> Block:
     """A copy on absolute slots: it is that of one place only, and short."""
     given = [("load", 0, value.slot) for value in use.arguments]
-    taken = [("add", i, -0.0) for i in range(len(given))]  # which is x, whatever x is
+    copies = [("add", i, -0.0) for i in range(len(given))]  # which is x, whatever x is
     stores = tuple(Store(0, value.slot, len(given) + i) for i, value in enumerate(use.made))
-    return Block(1, 0, (*given, *taken), stores)
+    return Block(1, 0, (*given, *copies), stores)
 
 
 def standalone_block(use: Use) -> Block:

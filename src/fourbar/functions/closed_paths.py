@@ -48,9 +48,9 @@ def path(c: Context, number: int) -> Outputs:
     cluster = c.clusters[number]
     tie = cluster.tie
     assert tie is not None
-    start, way = Vec(c.given["start"]), Vec(c.given["way"])
+    start, direction = Vec(c.given["start"]), Vec(c.given["way"])
     (length,), (depth,) = c.given["length"], c.given["depth"]
-    found = walk(c.recorder, tie, limits_of(c.model.cluster_tree, cluster), start, way, length, depth)
+    found = walk(c.recorder, tie, limits_of(c.model.cluster_tree, cluster), start, direction, length, depth)
     q = c.recorder.call(end, tie, found)
     return [("q", (len(q),), list(q)), ("going", (), [found.going])]
 

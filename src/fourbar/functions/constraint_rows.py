@@ -1,4 +1,4 @@
-"""Constraints by name as bundles of rows by number, on a robot's tree."""
+"""Constraints by name as groups of rows by number, on a robot's tree."""
 
 from __future__ import annotations
 
@@ -97,7 +97,9 @@ def _parametrize(condition: Given, changes: Changes) -> VariedCondition:
     return VariedCondition(at, sum(number.size for number, _ in changes))
 
 
-def bundle(cluster_tree: ClusterTree, given: Given, changing: bool = False, changes: Changes = ()) -> ConstraintRows:
+def group_rows(
+    cluster_tree: ClusterTree, given: Given, changing: bool = False, changes: Changes = ()
+) -> ConstraintRows:
     """The rows of one condition, on places that may be `changing`; `changes` are other values of its own parameters,
     entries of a recording.
     """

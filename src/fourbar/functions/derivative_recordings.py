@@ -223,10 +223,12 @@ class Vjp(DerivativeRecording):
 
         Going back through the articulated bodies would take more operations and twice the memory.
         """
-        taken = [x for x in METHODS["inverse_dynamics"].all_arguments(self.model) if x.name in present or x.name == "a"]
-        names = [x.name for x in taken]
+        declared = [
+            x for x in METHODS["inverse_dynamics"].all_arguments(self.model) if x.name in present or x.name == "a"
+        ]
+        names = [x.name for x in declared]
         layout = self.of.program(self._own(present))
-        source = self._inverse_dynamics(taken, len(layout.blocks) * BLOCK * 2 if _is_unrolled(layout) else 0)
+        source = self._inverse_dynamics(declared, len(layout.blocks) * BLOCK * 2 if _is_unrolled(layout) else 0)
         c = Context(self.model, _recorder(source, block), [x for x in self.arguments if x.name in present])
         a, multiplier, weight = accelerations_and_multipliers(c)
         others = {x.name: c.recorder.input(x.name, x.shape) for x in source.inputs if x.name not in names}

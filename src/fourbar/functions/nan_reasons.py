@@ -140,16 +140,16 @@ def _regular_velocities(cluster_tree: ClusterTree, cluster: Cluster) -> Callable
     from ..algorithms.articulated import ArticulatedCluster  # which few robots need here
     from ..expr import Direct
 
-    kept = vars(cluster_tree).setdefault("regular_velocities", {})
-    if cluster.links not in kept:
+    cache = vars(cluster_tree).setdefault("regular_velocities", {})
+    if cluster.links not in cache:
         tie = cluster.embedding
         q = Graph().inputs("q", tie.nq)
         e = tie.state(Direct().call, Vec(q), None)
         links = [cluster_tree.spanning_tree.links[i] for i in cluster.links]
         ks = tuple(link.at(own, None) for link, own in zip(links, e.q, strict=True))
         conditions = ArticulatedCluster(ks, cluster.inner, e.G, (), cluster.locking).regular()
-        kept[cluster.links] = prepare(conditions, q)
-    return kept[cluster.links]
+        cache[cluster.links] = prepare(conditions, q)
+    return cache[cluster.links]
 
 
 def has_locking_joints(cluster_tree: ClusterTree) -> bool:
@@ -217,10 +217,10 @@ def without_wrong_coordinates(cluster_tree: ClusterTree, function: str, q: np.nd
 
 def _massless_joint(cluster_tree: ClusterTree) -> str:
     """A message about a joint that moves nothing with inertia; most robots have none. Found once."""
-    kept = vars(cluster_tree)
-    if "massless_joint" not in kept:
-        kept["massless_joint"] = "" if is_solid(cluster_tree) else _sought_massless_joint(cluster_tree)
-    return kept["massless_joint"]
+    cache = vars(cluster_tree)
+    if "massless_joint" not in cache:
+        cache["massless_joint"] = "" if is_solid(cluster_tree) else _sought_massless_joint(cluster_tree)
+    return cache["massless_joint"]
 
 
 def _sought_massless_joint(cluster_tree: ClusterTree, q: Sequence[float] | None = None) -> str:

@@ -399,8 +399,8 @@ class RolloutRun:
         """
         laid = getattr(self._runner(records), "bind_arrays", None)
         before = [[*x[:-2], *self._numbers, *x[-2:]] for x in sets]
-        ways = zip(before, sets[::-1], strict=True)
-        return [] if laid is None else [laid(a, controls, b, list(records.values())) for a, b in ways]
+        directions = zip(before, sets[::-1], strict=True)
+        return [] if laid is None else [laid(a, controls, b, list(records.values())) for a, b in directions]
 
     def outcome(self, records: Mapping[str, np.ndarray], every: int) -> Rolled:
         """The outcome of the motion so far."""
@@ -453,14 +453,14 @@ def outcome(
     """
     rows, ended = now.steps // every, now.status != RUNNING
     late = (np.arange(1, rows + 1) * every)[None] > now.made[ended, None]
-    kept = {}
+    recorded = {}
     for name, whole in records.items():
         array = whole[:, :rows]
         if ended.any():
             array[ended] = np.where(late.reshape(*late.shape, *[1] * (array.ndim - 2)), np.nan, array[ended])
-        kept[name] = array.reshape((*batch, *array.shape[1:]))
+        recorded[name] = array.reshape((*batch, *array.shape[1:]))
     made, status = (x.reshape(batch) for x in (now.made, now.status))
-    return Rolled(state, kept, now.steps, made.astype(int), status == DIVERGED, status == STOPPED)
+    return Rolled(state, recorded, now.steps, made.astype(int), status == DIVERGED, status == STOPPED)
 
 
 def as_samples(

@@ -221,8 +221,8 @@ class OfState(Borrowed):
         self.arguments = tuple(a for a in of.arguments if a.name not in self._parameters)
 
     def program(self, present: tuple[str, ...]) -> Program:
-        taken = {*present, *self._parameters}
-        return self.of.program(tuple(a.name for a in self.of.arguments if a.name in taken))
+        wanted_names = {*present, *self._parameters}
+        return self.of.program(tuple(a.name for a in self.of.arguments if a.name in wanted_names))
 
 
 class _Rest(Borrowed):

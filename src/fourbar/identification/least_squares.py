@@ -99,22 +99,22 @@ class Gathered:
         """Add a part, behind all others."""
         if level == len(self._levels):
             self._levels.append([])
-        kept = self._levels[level]
-        kept.append(part)
-        if len(kept) == FAN:
+        blocks = self._levels[level]
+        blocks.append(part)
+        if len(blocks) == FAN:
             self._levels[level] = []
-            self.add(merge(kept), level + 1)
+            self.add(merge(blocks), level + 1)
 
     def whole(self) -> Evidence | None:
         """All of it; None if there were no parts."""
         level = 0
         while level < len(self._levels):
-            kept, self._levels[level] = self._levels[level], []
+            blocks, self._levels[level] = self._levels[level], []
             is_last = not any(self._levels)
-            if kept and is_last:
-                return merge(kept)
-            if kept:
-                self.add(merge(kept), level + 1)
+            if blocks and is_last:
+                return merge(blocks)
+            if blocks:
+                self.add(merge(blocks), level + 1)
             level += 1
         return None
 

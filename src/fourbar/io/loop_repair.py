@@ -257,8 +257,8 @@ def _groups(loops: Sequence[NamedLoop], by_child: dict[str, PlacedJoint]) -> lis
     for loop in loops:
         if not loop.loop.bodies:
             continue
-        ways = [set(_path(body, by_child)) for body in loop.loop.bodies]
-        bodies, names = set.union(*ways) - set.intersection(*ways), [loop.name]
+        paths = [set(_path(body, by_child)) for body in loop.loop.bodies]
+        bodies, names = set.union(*paths) - set.intersection(*paths), [loop.name]
         for other in [g for g in clusters if g[0] & bodies]:
             clusters.remove(other)
             bodies, names = bodies | other[0], other[1] + names

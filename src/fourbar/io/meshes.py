@@ -126,13 +126,13 @@ def absolute(path: Path) -> Path:
 
 def _steps(path: Path) -> list[str]:
     """The parts of an absolute path, with . and .. resolved without access to the disk."""
-    kept: list[str] = ["/" if path.anchor == "//" else path.anchor]  # POSIX keeps two slashes apart from one
+    parts: list[str] = ["/" if path.anchor == "//" else path.anchor]  # POSIX keeps two slashes apart from one
     for part in path.parts[1:]:
-        if part == ".." and len(kept) > 1:
-            kept.pop()
+        if part == ".." and len(parts) > 1:
+            parts.pop()
         elif part not in (".", ".."):
-            kept.append(part)
-    return kept
+            parts.append(part)
+    return parts
 
 
 MOST_POINTS = 32
@@ -228,23 +228,23 @@ def reduce_hull(points: np.ndarray, most: int = MOST_POINTS) -> Hull:
     """At most `most` of the points (n, 3), whose hull is nearly that of all of them."""
     if most < 4:
         raise ArgumentError(f"most={most}: a hull needs at least 4 points")
-    ways = _directions()
-    reach, best = np.full(len(ways), -np.inf), np.zeros(len(ways), int)
+    directions = _directions()
+    reach, best = np.full(len(directions), -np.inf), np.zeros(len(directions), int)
     for first in range(0, len(points), _CHUNK):
-        along = points[first : first + _CHUNK] @ ways.T
+        along = points[first : first + _CHUNK] @ directions.T
         own = along.argmax(axis=0)
-        farther = along[own, np.arange(len(ways))]
+        farther = along[own, np.arange(len(directions))]
         best = np.where(farther > reach, own + first, best)
         reach = np.maximum(reach, farther)
     size = float((reach[:3] + reach[3:6]).max())
     corners = points[best]
     chosen: list[int] = []
-    got = np.full(len(ways), -np.inf)
+    got = np.full(len(directions), -np.inf)
     while len(chosen) < min(most, len(points)):
         lack = reach - got
         worst = int(lack.argmax())
         if lack[worst] <= _REACHED * size:
             break
         chosen.append(worst)
-        got = np.maximum(got, ways @ corners[worst])
+        got = np.maximum(got, directions @ corners[worst])
     return Hull(np.unique(corners[chosen or [0]], axis=0), float((reach - got).max()) if chosen else 0.0)

@@ -91,8 +91,8 @@ def with_field(thing: Any, name: str, value: Any) -> Any:
         other = copy(thing)
     else:
         other, kind = object.__new__(type(thing)), type(thing)
-        kept = {k: x for k, x in vars(thing).items() if not isinstance(getattr(kind, k, None), cached_property)}
-        other.__dict__.update(kept)
+        values = {k: x for k, x in vars(thing).items() if not isinstance(getattr(kind, k, None), cached_property)}
+        other.__dict__.update(values)
     object.__setattr__(other, name, value)
     return other
 

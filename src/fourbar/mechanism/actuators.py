@@ -289,8 +289,8 @@ def renamed(actuator: Actuator, joint: Mapping[str, str], names: Mapping[str, st
 
 def of_joints(actuators: Iterable[Actuator], joints: Iterable[str]) -> tuple[Actuator, ...]:
     """The actuators restricted to these joints, as the others do not move; those left without a drive are dropped."""
-    kept = set(joints)
-    parts = (replace(a, drives=tuple(x for x in a.drives if x.joint in kept)) for a in actuators)
+    remaining = set(joints)
+    parts = (replace(a, drives=tuple(x for x in a.drives if x.joint in remaining)) for a in actuators)
     return tuple(a for a in parts if a.drives)
 
 

@@ -91,12 +91,12 @@ def places(block: ArmatureBlock, joints: Mapping[str, Joint]) -> dict[str, range
 
 
 def among(
-    blocks: Sequence[ArmatureBlock], kept: Collection[str], joints: Mapping[str, Joint]
+    blocks: Sequence[ArmatureBlock], remaining: Collection[str], joints: Mapping[str, Joint]
 ) -> tuple[ArmatureBlock, ...]:
     """The blocks where only some joints are left to move: their rows and columns."""
     moving_blocks = []
     for block in blocks:
-        joints_left = tuple(name for name in block.joints if name in kept)
+        joints_left = tuple(name for name in block.joints if name in remaining)
         at = places(block, joints)
         rows = [i for name in joints_left for i in at[name]]
         if rows:

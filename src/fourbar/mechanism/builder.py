@@ -198,13 +198,13 @@ Names = Collection[str]
 Joints = Mapping[str, PlacedJoint]  # by the body that each carries
 
 
-def check_new_name(kind: str, name: Any, *taken: Names) -> None:
+def check_new_name(kind: str, name: Any, *used: Names) -> None:
     """A body or frame has a name that no other has."""
     if not isinstance(name, str) or not name:
         raise ModelError(f"a {kind} needs a name, a non-empty string; got {name!r}")
     if name == WORLD:
         raise ModelError(f"{WORLD!r} is reserved for the ground; choose another name for the {kind}")
-    if any(name in names for names in taken):
+    if any(name in names for names in used):
         raise ModelError(f"there is already a {kind} {name!r}; names must be unique")
 
 

@@ -59,14 +59,14 @@ def _candidates(mechanism: Mechanism, bodies: _Carriers) -> Iterator[MayTouch]:
     shapes = body_shapes(mechanism)
     found = list(_named_pairs(shapes, rules.pairs))
     yield from found
-    taken = {frozenset((x.first[:2], x.second[:2])) for x in found}
+    known = {frozenset((x.first[:2], x.second[:2])) for x in found}
     excluded = {frozenset(x) for x in rules.excluded}
     for a, b in combinations(shapes, 2):
         if (
             a.shape.surface.may_meet(b.shape.surface)
             and bodies.may_meet(a.body, b.body, rules.with_parents)
             and frozenset((a.body, b.body)) not in excluded
-            and frozenset((a[:2], b[:2])) not in taken
+            and frozenset((a[:2], b[:2])) not in known
             and not (a.shape.kind in _ENDLESS and b.shape.kind in _ENDLESS)
         ):
             yield MayTouch(a, b)

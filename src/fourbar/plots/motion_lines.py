@@ -213,8 +213,8 @@ def largest(title: str, lines: Sequence[Line], most: int = TOGETHER) -> list[Pan
     all_panels = []
     for unit in dict.fromkeys(line.unit for line in lines):
         own = [line for line in lines if line.unit == unit]
-        kept = sorted(own, key=lambda line: -line.size)[:most]
-        shown = [line for line in own if line in kept]
+        largest_lines = sorted(own, key=lambda line: -line.size)[:most]
+        shown = [line for line in own if line in largest_lines]
         said = f"{title}, the {most} largest of {len(own)}" if len(own) > most else title
         all_panels.append(Panel(said, unit, tuple(shown)))
     return all_panels

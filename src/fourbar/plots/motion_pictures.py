@@ -188,12 +188,12 @@ def _tints(listed: Sequence[Panel]) -> dict[str, int]:
     share one where the colours suffice."""
     tints: dict[str, int] = {}
     for panel in listed:
-        taken = {tints[line.name] % len(COLOURS) for line in panel.lines if line.name in tints}
+        used = {tints[line.name] % len(COLOURS) for line in panel.lines if line.name in tints}
         for line in panel.lines:
             if line.name not in tints:
-                free = [k for k in range(len(COLOURS)) if k not in taken]
+                free = [k for k in range(len(COLOURS)) if k not in used]
                 tints[line.name] = free[0] if free else len(tints)
-                taken.add(tints[line.name] % len(COLOURS))
+                used.add(tints[line.name] % len(COLOURS))
     return tints
 
 

@@ -126,16 +126,16 @@ class BodyRows:
 
     def _choose_lanes(self) -> dict[str, int]:
         """A lane for each loop, short ones first, so that no two lie on each other."""
-        taken: list[list[tuple[float, float]]] = []
+        used: list[list[tuple[float, float]]] = []
         lanes = {}
         for loop in sorted((x for x in self.graph.loops if x.ends), key=lambda x: self._span(x)[1] - self._span(x)[0]):
             low, high = self._span(loop)
             low, high = low - _ROW / 2.0, high + _ROW / 2.0
-            free = (k for k, spans in enumerate(taken) if all(high <= a or b <= low for a, b in spans))
-            lane = next(free, len(taken))
-            if lane == len(taken):
-                taken.append([])
-            taken[lane].append((low, high))
+            free = (k for k, spans in enumerate(used) if all(high <= a or b <= low for a, b in spans))
+            lane = next(free, len(used))
+            if lane == len(used):
+                used.append([])
+            used[lane].append((low, high))
             lanes[loop.name] = lane
         return lanes
 
@@ -260,9 +260,9 @@ class ClusterColumns:
 
         (a, y), (b, z) = self._middle(body), to
         half = 0.5 * _GAP
-        ways = [(x + a, y), (x + b - half, y), (x + b - half, z), (x + b, z)]
+        corners = [(x + a, y), (x + b - half, y), (x + b - half, z), (x + b, z)]
         codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
-        axes.add_patch(PathPatch(Path(ways, codes), fc="none", ec=EDGE, lw=1.1, zorder=2))
+        axes.add_patch(PathPatch(Path(corners, codes), fc="none", ec=EDGE, lw=1.1, zorder=2))
         axes.plot([x + a], [y], "o", ms=3.0, color=EDGE, zorder=5)
 
 

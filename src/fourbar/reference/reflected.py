@@ -50,8 +50,8 @@ def reflected_inertia(robot: System, q: Any = None) -> np.ndarray:
     """
     at = robot.model.neutral() if q is None else np.asarray(q, float)
     link_inertia, A, G = _inertias(robot, at)
-    dependent, kept = _without(G, independent(robot).places), G - _without(G, independent(robot).places)
-    return dependent.T @ link_inertia @ dependent + G.T @ A @ G - kept.T @ A @ kept
+    dependent, free = _without(G, independent(robot).places), G - _without(G, independent(robot).places)
+    return dependent.T @ link_inertia @ dependent + G.T @ A @ G - free.T @ A @ free
 
 
 def _without(G: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -124,15 +124,15 @@ def reflected_robot(
     _check_choice("armature", armature, get_args(Armature))
     _check_choice("dependent", dependent, get_args(Dependent))
     at = robot.model.neutral() if q is None else np.asarray(q, float)
-    kept = _independent_joints(robot)
-    joints, blocks = _armatures(robot, at, kept, armature)
+    free = _independent_joints(robot)
+    joints, blocks = _armatures(robot, at, free, armature)
     q_all = robot.expand(at)
     for i, c in enumerate(robot.model.cluster_tree.moving):
-        if c.name not in kept:
+        if c.name not in free:
             joints[c.name] = _fix_at(c, q_all[coordinates_of(robot, [i])])
     placed = tuple(joints.get(c.name, c) for c in robot.mechanism.joints)
     part = replace(robot.mechanism, joints=placed, loops=(), armatures=blocks)
-    left = {c.child for c in placed} if dependent == "fix" else _remaining_bodies(placed, set(joints) - kept)
+    left = {c.child for c in placed} if dependent == "fix" else _remaining_bodies(placed, set(joints) - free)
     return System(check(_among(part, left)))
 
 
@@ -154,7 +154,7 @@ def _independent_joints(robot: System) -> set[str]:
 
 
 def _armatures(
-    robot: System, q: np.ndarray, kept: set[str], armature: str
+    robot: System, q: np.ndarray, free: set[str], armature: str
 ) -> tuple[dict[str, PlacedJoint], tuple[ArmatureBlock, ...]]:
     """The joints that are kept, and blocks, with the armature of all joints and the inertia of dependent ones."""
     moving, where = robot.model.cluster_tree.moving, independent(robot)
@@ -167,7 +167,7 @@ def _armatures(
     joints: dict[str, PlacedJoint] = {}
     blocks: list[ArmatureBlock] = []
     for cluster in robot.model.cluster_tree.clusters:
-        links = [i for i in cluster.links if moving[i].name in kept]
+        links = [i for i in cluster.links if moving[i].name in free]
         columns = [number[place] for place in velocities_of(robot, links)]
         block = total[np.ix_(columns, columns)]
         coupled = armature != "diagonal" and is_coupled(block)

@@ -534,9 +534,9 @@ class Start:
         return None if spec is None else {"force": [0.0] * (3 * len(spec.candidates))}
 
 
-def kept_observer(kept: dict[Any, Any], make: Callable[..., Any], model: Any, *given: Any) -> Any:
+def cached_observer(cache: dict[Any, Any], make: Callable[..., Any], model: Any, *given: Any) -> Any:
     """An observer of a model that was made before, found among `kept` ones of the same model, or a new one."""
-    return make_recent(kept, (make, *given), partial(make, model, *given))
+    return make_recent(cache, (make, *given), partial(make, model, *given))
 
 
 class Observer:

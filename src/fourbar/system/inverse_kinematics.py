@@ -209,8 +209,8 @@ def _solve_many(search: Search, goal: np.ndarray, attempts: Iterable[_Attempt], 
         solution.iterations[left] += report[:, 2]
         solution.restarts[left] += anew
         arrived = (report[:, ReachSettings.FIRST :] <= tolerance).all(axis=1) & (report[:, 1] <= BEYOND)
-        taken = arrived | (not anew) | (report[:, 0] < solution.report[left, 0])
-        solution.q[left[taken]], solution.report[left[taken]] = q[taken], report[taken]
+        improved = arrived | (not anew) | (report[:, 0] < solution.report[left, 0])
+        solution.q[left[improved]], solution.report[left[improved]] = q[improved], report[improved]
         left = left[~arrived]
         if not left.size:
             break
@@ -234,9 +234,9 @@ def _result(robot: System, goals: Goals, found: _Solution, batch: tuple[int, ...
     distance: dict[str, np.ndarray] = {}
     angle: dict[str, np.ndarray] = {}
     for name, aim in zip(goals.names, goals.aims, strict=True):
-        for wanted, kept in ((aim.position, distance), (aim.rotation, angle)):
+        for wanted, errors_by_name in ((aim.position, distance), (aim.rotation, angle)):
             if wanted:
-                kept[name] = np.array(next(each)).reshape(batch)
+                errors_by_name[name] = np.array(next(each)).reshape(batch)
     error, outside = missed.max(axis=0), found.report[..., 1]
     return InverseKinematics(
         q,

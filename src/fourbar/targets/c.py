@@ -103,12 +103,12 @@ class CWriter:
             return f"w[{offset}]" if fixed else f"w[at[{port}] + {offset}]"
 
         needed = needed_instructions(block)
-        kept = [self._line(k, instruction, place) for k, instruction in enumerate(block.code) if k in needed]
-        kept += [f"    {place(s.port, s.offset)} = {self._store_value(block, s.value)};" for s in block.stores]
+        code_lines = [self._line(k, instruction, place) for k, instruction in enumerate(block.code) if k in needed]
+        code_lines += [f"    {place(s.port, s.offset)} = {self._store_value(block, s.value)};" for s in block.stores]
         if block.table and not any(block.code[k][0] == "table" for k in needed):
-            kept.insert(0, "    (void)table;")
+            code_lines.insert(0, "    (void)table;")
         given = "real *w" + ("" if fixed else ", const int *at") + (", const real *table" if block.table else "")
-        return "\n".join([f"static void {name}({given}) {{", *kept, "}"])
+        return "\n".join([f"static void {name}({given}) {{", *code_lines, "}"])
 
     def function(self, name: str, program: Program) -> str:
         """A program as a function of its inputs and outputs, with the blocks and tables that it needs before it."""
@@ -210,8 +210,8 @@ _TYPES = "#ifndef CASADI_INT_TYPE\n#define CASADI_INT_TYPE long long int\n#endif
 
 def casadi_symbols(name: str, program: Program) -> str:
     """Code around `name`: dense arguments, stored column by column as CasADi does."""
-    taken, found = array_names(program)
-    inputs = [(own, _columns(x.shape)) for own, x in zip(taken, program.inputs, strict=True)]
+    input_names, found = array_names(program)
+    inputs = [(own, _columns(x.shape)) for own, x in zip(input_names, program.inputs, strict=True)]
     outputs = [(own, _columns(y.shape)) for own, y in zip(found, program.outputs, strict=True)]
     parts = [
         _TYPES,
@@ -387,9 +387,9 @@ def _comment(function: Exported) -> str:
     program, (inputs, outputs) = function.program, parameter_names(function.program)
     summary, said = documentation(function)
     lines = [summary, ""]
-    for way, names, arrays in (("in", inputs, program.inputs), ("out", outputs, program.outputs)):
+    for direction, names, arrays in (("in", inputs, program.inputs), ("out", outputs, program.outputs)):
         for name, x in zip(names, arrays, strict=True):
-            text = f"{name}: {way}, {_shape(x.shape)}. {said.get(x.name, '')}".rstrip(" .") + "."
+            text = f"{name}: {direction}, {_shape(x.shape)}. {said.get(x.name, '')}".rstrip(" .") + "."
             lines += textwrap.wrap(text, 110, subsequent_indent="    ")
     lines += [f"Stack: about {program.slots} numbers."]
     return "\n".join(["/*", *(f" * {line}".rstrip().replace("*/", "* /") for line in lines), " */"])

@@ -201,8 +201,8 @@ class _Stage:
         warn_of_contacts(robot, "rollout")
         springs = acting_on(robot, passive, "rollout") is with_passive or (passive and are_passive(which))
         law = ForceLaw(springs, which=which, **acting)
-        kept = vars(robot).setdefault("_jax_stages", {})
-        return kept[law] if law in kept else kept.setdefault(law, cls(robot, law))
+        cache = vars(robot).setdefault("_jax_stages", {})
+        return cache[law] if law in cache else cache.setdefault(law, cls(robot, law))
 
     def step(self, q: Any, v: Any, rest: Mapping[str, Any]) -> dict[str, Any]:
         """The results of the last pass of a step, by name; `rest` are other arguments.

@@ -36,17 +36,17 @@ class UnfitLibrary(ImportError):
     """A library is installed in a version that cannot run functions of fourbar."""
 
 
-def recording_of(of: Any, module: str, library: str, ways: str) -> Recording:
+def recording_of(of: Any, module: str, library: str, routes: str) -> Recording:
     """The recording of a function of a robot; errors say what to give instead.
 
-    `module` is the bridge, `library` the library that it serves, and `ways` are its ways to differentiate.
+    `module` is the bridge, `library` the library that it serves, and `routes` its ways to differentiate.
     """
     recording = of.state[0].recording if hasattr(type(of), "state") else None  # not that of something inside `of`
     if isinstance(recording, MethodRecording):
         return recording
     if isinstance(getattr(of, "recording", recording), DerivativeRecording):
         raise ArgumentError(
-            f"{module}.function: {of!r} is a derivative. Give the function itself, and differentiate that with {ways}"
+            f"{module}.function: {of!r} is a derivative. Give the function itself, and differentiate that with {routes}"
         )
     raise ArgumentError(
         f"{module}.function: {of!r} is not a function of a robot with a single program. Give robot.forward_dynamics, "

@@ -95,10 +95,10 @@ class Operator:
         self._register()
 
     def _register(self) -> None:
-        taken = ", ".join(f"Tensor x{i}" for i in range(len(self.of.present)))
+        schema = ", ".join(f"Tensor x{i}" for i in range(len(self.of.present)))
         given = ", ".join(["Tensor"] * len(self.outputs))
         result = given if len(self.outputs) == 1 else f"({given})"
-        _library.define(f"{self.name}({taken}) -> {result}", tags=(torch.Tag.pt2_compliant_tag,))
+        _library.define(f"{self.name}({schema}) -> {result}", tags=(torch.Tag.pt2_compliant_tag,))
         qualified = f"{_NAMESPACE}::{self.name}"
         _library.impl(self.name, self.on_cpu, "CPU")
         torch.library.register_fake(qualified, self._trace_shapes, lib=_library)

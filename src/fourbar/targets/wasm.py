@@ -120,15 +120,15 @@ class _BlockCode:
                 if x.__class__ is int:
                     uses[x] += 1
         stored = {s.value for s in self._block.stores if s.value.__class__ is int}
-        kept = []
+        variables = []
         for k in sorted(self._needed):
             op, *operands = code[k]
             if op not in MEMORY:
                 depth[k] = 1 + max((depth[x] for x in operands if x.__class__ is int), default=0)
             if op in MEMORY or k in stored or uses[k] > 1 or depth[k] > _DEEPEST:
-                kept.append(k)
+                variables.append(k)
                 depth[k] = 0
-        return kept
+        return variables
 
     def _is_condition(self, k: int) -> bool:
         return self._block.code[k][0] in _CONDITIONS

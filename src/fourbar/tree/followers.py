@@ -41,23 +41,23 @@ def find_followers(
             holding[j].add(i)
     asked = set(columns)
     ready, pairs = deque(j for j in range(n) if j in asked), []
-    taken: set[int] = set()
+    dependent: set[int] = set()
     while ready:
         j = ready.popleft()
-        if j in taken or len(holding[j]) != 1:
+        if j in dependent or len(holding[j]) != 1:
             continue
         (i,) = holding[j]
         if K[i][j].__class__ is not float:
             continue
         pairs.append((i, j))
-        taken.add(j)
+        dependent.add(j)
         for other in entries[i]:
             holding[other].discard(i)
             if other in asked:
                 ready.append(other)
     set_aside = {i for i, _ in pairs}
     rows = tuple(i for i in range(len(entries)) if i not in set_aside)
-    return Followers(tuple(pairs), rows, tuple(j for j in range(n) if j not in taken))
+    return Followers(tuple(pairs), rows, tuple(j for j in range(n) if j not in dependent))
 
 
 def close_followers(

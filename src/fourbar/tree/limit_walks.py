@@ -151,12 +151,12 @@ def walk_in_polytope(
     shape = np.linalg.inv(np.linalg.cholesky(H)) if len(z) else H
     steps = 1 if len(z) == 1 else min(WalkSettings.STEPS_PER_INPUT * len(z), WalkSettings.MOST_STEPS)
     for _ in range(steps if len(z) else 0):
-        way = rng.standard_normal(walkers.shape) @ shape
-        speed, room = way @ G.T, np.maximum(g - walkers @ G.T, 0.0)
+        direction = rng.standard_normal(walkers.shape) @ shape
+        speed, room = direction @ G.T, np.maximum(g - walkers @ G.T, 0.0)
         with np.errstate(all="ignore"):
             ahead = np.where(speed > 0.0, room / speed, np.inf).min(axis=1)
             behind = np.where(speed < 0.0, room / speed, -np.inf).max(axis=1)
-        walkers += rng.uniform(behind, ahead)[:, None] * way
+        walkers += rng.uniform(behind, ahead)[:, None] * direction
     return middle + half * (origin + walkers @ basis.T)
 
 
@@ -221,14 +221,16 @@ def walk_in_limits(curved: CurvedLimits, starts: np.ndarray, rng: np.random.Gene
     spread = high - low
     q = starts[rng.integers(len(starts), size=count)]
     for _ in range(WalkSettings.SLICE_STEPS):
-        way = rng.standard_normal(q.shape) * spread
+        direction = rng.standard_normal(q.shape) * spread
         with np.errstate(all="ignore"):
-            ends = np.where(way != 0.0, np.array([low - q, high - q]) / way, np.array([-np.inf, np.inf])[:, None, None])
+            ends = np.where(
+                direction != 0.0, np.array([low - q, high - q]) / direction, np.array([-np.inf, np.inf])[:, None, None]
+            )
         behind, ahead = ends.min(axis=0).max(axis=-1), ends.max(axis=0).min(axis=-1)
         left = np.flatnonzero(np.isfinite(behind) & np.isfinite(ahead))
         for _ in range(WalkSettings.SHRINKS):
             t = rng.uniform(np.minimum(behind[left], 0.0), np.maximum(ahead[left], 0.0))
-            trial = q[left] + t[:, None] * way[left]
+            trial = q[left] + t[:, None] * direction[left]
             inside = curved.is_inside(trial)
             q[left[inside]] = trial[inside]
             left, t = left[~inside], t[~inside]

@@ -67,19 +67,19 @@ def close(
     least norm of all velocities in their units. Small loops far from where lengths are measured have gaps that are
     large only beside their own size: where steps do not close them, they are taken by that size first.
     """
-    kept = list(range(len(tie.units.gaps))) if rows is None else list(rows)
-    closed, left = _close_in_units(tie, q, held, kept, tie.units.gaps, steps)
+    used_rows = list(range(len(tie.units.gaps))) if rows is None else list(rows)
+    closed, left = _close_in_units(tie, q, held, used_rows, tie.units.gaps, steps)
     again = np.flatnonzero(~(left < CLOSED))
-    if again.size and np.any(tie.units.effects[kept] < tie.units.gaps[kept]):
-        first, _ = _close_in_units(tie, np.asarray(q, float)[again], held, kept, tie.units.effects, steps)
-        near, gaps = _close_in_units(tie, first, held, kept, tie.units.gaps, steps)
+    if again.size and np.any(tie.units.effects[used_rows] < tie.units.gaps[used_rows]):
+        first, _ = _close_in_units(tie, np.asarray(q, float)[again], held, used_rows, tie.units.effects, steps)
+        near, gaps = _close_in_units(tie, first, held, used_rows, tie.units.gaps, steps)
         better = gaps < CLOSED
         closed[again[better]], left[again[better]] = near[better], gaps[better]
     return closed, left
 
 
 def _close_in_units(
-    tie: Closable, q: np.ndarray, held: Sequence[int], kept: list[int], units: np.ndarray, steps: int
+    tie: Closable, q: np.ndarray, held: Sequence[int], used_rows: list[int], units: np.ndarray, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """`close` with given units of gaps (m)."""
     q = np.array(q, float)
@@ -87,10 +87,10 @@ def _close_in_units(
     still = set(held)
     free = [j for j in range(n) if j not in still]
     turns = np.array([x for joint in tie.joints for x in turning(joint)], bool)
-    gaps, unit = units[kept], tie.units.steps[free]
+    gaps, unit = units[used_rows], tie.units.steps[free]
 
     def gaps_at(q: np.ndarray) -> np.ndarray:
-        return tie.residual(q)[..., kept] / gaps
+        return tie.residual(q)[..., used_rows] / gaps
 
     with np.errstate(all="ignore"):  # the residual may be NaN at a guess
         phi = gaps_at(q)
@@ -98,7 +98,7 @@ def _close_in_units(
         for _ in range(steps):
             if not busy.size:
                 break
-            K = tie.slopes(q[busy])[:, kept] / gaps[:, None]
+            K = tie.slopes(q[busy])[:, used_rows] / gaps[:, None]
             valid = np.isfinite(phi[busy]).all(axis=-1) & np.isfinite(K).all(axis=(-2, -1))
             busy, before = busy[valid], _size(phi[busy[valid]])
             delta = np.zeros((len(busy), n))

@@ -142,8 +142,8 @@ def _bind(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, whi
     loops = loops_with(mechanism, cluster_tree, cluster, which)
     if loops is None:
         return cluster
-    tie, kept = loops
-    return replace(cluster, embedding=Bound(tie, Vec([x for x, own in zip(p, kept, strict=True) if own])))
+    tie, rows_used = loops
+    return replace(cluster, embedding=Bound(tie, Vec([x for x, own in zip(p, rows_used, strict=True) if own])))
 
 
 def loops_with(
@@ -155,7 +155,7 @@ def loops_with(
     tie, places = cluster.tie, affects_loops(mechanism, cluster_tree, cluster, which)
     if tie is None or not any(places):
         return None
-    traced = retrace(mechanism, cluster, tuple(x for x, kept in zip(which, places, strict=True) if kept))
+    traced = retrace(mechanism, cluster, tuple(x for x, rows_used in zip(which, places, strict=True) if rows_used))
     if not _depends(traced):
         return None
     return Following.of(tie, traced), [own for x, own in zip(which, places, strict=True) for _ in range(x.size)]
@@ -205,7 +205,7 @@ def opening_rates(
     every = np.zeros((len(q), len(tie.traced.phi), sum(x.size for x in which)))
     if not any(places):
         return every
-    own = tuple(x for x, kept in zip(which, places, strict=True) if kept)
+    own = tuple(x for x, rows_used in zip(which, places, strict=True) if rows_used)
     traced, built = retrace(mechanism, cluster, own), [value for x in own for value in x.values(mechanism)]
     m, n = len(traced.phi), len(traced.p)
     slopes = [x for p in traced.p for x in jvp(traced.phi, {p: 1.0})]
@@ -214,12 +214,12 @@ def opening_rates(
         opening[:, i] = x
     opening = opening.reshape(len(q), n, m).swapaxes(-1, -2)
     K = tie.slopes(q)[:, :, tie.dependent]
-    kept = np.repeat(places, [x.size for x in which])
+    rows_used = np.repeat(places, [x.size for x in which])
     follow = np.linalg.solve(K[:, tie.rows], opening[:, tie.rows])
     left = opening - K @ follow
     unit = tie.units.effects[:, None]
     largest = np.abs(opening / unit).max(axis=(0, 1), initial=0.0)
-    every[:, :, kept] = np.where(np.abs(left / unit) > RANK * largest, left, 0.0)
+    every[:, :, rows_used] = np.where(np.abs(left / unit) > RANK * largest, left, 0.0)
     return every
 
 
@@ -323,7 +323,7 @@ def _clusters(p: Parameters, mechanism: Mechanism, cluster_tree: ClusterTree) ->
     clusters = []
     for cluster in cluster_tree.clusters:
         tie, own = cluster.tie, affects_loops(mechanism, cluster_tree, cluster, every)
-        which = tuple(x for x, kept in zip(every, own, strict=True) if kept)
+        which = tuple(x for x, rows_used in zip(every, own, strict=True) if rows_used)
         if tie is not None and which:
             values = [symbol for x in which for symbol in symbols[x]]
             cluster = replace(cluster, embedding=WithNumbers.of(tie, retrace(mechanism, cluster, which), values))

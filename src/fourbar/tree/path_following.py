@@ -76,10 +76,10 @@ class Path(NamedTuple):
     going: Scalar
 
     @classmethod
-    def begin(cls, tie: LoopEmbedding, q: Vec, way: Vec, length: Scalar) -> Path:
+    def begin(cls, tie: LoopEmbedding, q: Vec, direction: Vec, length: Scalar) -> Path:
         """A path at its start."""
         zero = Vec([0.0] * len(tie.traced.v))
-        return cls(q, zero, way, 0.0, PathSettings.LONGEST, length, 0.0, 1.0, 0.0, 0.0, 1.0)
+        return cls(q, zero, direction, 0.0, PathSettings.LONGEST, length, 0.0, 1.0, 0.0, 0.0, 1.0)
 
 
 class StepTangent(NamedTuple):
@@ -90,7 +90,7 @@ class StepTangent(NamedTuple):
     correction: Vec
     heading: Vec
     inward: Vec
-    way_in: Vec
+    entry_direction: Vec
     clear: Scalar
 
 
@@ -105,24 +105,26 @@ def end(tie: LoopEmbedding, path: Path) -> Vec:
     return tie.move(path.q, [c * unit for c, unit in zip(path.correction, tie.units.steps.tolist(), strict=True)])
 
 
-def way_into_limits(tie: LoopEmbedding, limits: PathLimits, q: Vec, depth: Scalar) -> Vec:
+def direction_into_limits(tie: LoopEmbedding, limits: PathLimits, q: Vec, depth: Scalar) -> Vec:
     """The way (nv, in units) of the coordinates that are outside their limits, to a fraction `depth` inside of them."""
-    way: list[Scalar] = []
+    direction: list[Scalar] = []
     sizes = [joint.nq for joint in tie.joints]
     parts = zip(
         tie.joints, cut(q, sizes), *(cut(x, sizes) for x in (limits.lower, limits.upper, limits.room)), strict=True
     )
     for joint, joint_q, lower, upper, room in parts:
         if all(a == -np.inf and b == np.inf for a, b in zip(lower, upper, strict=True)):
-            way += [0.0] * joint.nv
+            direction += [0.0] * joint.nv
             continue
         inside: Scalar = 1.0
         target = []
         for x, a, b, c in zip(joint_q, lower, upper, room, strict=True):
             target.append(select(x < a, a + depth * c, select(b < x, b - depth * c, x)))
             inside = select(x < a, 0.0, select(b < x, 0.0, inside))
-        way += [select(inside > 0.5, 0.0, x) for x in joint.difference(joint_q, target)]
-    return Vec([x if is_zero(x) else x * (1.0 / unit) for x, unit in zip(way, tie.units.steps.tolist(), strict=True)])
+        direction += [select(inside > 0.5, 0.0, x) for x in joint.difference(joint_q, target)]
+    return Vec(
+        [x if is_zero(x) else x * (1.0 / unit) for x, unit in zip(direction, tie.units.steps.tolist(), strict=True)]
+    )
 
 
 def entries_of(tie: LoopEmbedding) -> list[list[int]]:
@@ -183,11 +185,11 @@ def _is_apart(own: Sequence[Scalar], entry: Scalar, other: Sequence[Scalar]) -> 
 
 
 def solve_tangent(
-    tie: LoopEmbedding, path: Path, q: Vec, way_in: Vec, factors: tuple[Vec, Vec, Vec, Scalar]
+    tie: LoopEmbedding, path: Path, q: Vec, entry_direction: Vec, factors: tuple[Vec, Vec, Vec, Scalar]
 ) -> StepTangent:
     """The correction, heading and way into the limits that loops allow at a configuration ahead."""
     phi, flat_K, flat_inverse, clear = factors
-    values, n = iter(flat_K), len(way_in)
+    values, n = iter(flat_K), len(entry_direction)
     K = [{j: next(values) for j in own} for own in entries_of(tie)]
     inverse = cut(flat_inverse, range(1, len(K) + 1))
 
@@ -201,23 +203,23 @@ def solve_tangent(
                 step[j] = step[j] + entry * y
         return step
 
-    def project(way: Sequence[Scalar]) -> Vec:
-        return Vec(way) - least([dot(list(row.values()), [way[j] for j in row]) for row in K])
+    def project(direction: Sequence[Scalar]) -> Vec:
+        return Vec(direction) - least([dot(list(row.values()), [direction[j] for j in row]) for row in K])
 
-    inward = way_in if all(map(is_zero, way_in)) else project(way_in)
-    return StepTangent(q, -Vec(least(phi)), _unit(project(_unit(path.heading))), inward, way_in, clear)
+    inward = entry_direction if all(map(is_zero, entry_direction)) else project(entry_direction)
+    return StepTangent(q, -Vec(least(phi)), _unit(project(_unit(path.heading))), inward, entry_direction, clear)
 
 
-def _unit(way: Sequence[Scalar]) -> Vec:
+def _unit(direction: Sequence[Scalar]) -> Vec:
     """A direction of unit length; zero where it is only rounding."""
-    size = sqrt(dot(way, way))
+    size = sqrt(dot(direction, direction))
     scale = select(size > PathSettings.NOTHING, 1.0 / maximum(size, PathSettings.NOTHING), 0.0)
-    return Vec([x * scale for x in way])
+    return Vec([x * scale for x in direction])
 
 
 def _reflect(t: StepTangent) -> Vec:
     """The heading, reflected where a path leaves the limits: there it goes back in, at a fair part of its speed."""
-    if all(map(is_zero, t.way_in)):
+    if all(map(is_zero, t.entry_direction)):
         return t.heading
     normal = _unit(t.inward)
     speed = dot(t.heading, normal)
@@ -233,8 +235,8 @@ def judge(path: Path, t: StepTangent) -> Path:
         select(t.clear > 0.0, 1.0, 0.0),
         0.0,
     )
-    taken, halved = _go_on(path, t, bend), _halve(path)
-    return Path(*_choose(good > 0.5, taken, halved))
+    advanced, halved = _go_on(path, t, bend), _halve(path)
+    return Path(*_choose(good > 0.5, advanced, halved))
 
 
 def _choose(condition: Scalar, a: Any, b: Any) -> Any:
@@ -246,7 +248,7 @@ def _choose(condition: Scalar, a: Any, b: Any) -> Any:
 
 def _go_on(path: Path, t: StepTangent, bend: Scalar) -> Path:
     """The path from the configuration ahead."""
-    left, depth = path.left - path.step, dot(t.way_in, t.way_in)
+    left, depth = path.left - path.step, dot(t.entry_direction, t.entry_direction)
     clear_first = select(path.passes > 0.5, path.clear_first, t.clear)
     allowed = PathSettings.CLEAR * t.clear / maximum(clear_first, PathSettings.TINY)
     longest = minimum(2.0 * path.longest, PathSettings.LONGEST)
@@ -255,7 +257,7 @@ def _go_on(path: Path, t: StepTangent, bend: Scalar) -> Path:
     heading = Vec([closer * x for x in heading])
     ahead = maximum(minimum(longest, allowed), PathSettings.SHORTEST)
     inside = select(depth > 0.0, 0.0, select(allowed < PathSettings.SHORTEST, 0.0, 1.0))
-    speed = dot(t.way_in, heading)
+    speed = dot(t.entry_direction, heading)
     into = select(speed > 0.0, depth / maximum(speed, PathSettings.TINY), ahead)
     wanted = select(inside > 0.5, maximum(left, 0.0), select(depth > 0.0, into, ahead))
     stalled = select(path.step > 0.0, 0.0, select(bend > PathSettings.BENT * path.bend, PathSettings.ROUNDING, 0.0))
@@ -281,7 +283,7 @@ def _halve(path: Path) -> Path:
 
 
 def walk(
-    recorder: Any, tie: LoopEmbedding, limits: PathLimits, q: Vec, way: Vec, length: Scalar, depth: Scalar,
+    recorder: Any, tie: LoopEmbedding, limits: PathLimits, q: Vec, direction: Vec, length: Scalar, depth: Scalar,
     loops: Callable[[LoopEmbedding, Vec], Vec] = loops_at,
 ) -> Path:  # fmt: skip
     """A path from closed q (nq), for a length in the directions nearest to `way` (nv, both in units), to its end.
@@ -292,17 +294,22 @@ def walk(
 
     def once_more(path: Path) -> tuple[Path, Scalar]:
         q = call(step_ahead, tie, path)
-        way_in = call(way_into_limits, tie, limits, q, depth)
+        entry_direction = call(direction_into_limits, tie, limits, q, depth)
         factors = call(factor, tie, call(loops, tie, q))
-        tangent = call(solve_tangent, tie, path, q, way_in, factors)
+        tangent = call(solve_tangent, tie, path, q, entry_direction, factors)
         path = call(judge, path, tangent)
         return path, path.going
 
-    return recorder.repeat(once_more, Path.begin(tie, q, way, length), PASSES)
+    return recorder.repeat(once_more, Path.begin(tie, q, direction, length), PASSES)
 
 
 def follow_path(
-    tie: LoopEmbedding, limits: PathLimits, start: np.ndarray, way: np.ndarray, length: np.ndarray, depth: np.ndarray
+    tie: LoopEmbedding,
+    limits: PathLimits,
+    start: np.ndarray,
+    direction: np.ndarray,
+    length: np.ndarray,
+    depth: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The ends (n, nq) of paths from start (n, nq), for lengths (n), and whether they arrived (n): `walk` in NumPy."""
     from ..expr import Direct  # when first needed: building a robot does without
@@ -313,19 +320,19 @@ def follow_path(
     def loops(_: LoopEmbedding, q: Vec) -> Vec:
         return Vec(run((*q, *p)))
 
-    def ends(q: Any, way: Any, length: Any, depth: Any) -> tuple[Vec, Any]:
-        path = walk(Direct(), tie, limits, Vec(q), Vec(way), length, depth, loops)
+    def ends(q: Any, direction: Any, length: Any, depth: Any) -> tuple[Vec, Any]:
+        path = walk(Direct(), tie, limits, Vec(q), Vec(direction), length, depth, loops)
         return end(tie, path), path.going
 
     path_ends, going = np.empty((len(start), len(tie.traced.q))), np.empty(len(start))
     together = np.full(len(start), len(start) > PathSettings.ONE_BY_ONE)
     for i in np.flatnonzero(~together):
         try:
-            path_ends[i], going[i] = ends(start[i].tolist(), way[i].tolist(), float(length[i]), float(depth[i]))
+            path_ends[i], going[i] = ends(start[i].tolist(), direction[i].tolist(), float(length[i]), float(depth[i]))
         except (ArithmeticError, ValueError):  # of Python's numbers, where a result is undefined
             together[i] = True
     if together.any():
         with np.errstate(all="ignore"):
-            rows, going[together] = ends(start[together].T, way[together].T, length[together], depth[together])
+            rows, going[together] = ends(start[together].T, direction[together].T, length[together], depth[together])
         path_ends[together] = np.stack(np.broadcast_arrays(*rows, going[together])[:-1], axis=-1)
     return path_ends, going == 0.0

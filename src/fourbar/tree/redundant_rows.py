@@ -69,8 +69,8 @@ def freezing_rows(tie: LoopEmbedding, guesses: np.ndarray, q: np.ndarray, found:
     needed = _needed_rows(found, sorted({*exact, *pick(K.T, number, exact, rather=range(len(K)))}))
     near, left = close(tie, guesses, rows=needed)
     near = near[left < CLOSED]
-    way = differences(tie.joints, np.tile(q, (len(near), 1)), near) / tie.units.steps
-    far = np.abs(way).max(axis=-1, initial=0.0)
+    displacement = differences(tie.joints, np.tile(q, (len(near), 1)), near) / tie.units.steps
+    far = np.abs(displacement).max(axis=-1, initial=0.0)
     most = SPREADING * min(sizes[number], REDUNDANT)
     for those in (far > _ELSEWHERE, (far > _ELSEWHERE) & (far < _IN_REACH)):
         spare = _find_open_rows(tie, needed, near[those], tie.units.effects, most) if those.any() else None

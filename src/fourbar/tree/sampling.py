@@ -77,11 +77,11 @@ def _from_home(
     tie = cluster.tie
     assert tie is not None and tie.closed is not None
     start = np.tile(tie.closed, (count, 1))
-    way = differences(tie.joints, start, _random_full(cluster_tree, cluster, rng, count))
-    way = np.clip(way / tie.units.steps, -_FARTHEST, _FARTHEST)
+    direction = differences(tie.joints, start, _random_full(cluster_tree, cluster, rng, count))
+    direction = np.clip(direction / tie.units.steps, -_FARTHEST, _FARTHEST)
     spread = 0.86**attempt  # nearer and nearer to a configuration that is closed
-    length = spread * np.sqrt(rng.random(count)) * np.minimum(np.linalg.norm(way, axis=-1), FARTHEST)
-    return start, way, length
+    length = spread * np.sqrt(rng.random(count)) * np.minimum(np.linalg.norm(direction, axis=-1), FARTHEST)
+    return start, direction, length
 
 
 def _from_anywhere(

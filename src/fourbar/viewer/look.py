@@ -36,13 +36,13 @@ def eye_and_middle(
     robot: the box of the robot, which decides on the direction.
     """
     turn, rise = direction(bounds, robot)
-    way = np.array([np.cos(turn) * np.cos(rise), np.sin(turn) * np.cos(rise), np.sin(rise)])
+    sight = np.array([np.cos(turn) * np.cos(rise), np.sin(turn) * np.cos(rise), np.sin(rise)])
     middle = bounds.mean(axis=0)
     corners = np.stack(np.meshgrid(*bounds.T, indexing="ij"), axis=-1).reshape(-1, 3) - middle
-    right, up, back = (corners @ stand(way, np.zeros(3)).T).T
+    right, up, back = (corners @ stand(sight, np.zeros(3)).T).T
     half = FILLED * float(np.tan(FIELD / 2.0))
     away = np.max(back + np.maximum(np.abs(right) * size[1] / size[0], np.abs(up)) / half)
-    return middle + way * (float(away) or 1.0), middle
+    return middle + sight * (float(away) or 1.0), middle
 
 
 def stand(place: np.ndarray, middle: np.ndarray) -> np.ndarray:

@@ -74,8 +74,8 @@ def _parts(trimesh: Any, loaded: Any) -> list[tuple[np.ndarray, np.ndarray, Colo
 
 def _metres(scene: Any) -> float:
     """Metres per unit of a file: COLLADA says it, other formats are taken to be in metres."""
-    kept = {**scene.metadata, **{k: v for g in scene.geometry.values() for k, v in g.metadata.items()}}
-    unit = kept.get("unit", kept.get("units"))
+    metadata = {**scene.metadata, **{k: v for g in scene.geometry.values() for k, v in g.metadata.items()}}
+    unit = metadata.get("unit", metadata.get("units"))
     return float(unit) if isinstance(unit, int | float) and 0.0 < float(unit) < 1e3 else 1.0
 
 

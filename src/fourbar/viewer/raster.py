@@ -134,14 +134,14 @@ def _cut(corners: np.ndarray, near: float) -> tuple[np.ndarray, np.ndarray]:
     count = behind.sum(axis=1)
     parts, numbers = [corners[count == 0]], [np.flatnonzero(count == 0)]
     for k in np.flatnonzero((count == 1) | (count == 2)):
-        kept = []
+        clipped = []
         for a, b in zip(corners[k], np.roll(corners[k], -1, 0), strict=True):
             if a[2] >= near:
-                kept.append(a)
+                clipped.append(a)
             if (a[2] >= near) != (b[2] >= near):
-                kept.append(a + (b - a) * ((near - a[2]) / (b[2] - a[2])))
-        for j in range(1, len(kept) - 1):
-            parts.append(np.array([[kept[0], kept[j], kept[j + 1]]]))
+                clipped.append(a + (b - a) * ((near - a[2]) / (b[2] - a[2])))
+        for j in range(1, len(clipped) - 1):
+            parts.append(np.array([[clipped[0], clipped[j], clipped[j + 1]]]))
             numbers.append(np.array([k]))
     return np.concatenate(parts), np.concatenate(numbers)
 

@@ -66,25 +66,25 @@ def whiten(cluster: Any, hinge: Any, u: tuple[Vec, ...]) -> tuple[Vec, ...]:
     return tuple(cluster.whiten(hinge, row) for row in u)
 
 
-def by_bundle(x: Sequence[Any], bundles: Sequence[ConstraintRows]) -> tuple[Vec, ...]:
+def by_group(x: Sequence[Any], groups: Sequence[ConstraintRows]) -> tuple[Vec, ...]:
     """A vector over all rows, in parts."""
     parts, at = [], 0
-    for bundle in bundles:
-        parts.append(Vec(x[at : at + bundle.traced.m]))
-        at += bundle.traced.m
+    for group in groups:
+        parts.append(Vec(x[at : at + group.traced.m]))
+        at += group.traced.m
     return tuple(parts)
 
 
 class Rowed:
-    """Rows of bundles at a state, and how the clusters answer to forces along them."""
+    """Groups of rows at a state, and the responses of the clusters to forces along them."""
 
-    def __init__(self, reach: RowPropagation, bundles: Sequence[ConstraintRows], rows: Sequence[RowValues]) -> None:
-        self.reach, self.bundles, self.rows = reach, bundles, rows
-        self.replies: list[dict[int, RowResponse]] = [reach.replies(b, r) for b, r in zip(bundles, rows, strict=True)]
+    def __init__(self, reach: RowPropagation, groups: Sequence[ConstraintRows], rows: Sequence[RowValues]) -> None:
+        self.reach, self.groups, self.rows = reach, groups, rows
+        self.replies: list[dict[int, RowResponse]] = [reach.replies(b, r) for b, r in zip(groups, rows, strict=True)]
 
     @cached_property
     def _omega(self) -> list[list[Any]]:
-        return omega(self.reach.s, self.replies, [b.traced.m for b in self.bundles])
+        return omega(self.reach.s, self.replies, [b.traced.m for b in self.groups])
 
     def omega(self) -> list[list[Any]]:
         """Ω = A M⁻¹ Aᵀ, recorded once."""
@@ -100,8 +100,8 @@ class Rowed:
         Y: list[list[Any]] = []
         for n, cluster in enumerate(self.reach.clusters):
             columns: list[Vec] = []
-            for bundle, own in zip(self.bundles, self.replies, strict=True):
-                none = (Vec([0.0] * cluster.embedding.nv),) * bundle.traced.m
+            for group, own in zip(self.groups, self.replies, strict=True):
+                none = (Vec([0.0] * cluster.embedding.nv),) * group.traced.m
                 columns += self._white(n, own[n]) if n in own else none
             Y += [[column[i] for column in columns] for i in range(cluster.embedding.nv)]
         return Y
@@ -127,20 +127,20 @@ class ForwardDynamics:
         s: Sweeps,
         clusters: Sequence[Cluster],
         states: Sequence[ClusterState],
-        bundles: Sequence[ConstraintRows],
+        groups: Sequence[ConstraintRows],
         state: JointState,
         tau: Sequence[Vec],
         F_ext: Sequence[Wrench],
         gravity: Sequence[float],
     ) -> None:
-        self.s, self.states, self.bundles = s, states, bundles
+        self.s, self.states, self.groups = s, states, groups
         self.sweeps = over_clusters(s, clusters, states)
         self._ground = s.fold(ground, Vec(gravity))
         p, self.bias, left, _ = spin(s, clusters, states, state.v, tau, F_ext, gravity)
         self.freed: list[Freed] = self.sweeps.inward(free_inward, p, self.bias, left)
         reach = RowPropagation(self.sweeps, states, [freed.hinge for freed in self.freed])
-        a = self._unconstrained_accelerations(reach.needed_clusters(bundles))
-        self.rowed = Rowed(reach, bundles, evaluate_rows(s, bundles, state.q, state.v, a))
+        a = self._unconstrained_accelerations(reach.needed_clusters(groups))
+        self.rowed = Rowed(reach, groups, evaluate_rows(s, groups, state.q, state.v, a))
 
     def _unconstrained_accelerations(self, needed: Sequence[int]) -> list[Any]:
         """The accelerations without constraints of the joints that carry what these look at."""
@@ -160,7 +160,7 @@ class ForwardDynamics:
 
     def accelerations(self, force: Vec) -> list[Vec]:
         """The accelerations of all clusters under forces along the rows."""
-        lam = by_bundle(force, self.bundles)
+        lam = by_group(force, self.groups)
         w, u = self.rowed.combine("w", lam), self.rowed.combine("u", lam)
         freed = list(self.freed)
         for n in w:
@@ -179,17 +179,17 @@ class Still:
         s: Sweeps,
         clusters: Sequence[Cluster],
         states: Sequence[ClusterState],
-        bundles: Sequence[ConstraintRows],
+        groups: Sequence[ConstraintRows],
         state: JointState,
         a: Sequence[Vec],
         held: Sequence[Sequence[bool]],
     ) -> None:
-        self.bundles = bundles
+        self.groups = groups
         self.released = release_or_hold(s, clusters, states, held)
         reach = RowPropagation(self.released.sweeps, states, self.released.hinges)
-        self.rowed = Rowed(reach, bundles, evaluate_rows(s, bundles, state.q, state.v, a))
+        self.rowed = Rowed(reach, groups, evaluate_rows(s, groups, state.q, state.v, a))
 
     def answers(self, force: Vec) -> list[Vec]:
         """M⁻¹ Aᵀ λ, by cluster."""
-        w = self.rowed.combine("w", by_bundle(force, self.bundles))
+        w = self.rowed.combine("w", by_group(force, self.groups))
         return self.released.answers([w.get(n, Vec([0.0] * nv)) for n, nv in enumerate(self.released.nv)])

@@ -44,7 +44,7 @@ class ConstraintRows(NamedTuple):
 
 
 class RowValues(NamedTuple):
-    """A bundle at a state: φ, A v, A a + Ȧ v; A by link (m x 6, in its frame), and by joint."""
+    """A group of rows at a state: φ, A v, A a + Ȧ v; A by link (m x 6, in its frame), and by joint."""
 
     phi: Vec
     rate: Vec
@@ -82,17 +82,17 @@ def rows_at(
 
 
 def evaluate_rows(
-    s: Sweeps, bundles: Sequence[ConstraintRows], q: Sequence[Vec], v: Sequence[Vec], a: Sequence[Any]
+    s: Sweeps, groups: Sequence[ConstraintRows], q: Sequence[Vec], v: Sequence[Vec], a: Sequence[Any]
 ) -> list[RowValues]:
-    """The rows of all bundles, from q, v and a of each link's joint (a is needed on the way to the bundles only)."""
+    """The rows of all groups, from q, v and a of each link's joint (a is needed on paths to their links only)."""
     moved: dict[int, dict[int, MovingBody]] = {}
     values = []
-    for bundle in bundles:
-        own = moved.setdefault(bundle.carrier, {bundle.carrier: STILL})
-        s.outward_to(bundle.links, move_outward, own, v, a)
-        joints = tuple((q[i], v[i], a[i]) for i in bundle.joints)
-        links = tuple(own[i] for i in bundle.links)
-        values.append(s.recorder.call(rows_at, bundle.traced, links, joints, bundle.poses, bundle.changes))
+    for group in groups:
+        own = moved.setdefault(group.carrier, {group.carrier: STILL})
+        s.outward_to(group.links, move_outward, own, v, a)
+        joints = tuple((q[i], v[i], a[i]) for i in group.joints)
+        links = tuple(own[i] for i in group.links)
+        values.append(s.recorder.call(rows_at, group.traced, links, joints, group.poses, group.changes))
     return values
 
 
@@ -129,22 +129,22 @@ class RowPropagation:
         self.s, self.clusters = sweeps.s, sweeps.clusters
         self._nv = [cluster.embedding.nv for cluster in sweeps.clusters]
 
-    def needed_clusters(self, bundles: Sequence[ConstraintRows]) -> list[int]:
-        """All clusters that carry what the bundles look at, what carries first."""
-        return sorted({n for b in bundles for link in (*b.links, *b.joints) for n in self.sweeps.path(link)})
+    def needed_clusters(self, groups: Sequence[ConstraintRows]) -> list[int]:
+        """All clusters that carry links of the groups, carriers first."""
+        return sorted({n for b in groups for link in (*b.links, *b.joints) for n in self.sweeps.path(link)})
 
-    def replies(self, bundle: ConstraintRows, rows: RowValues) -> dict[int, RowResponse]:
+    def replies(self, group: ConstraintRows, rows: RowValues) -> dict[int, RowResponse]:
         """The response of each cluster that unit forces along the rows reach."""
-        on = {link: self.s.recorder.call(wrenches, pull) for link, pull in zip(bundle.links, rows.pull, strict=True)}
-        within = self._to_independent(bundle, rows)
+        on = {link: self.s.recorder.call(wrenches, pull) for link, pull in zip(group.links, rows.pull, strict=True)}
+        within = self._to_independent(group, rows)
         return self.sweeps.inward_from(respond_inward, on, within, add_rows, self.hinges, self._nv)
 
-    def _to_independent(self, bundle: ConstraintRows, rows: RowValues) -> dict[int, Columns]:
+    def _to_independent(self, group: ConstraintRows, rows: RowValues) -> dict[int, Columns]:
         """The rows over joints by cluster, over the independent velocities."""
         by_cluster: dict[int, Any] = {}
-        for link, turn in zip(bundle.joints, rows.turn, strict=True):
+        for link, turn in zip(group.joints, rows.turn, strict=True):
             n = self.sweeps.home[link]
-            others = by_cluster.get(n, (Vec([0.0] * self._nv[n]),) * bundle.traced.m)
+            others = by_cluster.get(n, (Vec([0.0] * self._nv[n]),) * group.traced.m)
             block = self.states[n].G[self.clusters[n].links.index(link)]
             by_cluster[n] = self.s.recorder.call(tied_rows, block, turn, others)
         return by_cluster
@@ -193,7 +193,7 @@ def omega(s: Sweeps, replies: Sequence[dict[int, RowResponse]], sizes: Sequence[
 
 
 def combine(columns: tuple[tuple[Vec, ...], ...], force: tuple[Vec, ...]) -> Vec:
-    """Σ λ_i w_i over bundles and rows."""
+    """Σ λ_i w_i over groups and rows."""
     pairs = [(w, x) for own, lam in zip(columns, force, strict=True) for w, x in zip(own, lam, strict=True)]
     total = pairs[0][0] * pairs[0][1]
     for w, x in pairs[1:]:
@@ -213,13 +213,13 @@ def project_row(k: Kinematics, F: tuple[Wrench, ...]) -> tuple[tuple[Vec, ...], 
     return tuple(-k.S.project(f) for f in F), tuple(k.X.force_to_parent(f) for f in F)
 
 
-def dense_rows(s: Sweeps, bundle: ConstraintRows, rows: RowValues) -> list[list[Any]]:
-    """A of a bundle over the velocities of all links, as rows of scalars."""
-    full: list[list[Any]] = [[0.0] * s.tree.nv for _ in range(bundle.traced.m)]
-    for link, turn in zip(bundle.joints, rows.turn, strict=True):
+def dense_rows(s: Sweeps, group: ConstraintRows, rows: RowValues) -> list[list[Any]]:
+    """A of a group over the velocities of all links, as rows of scalars."""
+    full: list[list[Any]] = [[0.0] * s.tree.nv for _ in range(group.traced.m)]
+    for link, turn in zip(group.joints, rows.turn, strict=True):
         _add(s, full, s.tree.first_v[link], turn)
-    on = {link: s.recorder.call(wrenches, pull) for link, pull in zip(bundle.links, rows.pull, strict=True)}
-    for i, own in s.inward_from(project_row, on, add_rows, bundle.carrier).items():
+    on = {link: s.recorder.call(wrenches, pull) for link, pull in zip(group.links, rows.pull, strict=True)}
+    for i, own in s.inward_from(project_row, on, add_rows, group.carrier).items():
         _add(s, full, s.tree.first_v[i], own)
     return full
 

@@ -238,8 +238,8 @@ def regressor(c: Context, columns: tuple[str, ...], packed: bool) -> Outputs:
     """
     entries = flat(_torque_rows(c, columns))
     if packed:
-        kept = [x for x in entries if not is_zero(x)]
-        return [("Y", (len(kept),), kept)]
+        nonzero = [x for x in entries if not is_zero(x)]
+        return [("Y", (len(nonzero),), nonzero)]
     return [("Y", (c.nv, len(entries) // max(1, c.nv)), entries)]
 
 

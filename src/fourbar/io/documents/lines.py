@@ -86,8 +86,8 @@ def _heads(message: str) -> Iterator[str]:
     yield message[at:]
 
 
-def _steps(way: str) -> Iterator[str | int]:
-    for quoted, index, word in _STEP.findall(way):
+def _steps(dotted: str) -> Iterator[str | int]:
+    for quoted, index, word in _STEP.findall(dotted):
         yield int(index) if index else (word or quoted)
 
 

@@ -101,9 +101,9 @@ class SdfModel:
             add_element(matrix, tag, [I["xyz".index(tag[1])]["xyz".index(tag[2])]])
         if body is not None and body.fluid is not None and any(map(any, body.fluid.added_mass)):
             self._added_mass(inertial, body.fluid.added_mass)
-        taken = Fresh(())
+        used = Fresh(())
         for shape in () if body is None else body.geometry:
-            self._shape(element, shape, taken)
+            self._shape(element, shape, used)
         return element
 
     def _added_mass(self, inertial: ET.Element, added: SixBySix) -> None:
@@ -135,11 +135,11 @@ class SdfModel:
         """The name of a placement on a link: the link's where they coincide, else that of a new frame."""
         return link if T == IDENTITY and link != WORLD else self.frame(self.new(name), link, T)
 
-    def _shape(self, link: ET.Element, shape: Geometry, taken: Fresh) -> None:
+    def _shape(self, link: ET.Element, shape: Geometry, used: Fresh) -> None:
         if shape.kind == "hfield":
             self.unsaid.leave(f"link {link.get('name')!r}: a height field is left out")
             return
-        element = child(link, shape.role, name=taken(self.unsaid.name(shape.name) or f"{shape.role}_{len(link)}"))
+        element = child(link, shape.role, name=used(self.unsaid.name(shape.name) or f"{shape.role}_{len(link)}"))
         self.pose(element, transform(shape.placement))
         inside = child(child(element, "geometry"), shape.kind)
         if shape.kind == "mesh":

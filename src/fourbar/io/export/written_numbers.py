@@ -46,8 +46,8 @@ def as_text(root: ET.Element) -> str:
 class Fresh:
     """Names for what exists only in the file: different from all that are taken."""
 
-    def __init__(self, taken: Iterable[str]) -> None:
-        self._taken = set(taken)
+    def __init__(self, used: Iterable[str]) -> None:
+        self._taken = set(used)
 
     def is_free(self, name: str) -> bool:
         """Whether a name is free."""

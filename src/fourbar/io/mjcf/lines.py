@@ -44,19 +44,19 @@ class MjcfNames:
         return unique_name(self.bodies[body], set(self.joints))
 
 
-def unique_name(name: str, taken: set[str]) -> str:
+def unique_name(name: str, reserved: set[str]) -> str:
     """The name, with the first number appended that makes it unique."""
     chosen, n = name, 1
-    while chosen in taken:
+    while chosen in reserved:
         n += 1
         chosen = f"{name}_{n}"
     return chosen
 
 
-def _complete(names: list[str], kind: str, taken: set[str]) -> list[str]:
+def _complete(names: list[str], kind: str, reserved: set[str]) -> list[str]:
     """The names, with `kind` and a number where there is none, and a number where it is taken."""
-    used = taken | {name for name in names if name}
-    done: set[str] = set(taken)
+    used = reserved | {name for name in names if name}
+    done: set[str] = set(reserved)
     complete_names = []
     for number, name in enumerate(names):
         chosen = name if name and name not in done else unique_name(name or f"{kind}{number}", used)

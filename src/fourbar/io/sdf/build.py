@@ -180,8 +180,8 @@ class Assembly:
 
     def _unused_name(self, name: str) -> str:
         """A name for a joint that the file does not name."""
-        taken = {joint.name for joint in self.joints}
-        while name in taken:
+        used = {joint.name for joint in self.joints}
+        while name in used:
             name += "_base"
         return name
 

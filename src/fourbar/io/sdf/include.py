@@ -58,18 +58,18 @@ def modernize(root: Element) -> Element:
 
 def _make_unique(scope: Element) -> None:
     """Older joints and frames may have the names of links: they are renamed, which is reported."""
-    taken = {child.attributes.get("name", "") for child in scope.children if child.tag in ("link", "model")}
+    used = {child.attributes.get("name", "") for child in scope.children if child.tag in ("link", "model")}
     for tag in ("joint", "frame"):
         for child in (child for child in scope.children if child.tag == tag):
             name = child.attributes.get("name", "")
-            if name and name in taken:
+            if name and name in used:
                 new_name = f"{name}_{tag}"
-                while new_name in taken:
+                while new_name in used:
                     new_name += "_"
                 child.attributes["name"] = name = new_name
                 message = f"a {tag} has the name of a link: it is called {new_name[:200]!r} here"
                 child.reading.add("note", child.place, message, "", f"{tag}@name")
-            taken.add(name)
+            used.add(name)
 
 
 def _lift_gravity(world: Element) -> None:
@@ -131,19 +131,19 @@ class Includes:
         roots = [folder for folder in self.bases.values() if folder is not None]
         return Meshes(self.options.folders, self.bases[file], roots[:1], accepts)
 
-    def _expand(self, root: Element, way: tuple[Path, ...]) -> None:
+    def _expand(self, root: Element, ancestors: tuple[Path, ...]) -> None:
         pending = [root]
         while pending:
             element = pending.pop()
             for n, child in enumerate(element.children):
                 if child.tag == "include" and element.tag in _WHERE:
                     with self.reading.element():
-                        element.children[n] = self._include(child, way) or child
+                        element.children[n] = self._include(child, ancestors) or child
                 elif child.tag in _WHERE:
                     pending.append(child)
             element.children = [c for c in element.children if not (c.tag == "include" and c.is_read("*"))]
 
-    def _include(self, include: Element, way: tuple[Path, ...]) -> Element | None:
+    def _include(self, include: Element, ancestors: tuple[Path, ...]) -> Element | None:
         """The model that replaces an <include>; None where it is left out, which is reported."""
         self.count += 1
         if self.count > _MOST:
@@ -160,15 +160,15 @@ class Includes:
             include.reading.doubt(include.place, f"{uri[:200]!r} cannot be included: {problem}", fix, "include")
             return None
         path = self._choose(Path(match.path), include)
-        if path in way:
-            names = " -> ".join(p.name for p in (*way[way.index(path) :], path))
+        if path in ancestors:
+            names = " -> ".join(p.name for p in (*ancestors[ancestors.index(path) :], path))
             include.fail(f"files include each other in a cycle: {names[:300]}")
-        if len(way) > _DEEPEST:
+        if len(ancestors) > _DEEPEST:
             include.fail(f"includes are nested deeper than {_DEEPEST}")
         model = self._model(path, include)
         if model is not None:
             _replace(model, include)
-            self._expand(model, (*way, path))
+            self._expand(model, (*ancestors, path))
         return model
 
     def _read(self, path: Path, include: Element) -> Element:

@@ -135,12 +135,12 @@ class Constraints:
 
     def _tied(self, element: Element, scope: Scope) -> Iterator[tuple[str, Element]]:
         for joint in element.all("drake:tendon_constraint_joint"):
-            way = scope.find(joint.require("name"), joint)
-            if not way or way[-1].kind != "joint":
+            chain = scope.find(joint.require("name"), joint)
+            if not chain or chain[-1].kind != "joint":
                 joint.fail(f"there is no joint {joint.require('name')[:200]!r}")
-            if way[-1].full in self.closing:
-                joint.fail(f"joint {way[-1].full!r} closes a loop: it has no coordinate that could be coupled")
-            yield way[-1].full, joint
+            if chain[-1].full in self.closing:
+                joint.fail(f"joint {chain[-1].full!r} closes a loop: it has no coordinate that could be coupled")
+            yield chain[-1].full, joint
 
 
 _TENDON = {"lower_limit": -np.inf, "upper_limit": np.inf, "stiffness": np.inf, "offset": 0.0, "damping": 0.0}

@@ -106,8 +106,8 @@ class Resolver:
         """The pose of a named frame in the frame of its scope."""
         return self._along(scope.find(name, by))
 
-    def _along(self, way: list[NamedFrame]) -> Pose:
-        return reduce(Pose.then, [self.in_model(step) for step in way], IDENTITY)
+    def _along(self, chain: list[NamedFrame]) -> Pose:
+        return reduce(Pose.then, [self.in_model(step) for step in chain], IDENTITY)
 
     def _way(self, item: NamedFrame) -> list[NamedFrame]:
         """The frame that an item's pose is relative to, as a path of frames to multiply."""
@@ -146,10 +146,10 @@ class Resolver:
         """The link that a named frame belongs to; None for the world."""
         if name == WORLD:
             return None
-        way = scope.find(name, by)
-        if not way:
+        chain = scope.find(name, by)
+        if not chain:
             return self.canonical(scope, by)
-        return _in_order(way[-1], self._link, self._carriers, self._carrier, "the attachments of frames")
+        return _in_order(chain[-1], self._link, self._carriers, self._carrier, "the attachments of frames")
 
     def canonical(self, scope: Scope, by: Element) -> NamedFrame:
         """The link that a model's frame belongs to."""
@@ -163,10 +163,10 @@ class Resolver:
         asked = scope.element.get("canonical_link")
         if not asked:
             return None
-        way = scope.find(asked, scope.element)
-        if not way or way[-1].kind != "link":
+        chain = scope.find(asked, scope.element)
+        if not chain or chain[-1].kind != "link":
             scope.element.fail(f"canonical_link={asked[:200]!r} is not a link", "name a link of the model")
-        return way[-1]
+        return chain[-1]
 
     def _carriers(self, item: NamedFrame) -> list[NamedFrame]:
         if item.kind == "link":
@@ -176,8 +176,8 @@ class Resolver:
             return item.scope.find(child.words(), child)[-1:]
         if item.kind == "model":
             return [self.canonical(item.scope.inner[item.name], item.element)]
-        way = self._attachment(item) if item.element.get("attached_to") else []
-        return way[-1:] or [self.canonical(item.scope, item.element)]
+        chain = self._attachment(item) if item.element.get("attached_to") else []
+        return chain[-1:] or [self.canonical(item.scope, item.element)]
 
     def _carrier(self, item: NamedFrame) -> NamedFrame:
         return item if item.kind == "link" else self._link[self._carriers(item)[0]]

@@ -52,15 +52,15 @@ class Scope:
 
     def find(self, name: str, by: Element) -> list[NamedFrame]:
         """The path to a name: the models on it, and the thing itself; empty for the scope's own frame."""
-        way: list[NamedFrame] = []
+        chain: list[NamedFrame] = []
         scope, rest = self, name
         while rest is not None and rest != _MODEL:
             item, rest = scope._first(rest)
             if item is None or not (rest is None or item.kind == "model"):
                 by.fail(str(unknown("link, joint, frame or model", name[:200], self.known_names())))
-            way.append(item)
+            chain.append(item)
             scope = scope.inner.get(item.name, scope)
-        return way
+        return chain
 
     def _first(self, name: str) -> tuple[NamedFrame | None, str | None]:
         """The thing with the longest name that a name begins with, and the rest of the name, None if that is all."""

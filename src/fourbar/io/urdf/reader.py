@@ -368,6 +368,6 @@ def _add_root(
             link.reading.note(link.place, f"the link {WORLD!r} is the ground; its mass and shapes are ignored")
         return
     joint = floating if isinstance(floating, Joint) else Free() if floating else Fixed()
-    taken = ("root_joint", f"{name}_root_joint")
-    free = next((x for x in taken if x not in joints), "fourbar_root_joint")
+    reserved = ("root_joint", f"{name}_root_joint")
+    free = next((x for x in reserved if x not in joints), "fourbar_root_joint")
     builder.body(name, joint=joint, joint_name=free, **body)

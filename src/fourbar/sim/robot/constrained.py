@@ -94,7 +94,7 @@ class ConstrainedStage(RungeKuttaStage):
     def _solve(self, c: Context, tau: list[Any]) -> list[Any]:
         m: Any = self.model
         forward = ForwardDynamics(
-            c.equations(m.touched), c.clusters, c.cluster_states, m.bundles, given_state(c), tau, c.F_ext(), c.gravity
+            c.equations(m.touched), c.clusters, c.cluster_states, m.groups, given_state(c), tau, c.F_ext(), c.gravity
         )  # fmt: skip
         force, self._health = forward.rowed.multipliers(forward.missing(wanted_accelerations(c)), self.trust.chosen)
         return flat(forward.accelerations(force))
@@ -133,9 +133,9 @@ class ConstrainedRungeKutta(RungeKutta):
     def _nearer(self, base: Context, now: Met, v: Vec) -> tuple[Met, Any]:
         """One Newton step of q where a row is open, v without what breaks a row, and how far rows were open."""
         c, m, trust = base.with_values({"q": now.q, "v": v}), self._held.model, self._held.trust
-        call, bundles = c.recorder.call, m.bundles  # type: ignore[attr-defined]  (of a ConstrainedModel)
+        call, groups = c.recorder.call, m.groups  # type: ignore[attr-defined]  (of a ConstrainedModel)
         s = c.equations(m.touched)  # type: ignore[attr-defined]
-        still = Still(s, c.clusters, c.cluster_states, bundles, given_state(c), c.still(), prescribe_nothing(c))
+        still = Still(s, c.clusters, c.cluster_states, groups, given_state(c), c.still(), prescribe_nothing(c))
         rows, clusters = still.rowed.rows, c.clusters
         gap = call(_widest, *(own.phi for own in rows))
         impulse, health = still.rowed.multipliers(Vec([x for own in rows for x in own.rate]), trust.chosen)

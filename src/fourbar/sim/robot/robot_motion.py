@@ -31,7 +31,7 @@ from ..motions.outcome import (
 )
 from ..motions.read_arguments import MotionRequest, check_closed, on_copies, read_state, starting_configuration
 from ..motions.run import Run
-from ..observe import InstantObserver, Observer, check_driven, kept_observer, read_observations
+from ..observe import InstantObserver, Observer, cached_observer, check_driven, read_observations
 from .constrained import ConstrainedFollower, ConstrainedRun, check_met, constrained_rollout, follower_of, in_drives
 from .runge_kutta import Follower, PythonSamples, SimulatedState, step
 from .runge_kutta_step import Followed, ForceLaw, Traced, control_sizes, rollout_of
@@ -135,8 +135,8 @@ class RobotMotion(ControlledMotion):
             followed = Followed(robot, now)
             return Chart(now, rollout_of(followed, law), followed.loops)
 
-        kept = vars(robot if held is None else held).setdefault("_rollouts", {})
-        return make_recent(kept, (now, law), make, lambda x: x[1].is_traced)
+        cache = vars(robot if held is None else held).setdefault("_rollouts", {})
+        return make_recent(cache, (now, law), make, lambda x: x[1].is_traced)
 
     def _machine_samples(self, numbers: dict[str, Any], controls: MotionControls) -> Any:
         """Samples in machine code; only those with loops that are solved are charted."""
@@ -319,7 +319,7 @@ class RobotMotion(ControlledMotion):
         return watch.observe(t, run.q[1:], run.v[1:], acting, values)
 
     def _observer(self, make: Any, *given: Any) -> Any:
-        return kept_observer(vars(self.robot).setdefault("_observers", {}), make, self.robot.model, *given)
+        return cached_observer(vars(self.robot).setdefault("_observers", {}), make, self.robot.model, *given)
 
     def _control_records(self, name: str, numbers: np.ndarray) -> np.ndarray:
         """The controls in the steps that end with these numbers (n, ..., size); NaN at the start."""

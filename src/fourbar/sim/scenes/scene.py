@@ -39,7 +39,7 @@ from ..motions.given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers
 from ..motions.outcome import SimulationWarning
 from ..motions.read_arguments import MotionRequest, read_state
 from ..motions.run import Run
-from ..observe import Observer, kept_observer
+from ..observe import Observer, cached_observer
 from ..robot.constrained import Kept
 from ..simulations import Staged, rollout, simulate
 from .batch import Batch
@@ -314,7 +314,7 @@ class Scene(Staged, Hinted):
 
     def observer(self, *given: Any) -> Any:
         """The observer of starts of motions, for parameters that are given and observations."""
-        return kept_observer(self._observers, Observer, self.model, *given)
+        return cached_observer(self._observers, Observer, self.model, *given)
 
     @cached_property
     def _observers(self) -> dict[Any, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from ...algorithms.constrained.rows import ConstraintRows
 from ...errors import ArgumentError, ModelError
 from ...functions.arguments import DeclaredArgument
-from ...functions.constraint_rows import Given, bundle, title
+from ...functions.constraint_rows import Given, group_rows, title
 from ...functions.context import Context
 from ...functions.model import Changes, Model
 from ...hints import Hinted
@@ -40,18 +40,18 @@ _GAINS = tuple(Parameter(f"stabilize.{x}", (), GAINS, k, x) for k, x in enumerat
 
 def constraint_names(mechanism: Mechanism, conditions: Sequence[Given], names: Any) -> tuple[str, ...]:
     """The names of the constraints: as given, or after their kind and position, "contact1", as for loops."""
-    taken = {x.name.rpartition(".")[0] for x in parameters(mechanism)} | {x.name.rpartition(".")[0] for x in _GAINS}
+    used = {x.name.rpartition(".")[0] for x in parameters(mechanism)} | {x.name.rpartition(".")[0] for x in _GAINS}
     if names is None:
         chosen: list[str] = []
         for place, condition in enumerate(conditions, 1):
             kind = type(condition).__name__.lower()
-            chosen.append(next(x for k in count(place) if (x := f"{kind}{k}") not in taken and x not in chosen))
+            chosen.append(next(x for k in count(place) if (x := f"{kind}{k}") not in used and x not in chosen))
         return tuple(chosen)
     listed = [] if isinstance(names, str) or not isinstance(names, Sequence) else list(names)
     if len(listed) != len(conditions) or not all(isinstance(x, str) and x for x in listed):
         raise ModelError(f"names={names!r}: expected a list of {len(conditions)} names, one per constraint")
     for name in listed:
-        if name in taken or listed.count(name) > 1:
+        if name in used or listed.count(name) > 1:
             raise ModelError(f"names={names!r}: {name!r} is already the name of something else; choose another one")
     return tuple(listed)
 
@@ -97,28 +97,28 @@ class ConstrainedModel(Model):
         return stiffness, damping
 
     @cached_property
-    def bundles(self) -> tuple[ConstraintRows, ...]:
+    def groups(self) -> tuple[ConstraintRows, ...]:
         rows = []
         for place, condition in enumerate(self.conditions):
             changes = tuple(x for x in self.changes if (x[0].owners, x[0].place) == (CONSTRAINTS, place))
-            rows.append(bundle(self.cluster_tree, condition, self.changing, changes))
+            rows.append(group_rows(self.cluster_tree, condition, self.changing, changes))
         return tuple(rows)
 
     @cached_property
     def m(self) -> int:
         """Number of rows."""
-        return sum(b.traced.m for b in self.bundles)
+        return sum(b.traced.m for b in self.groups)
 
     @cached_property
     def rows(self) -> tuple[str, ...]:
         """The name of each row."""
-        titles = [(title(c), b.traced.m) for c, b in zip(self.conditions, self.bundles, strict=True)]
+        titles = [(title(c), b.traced.m) for c, b in zip(self.conditions, self.groups, strict=True)]
         return tuple(f"{title}, row {i + 1}" for title, m in titles for i in range(m))
 
     @cached_property
     def touched(self) -> tuple[int, ...]:
         """Links whose frames the rows need."""
-        return tuple(sorted({link for b in self.bundles for link in b.links}))
+        return tuple(sorted({link for b in self.groups for link in b.links}))
 
 
 class PerRow(DeclaredArgument):

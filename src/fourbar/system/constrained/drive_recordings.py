@@ -72,7 +72,7 @@ def forward_dynamics(c: Context) -> RowProblem:
     m = constrained_model(c)
     s = c.equations(m.touched)
     forward = ForwardDynamics(
-        s, c.clusters, c.cluster_states, m.bundles, given_state(c), c.by_cluster("tau"), c.F_ext(), c.gravity
+        s, c.clusters, c.cluster_states, m.groups, given_state(c), c.by_cluster("tau"), c.F_ext(), c.gravity
     )  # fmt: skip
     b = forward.missing(wanted_accelerations(c))
     return RowProblem(forward.rowed, b, lambda force: vector(c, "a", forward.accelerations(force)))
@@ -89,7 +89,7 @@ class HybridProblem:
             prescribed, c.gravity,
         )  # fmt: skip
         motion = given_state(c), c.links_accelerations(self._a)
-        self._still = Still(self.s, c.clusters, c.cluster_states, m.bundles, *motion, prescribed)
+        self._still = Still(self.s, c.clusters, c.cluster_states, m.groups, *motion, prescribed)
         self.rowed = self._still.rowed
         self.b = c.recorder.call(missing, tuple(self.rowed.rows), wanted_accelerations(c))
 
@@ -107,7 +107,7 @@ class HybridProblem:
 
     def dense(self) -> list[list[Any]]:
         """A (m x nv) over the independent velocities."""
-        pairs = zip(self.rowed.bundles, self.rowed.rows, strict=True)
+        pairs = zip(self.rowed.groups, self.rowed.rows, strict=True)
         return self.c.columns([row for b, rows in pairs for row in dense_rows(self.s, b, rows)])
 
 
@@ -194,7 +194,7 @@ def impulse(c: Context) -> RowProblem:
     """
     m = constrained_model(c)
     s = c.equations(m.touched)
-    still = Still(s, c.clusters, c.cluster_states, m.bundles, given_state(c), c.still(), prescribe_nothing(c))
+    still = Still(s, c.clusters, c.cluster_states, m.groups, given_state(c), c.still(), prescribe_nothing(c))
     b = c.recorder.call(_impact, tuple(still.rowed.rows), by_rows(c, "restitution"))
 
     def finish(force: Vec) -> Outputs:
@@ -226,7 +226,7 @@ def _choose_forces(tau: Vec, A: Mat, force: Vec, held: tuple[bool, ...], given: 
 def _rows(c: Context, a: str = "") -> Any:
     """The rows at the given state, on the true tree."""
     s = c.sweeps()
-    return s, evaluate_rows(s, constrained_model(c).bundles, c.coordinates(), c.velocities(), c.accelerations(a))
+    return s, evaluate_rows(s, constrained_model(c).groups, c.coordinates(), c.velocities(), c.accelerations(a))
 
 
 @method(Q, results="A", into=METHODS)
@@ -247,7 +247,7 @@ def jacobian(c: Context) -> Outputs:
     array([[0.1681, 0.1182]])
     """
     s, rows = _rows(c)
-    full = [row for b, own in zip(constrained_model(c).bundles, rows, strict=True) for row in dense_rows(s, b, own)]
+    full = [row for b, own in zip(constrained_model(c).groups, rows, strict=True) for row in dense_rows(s, b, own)]
     return [("A", (len(full), c.nv), flat(c.columns(full)))]
 
 
@@ -344,7 +344,7 @@ def osim_inverse(c: Context) -> Outputs:
     """
     m = constrained_model(c)
     s = c.equations(m.touched)
-    still = Still(s, c.clusters, c.cluster_states, m.bundles, given_state(c), c.still(), prescribe_nothing(c))
+    still = Still(s, c.clusters, c.cluster_states, m.groups, given_state(c), c.still(), prescribe_nothing(c))
     rows = still.rowed.omega()
     return [("Omega", (len(rows), len(rows)), flat(rows))]
 
@@ -364,8 +364,8 @@ def spanning(c: Context, passive: bool = False) -> tuple[list[Any], list[list[An
         tau = [
             c.recorder.call(_less, x, Vec(given[at : at + len(x)])) for x, at in zip(tau, c.tree.first_v, strict=False)
         ]
-    rows = evaluate_rows(s, m.bundles, c.coordinates(), c.velocities(), c.still())
-    full = [row for b, own in zip(m.bundles, rows, strict=True) for row in dense_rows(s, b, own)]
+    rows = evaluate_rows(s, m.groups, c.coordinates(), c.velocities(), c.still())
+    full = [row for b, own in zip(m.groups, rows, strict=True) for row in dense_rows(s, b, own)]
     return flat(tau), full + _loop_rows(c)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ...algorithms import rnea
 from ...algorithms.branch_solver import Solver, velocity_parents
-from ...algorithms.constrained.dynamics import JointState, Rowed, Wanted, by_bundle, missing
+from ...algorithms.constrained.dynamics import JointState, Rowed, Wanted, by_group, missing
 from ...algorithms.constrained.multipliers import IndependentRows
 from ...algorithms.constrained.rows import dense_rows, evaluate_rows
 from ...algorithms.tiles import Rows, plus_product, transpose
@@ -104,8 +104,8 @@ def given_state(c: Context) -> JointState:
 
 
 def by_rows(c: Context, name: str) -> tuple[Vec, ...] | None:
-    """An argument with a number per row, by bundle of rows; None if it was not given."""
-    return by_bundle(c.given[name], constrained_model(c).bundles) if name in c.given else None
+    """An argument with a number per row, by group of rows; None if it was not given."""
+    return by_group(c.given[name], constrained_model(c).groups) if name in c.given else None
 
 
 def wanted_accelerations(c: Context) -> Wanted:
@@ -127,9 +127,9 @@ def _balance(c: Context, chosen: IndependentRows) -> Outputs:
     m, a = constrained_model(c), c.accelerations("a")
     s = c.equations(m.touched)
     needed = c.project(rnea.inverse_dynamics(s, c.velocities(), a, c.F_ext(), c.gravity))
-    rows = evaluate_rows(s, m.bundles, c.coordinates(), c.velocities(), a)
+    rows = evaluate_rows(s, m.groups, c.coordinates(), c.velocities(), a)
     b = c.recorder.call(missing, tuple(rows), wanted_accelerations(c))
-    A = c.columns([row for bundle, own in zip(m.bundles, rows, strict=True) for row in dense_rows(s, bundle, own)])
+    A = c.columns([row for group, own in zip(m.groups, rows, strict=True) for row in dense_rows(s, group, own)])
     forces = Vec(c.given["tau"]), Mat(map(Vec, A)), Vec(c.given["force"])
     r = c.recorder.call(_imbalance, Vec(flat(needed)), *forces)
     return [("r", (c.nv,), list(r)), ("s", (m.m,), list(b)), ("A", (m.m, c.nv), flat(A))]

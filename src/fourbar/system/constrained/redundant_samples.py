@@ -111,9 +111,9 @@ def least_force(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> Least:
     """
     r = ranks(Y)[..., None]
     _, s, Vt = factors(Y)
-    kept = np.arange(s.shape[-1]) < r
-    along = np.where(kept, apply(Vt, b), 0.0)
-    force = -apply(transpose(Vt), along / np.where(kept, s, 1.0) ** 2)
+    significant = np.arange(s.shape[-1]) < r
+    along = np.where(significant, apply(Vt, b), 0.0)
+    force = -apply(transpose(Vt), along / np.where(significant, s, 1.0) ** 2)
     return Least(force, _out_of_reach(Y, b, quiet))
 
 
@@ -122,8 +122,8 @@ def _out_of_reach(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> np.ndarray
     others say of it. All in units of the rows' own lengths, so that metres and radians do not meet."""
     size = lengths(Y)
     _, s, Vt = factors(Y / size[..., None, :])
-    kept = np.where(np.arange(s.shape[-1]) < count(s)[..., None], 1.0, 0.0)
-    P = transpose(Vt) @ (kept[..., None] * Vt)
+    significant = np.where(np.arange(s.shape[-1]) < count(s)[..., None], 1.0, 0.0)
+    P = transpose(Vt) @ (significant[..., None] * Vt)
     unit = np.where(np.isfinite(size), size, 1.0)
     along = np.where(np.isfinite(size), b / unit, 0.0)  # a row that is nothing depends on no other
     left = np.abs(b - unit * apply(P, along))

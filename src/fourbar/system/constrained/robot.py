@@ -118,7 +118,7 @@ class Constrained(Frozen):
             _tolerance=read_tolerance(tolerance),
             _made={},
         )
-        _ = self._model.bundles
+        _ = self._model.groups
 
     @property
     def _recipe(self) -> Recipe:
@@ -454,7 +454,7 @@ class Constrained(Frozen):
         is built, and elsewhere, where it may be assembled in other ways."""
         rng = np.random.default_rng(0)
         starts = [self.system.random(rng) for _ in range(_SAMPLES)]
-        if not any(b.traced.holonomic for b in self._model.bundles):
+        if not any(b.traced.holonomic for b in self._model.groups):
             return starts
         neutral, moved = self.system.model.neutral(), METHODS["trial_step"]
         tree = self._model.cluster_tree

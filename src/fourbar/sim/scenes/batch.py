@@ -404,9 +404,9 @@ class Batch(Hinted):
         which = self._which("reset", ids)
         known = GivenNumbers(self._parameters, self._numbers(which))
         q = self.scene.robot.model.neutral() if q is None else q
-        for name, x, shape in (("q", q, self.q[which].shape), ("v", v, self.v[which].shape)):
-            if np.ndim(x) > 2 or (np.ndim(x) == 2 and len(x) not in (1, shape[0])):
-                raise ArgumentError(f"reset: {name} must have shape {shape} or {shape[1:]}, got {np.shape(x)}")
+        for name, part, shape in (("q", q, self.q[which].shape), ("v", v, self.v[which].shape)):
+            if np.ndim(part) > 2 or (np.ndim(part) == 2 and len(part) not in (1, shape[0])):
+                raise ArgumentError(f"reset: {name} must have shape {shape} or {shape[1:]}, got {np.shape(part)}")
         self.q[which], self.v[which] = self.scene.read_state("reset", q, v, known, strict=True)
         if self._charted is not None:
             self._charted.begin(np.arange(self.n)[which], self.q, self.v)

@@ -23,7 +23,7 @@ io/export/inertials.py LEAST _NEGLIGIBLE _PARALLEL _ROOM _ROUNDING
 io/export/mjcf_contacts.py _FRICTION _THINNEST
 io/export/sdf.py _RIGHT
 io/meshes.py _REACHED
-io/mjcf/shapes.py _SOLIMP _SOLREF
+io/mjcf/contacts.py _SOLIMP _SOLREF
 io/sdf/build.py _NEAR
 io/urdf/joints.py _SHORT
 mechanism/contact_pairs.py SOLIMP SOLREF _LEAST

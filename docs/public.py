@@ -43,8 +43,8 @@ INTERNAL: dict[type, tuple[str, ...]] = {
         "resolved", "samples",
     ),
     fb.Scene: (
-        "chart", "default_dt", "function", "inputs", "may_be_apart", "model", "observer", "read_numbers", "read_state",
-        "reference_velocities",
+        "chart", "closes", "default_dt", "function", "inputs", "may_be_apart", "model", "observer", "read_numbers",
+        "read_state", "reference_velocities", "step_of",
     ),
     fb.Report: ("place_of", "lines"),
     BaseParameters: ("alone", "silent"),

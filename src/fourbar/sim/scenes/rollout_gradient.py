@@ -60,10 +60,43 @@ def rollout_vjp(
 ) -> RolloutGradient:
     """Differentiate a scalar of a whole motion, backwards: by its start, controls and numbers.
 
-    Arguments are those of `rollout`; tau and u are arrays. weights: (w_q, w_v), the derivatives of the scalar by the
-    recorded states (n, ..., nv), w_q on the tangents of the configurations; or a function of the run that returns them.
-    Each may be None. parameters: names of numbers to differentiate by. every: steps between two records; those between
-    are made again on the way back, so that memory holds steps / every + every states of each sample.
+    Parameters
+    ----------
+    scene : Scene
+        The scene: ``scene.rollout_vjp(q, ...)`` is the same function.
+    q : array_like, shape (..., nq)
+        Configurations at the start.
+    v : array_like, shape (..., nv), optional
+        Velocities at the start (rad/s, m/s); zero if None.
+    tau : array_like, shape (..., rows, nv) or (nv,), optional
+        Joint forces, a row for each period.
+    weights : tuple of array_like, or callable
+        ``(w_q, w_v)``, each of shape (n, ..., nv) or None: the derivatives of the scalar by the recorded states, w_q on
+        the tangents of the configurations; or a function of the run that returns them.
+    steps : int, optional
+        Number of steps; if None as many as the rows of `tau` or `u` last.
+    dt : float, optional
+        Length of a step (s), 0.002 if None.
+    u : array_like, shape (..., rows, nu) or (nu,), optional
+        Controls of the actuators.
+    period : float, optional
+        Time (s) for which controls are held, a multiple of dt; dt if None.
+    numbers : dict, optional
+        Parameters that may differ in each sample, by name, as in `rollout`.
+    parameters : str or sequence of str, optional
+        Names of numbers to differentiate by.
+    every : int, default 1
+        Number of steps between two records. Those between are made again on the way back, so that memory holds
+        steps / every + every states of each sample.
+    smoothing : float, default 0.0
+        Velocity (m/s) over which changes between open, sticking and sliding contacts are rounded, in the derivative.
+    threads : int, optional
+        Number of threads; as many as there are CPUs for large batches if None.
+
+    Returns
+    -------
+    RolloutGradient
+        The run, and the derivatives by its start, its controls and the named numbers.
     """
     dt = scene.default_dt if dt is None else dt
     hold = read_period(period, dt)

@@ -16,7 +16,7 @@ from ...linalg import transpose
 from ...once import make_recent
 from ...tree.parameters import Parameter
 from ..loops.varied_loops import loop_parameters
-from ..motions.given_numbers import FRICTION, GivenNumbers, nominal_numbers
+from ..motions.given_numbers import FRICTION, NOTHING, GivenNumbers, nominal_numbers
 from ..motions.outcome import SimulationWarning
 from ..motions.read_arguments import read_constant
 from .scene_motion import StepArguments, Stepped
@@ -92,12 +92,16 @@ class MovingNumbers(NamedTuple):
     parameters: dict[str, Parameter]
 
 
+_NO_NUMBERS = MovingNumbers(NOTHING, {}, {})
+
+
 class StepDerivatives:
     """The derivatives of a scene's steps: one compiled function for each choice of arguments."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._made: dict[Any, Any] = {}
+        self._friction, self._still = scene.friction, np.zeros(scene.robot.nv)
         _check(scene)
 
     # ------------------------------------------------------------------ what users call
@@ -168,6 +172,8 @@ class StepDerivatives:
 
     def numbers(self, caller: str, numbers: Any, names: Sequence[str]) -> MovingNumbers:
         """The numbers of a call, with the scene's own values of those that are differentiated by and not given."""
+        if numbers is None and not names:
+            return _NO_NUMBERS
         scene = self._scene
         stated = numbers if isinstance(numbers, Mapping) else {}
         missing = tuple(x for x in names if x not in stated and x != FRICTION)
@@ -212,26 +218,32 @@ class StepDerivatives:
     ) -> Any:  # fmt: skip
         """The results of a derivative where the impulses are those of the step."""
         scene, known = self._scene, moving.numbers
-        _check_smoothing(kind, smoothing)
-        spec = scene.spec._replace(numbers=known.terrain)
-        of = StepInputs(
-            scene.robot.mechanism, spec, known.which, x.u is not None, x.f_ext is not None, float(smoothing)
-        )
-        function = make_recent(self._made, (kind, of, wanted), lambda: step_derivative(kind, of, wanted))
-        friction = scene.friction if known.friction is None else known.friction
+        key = kind, wanted, known.which, known.terrain, x.u is not None, x.f_ext is not None, smoothing
+        function = make_recent(self._made, key, lambda: self._make(key))
+        friction = self._friction if known.friction is None else known.friction
         values = {"q": x.q, "v": x.v, "impulse": x.impulse, "dt": x.dt, "friction": friction, **known.values}
-        values |= {"tau": np.zeros(scene.robot.nv) if x.tau is None else x.tau, "u": x.u}
+        values |= {"tau": self._still if x.tau is None else x.tau, "u": x.u}
         if x.f_ext is not None:
             flat = read_constant(kind, scene.robot, x.f_ext)
             values["f_ext"] = flat.reshape(*flat.shape[:-1], -1, 6)
-        values |= more or {}
-        return function(**{a.name: values[a.name] for a in function.state[0].arguments}, threads=x.threads)
+        if more:
+            values |= more
+        arrays = [values[a.name] for a in function.state[0].arguments]
+        return function(*arrays) if x.threads is None else function(*arrays, threads=x.threads)
+
+    def _make(self, key: tuple[Any, ...]) -> Any:
+        """The function of a derivative."""
+        kind, wanted, which, terrain, driven, pushed, smoothing = key
+        _check_smoothing(kind, smoothing)
+        spec = self._scene.spec._replace(numbers=terrain)
+        of = StepInputs(self._scene.robot.mechanism, spec, which, driven, pushed, float(smoothing))
+        return step_derivative(kind, of, wanted)
 
     def judge(self, caller: str, step: Stepped, report: np.ndarray) -> tuple[Any, ...]:
         """The step with what its derivative is worth; a warning of steps that were not solved."""
         tolerance = max(_EDGE * self._scene.spec.tolerance, _ROUNDING)
         missed = np.asarray(report[..., -1] > tolerance)
-        if missed.any():
+        if missed if missed.ndim == 0 else missed.any():
             some = f" in {np.count_nonzero(missed)} of {missed.size} samples" if missed.ndim else ""
             warn(
                 f"{caller}: the impulses of the step miss its equations by {np.max(report[..., -1]):.2g} m/s{some}, "

@@ -6,8 +6,8 @@ The robots of `contact_cases` on their feet, on a plane, some feet sliding and s
 Ours are A and B of a batch of 1024 states by `scene.step.jacobian`, at solutions that are known, as after a rollout, so
 that the step itself is not counted; by all joint forces. MuJoCo's are those of `mjd_transitionFD`, forward, state by
 state. Crocoddyl's are calc and calcDiff of a shooting problem of 108 knots of ANYmal B with its four feet given as
-contacts that neither slip nor open, and small costs, beside 108 states of ours; measured where `CROCODDYL_PYTHON` names an interpreter that
-has it (`pip install crocoddyl example-robot-data`), on one thread, and compared with ours by ANYmal C, as large.
+contacts that neither slip nor open, and small costs, beside 108 states of our ANYmal C; they are measured where
+`CROCODDYL_PYTHON` names an interpreter that has it (`pip install crocoddyl example-robot-data`), on one thread.
 
 Times are CPU times, the least of all turns, both sides in turns. `--strict` exits non-zero where a row falls short of
 its bar, `--save` writes the results (bench/report.py).

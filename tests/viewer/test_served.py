@@ -288,7 +288,7 @@ def test_colours_are_those_of_the_pages() -> None:
 def test_only_the_ground_receives_shadows(serve: Callable[..., fb.View]) -> None:
     """A surface with two sides would cast shadows on itself: robots looked grey on all sides."""
     robot = fb.robots.double_pendulum()
-    hill = fb.contact.Solid("box", (0.2, 0.2, 0.2), position=(1.0, 0.0, 0.0))
-    window = serve(fb.Scene(robot, [fb.Plane(), hill])).window
+    hill = fb.contact.Solid("box", (0.2, 0.2, 0.2), position=(1.0, 0.0, -2.9))
+    window = serve(fb.Scene(robot, fb.Plane(point=(0.0, 0.0, -3.0)), hill)).window
     receives = {group.layer: group.handle.receive_shadow for group in window.groups}
     assert receives["ground"] and not receives["shapes"]

@@ -413,3 +413,19 @@ def test_a_joint_keeps_its_colour_in_all_panels() -> None:
             colours.setdefault(line.get_label(), set()).add(line.get_color())
     assert len(colours) == 2 and all(len(own) == 1 for own in colours.values())
     assert len(set().union(*colours.values())) == 2
+
+
+def test_no_two_lines_of_a_panel_look_alike() -> None:
+    """Nor where joints of several limbs share a panel, of which each has a panel of its own: the largest velocities."""
+    robot = fb.robots.mini_cheetah()
+    rng = np.random.default_rng(0)
+    t, q, v = np.linspace(0.0, 1.0, 4), np.tile(robot.neutral(), (4, 1)), rng.normal(size=(4, robot.nv))
+    figure = plot_motion(PlottedMotion(robot, t, q, v, v), ["coordinates", "velocities", "torques"], None, "")
+    looks: dict[str, set[tuple[str, str]]] = {}
+    for axes in figure.axes:
+        lines = [x for x in axes.get_lines() if not x.get_label().startswith("_")]
+        own = [(x.get_color(), x.get_linestyle()) for x in lines]
+        assert len(set(own)) == len(own), axes.get_title(loc="left")
+        for line, look in zip(lines, own, strict=True):
+            looks.setdefault(line.get_label(), set()).add(look)
+    assert all(len(own) == 1 for own in looks.values())

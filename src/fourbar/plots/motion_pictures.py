@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ArgumentError, unknown
 from .motion_lines import Line, Panel, coordinate_lines, largest, panels, velocity_lines
-from .style import COLOURS, EDGE, PALE, colour, drawing, labels, too_long
+from .style import EDGE, PALE, colour, dashes, drawing, labels, too_long
 
 if TYPE_CHECKING:
     from ..system.system import System
@@ -184,16 +185,16 @@ _PANELS: dict[str, Callable[[PlottedMotion, Sequence[str] | None], list[Panel]]]
 
 
 def _tints(listed: Sequence[Panel]) -> dict[str, int]:
-    """Numbers of colours by the names of lines: a joint keeps its colour in all panels, and no two lines of a panel
-    share one where the colours suffice."""
+    """Numbers of colours and dashes by the names of lines: a joint has the same in all panels, and no two lines of a
+    panel share one."""
     tints: dict[str, int] = {}
+    together: dict[str, set[str]] = {}
     for panel in listed:
-        used = {tints[line.name] % len(COLOURS) for line in panel.lines if line.name in tints}
         for line in panel.lines:
-            if line.name not in tints:
-                free = [k for k in range(len(COLOURS)) if k not in used]
-                tints[line.name] = free[0] if free else len(tints)
-                used.add(tints[line.name] % len(COLOURS))
+            together.setdefault(line.name, set()).update(x.name for x in panel.lines)
+    for name, others in together.items():
+        used = {tints[x] for x in others if x in tints}
+        tints[name] = next(k for k in count() if k not in used)
     return tints
 
 
@@ -202,8 +203,8 @@ def draw_panel(axes: Any, t: np.ndarray, panel: Panel, short: bool, tints: Mappi
     named = labels([line.name for line in panel.lines], short)
     for k, line in enumerate(panel.lines):
         total = line.name == "sum" and panel.unit == "J"
-        axes.plot(t, line.values, color=EDGE if total else colour(tints[line.name]), lw=1.3, ls="--" if total else "-",
-                  label=named[k])  # fmt: skip
+        tint, style = (EDGE, "--") if total else (colour(tints[line.name]), dashes(tints[line.name]))
+        axes.plot(t, line.values, color=tint, lw=1.3, ls=style, label=named[k])
     axes.set_title(panel.title)
     axes.set_ylabel(panel.unit)
     if len(t) > 1:

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import ArgumentError, extra
 
 COLOURS = ("#1f5fa8", "#d1701c", "#3a8f4d", "#8c4aa0", "#b03a48", "#4a8f99", "#8a6d3b", "#5c5c5c")
+_DASHES = ("-", "--", ":", "-.")
 _MOST = 24  # letters that fit beside a picture
 DARK, PALE, EDGE = "#333333", "#b5b5b5", "#888888"
 STYLE: dict[Any, Any] = {
@@ -53,6 +54,11 @@ def drawing(width: float, height: float, title: str) -> Iterator[Any]:
 def colour(number: int) -> str:
     """One of the colours."""
     return COLOURS[number % len(COLOURS)]
+
+
+def dashes(number: int) -> str:
+    """The line of a number: solid while there are colours, then dashed, dotted and both."""
+    return _DASHES[number // len(COLOURS) % len(_DASHES)]
 
 
 def too_long(names: Iterable[str]) -> bool:

@@ -121,7 +121,7 @@ def test_what_is_fetched_together_is_computed_once(client: Any, tmp_path: Path) 
 def test_a_chunk_of_another_shape_is_refused(client: Any) -> None:
     da = pytest.importorskip("dask.array")
     wrong = da.ones((6, 2), chunks=(3, 2)).map_blocks(lambda x: x[:1], dtype=float)
-    with pytest.raises(ArgumentError, match=r"a chunk has shape \(1, 2\), where its dask array says \(3, 2\)"):
+    with pytest.raises(ArgumentError, match=r"a chunk has shape \(1, 2\), but its dask array declares \(3, 2\)"):
         many.compute(wrong)
     rounded = da.ones(6, chunks=3).map_blocks(lambda x: x + 0.5, dtype=int)
     assert same_bits(many.compute(rounded), np.full(6, 1.5))

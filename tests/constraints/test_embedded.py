@@ -1,4 +1,4 @@
-"""The same mechanism with its loops embedded, and with the same loops kept by forces."""
+"""The same mechanism with its loops embedded, and with the same loops enforced by forces."""
 
 from __future__ import annotations
 

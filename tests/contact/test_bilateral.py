@@ -1,4 +1,4 @@
-"""Scenes of robots whose constraints are kept by forces: rows of the same problem as contacts."""
+"""Scenes of robots whose constraints are enforced by forces: rows of the same problem as contacts."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def test_errors() -> None:
         convert.quaternion_from_matrix(1.1 * np.eye(3))
     with pytest.raises(ArgumentError, match="reflection"):
         convert.quaternion_from_matrix(np.diag([1.0, 1.0, -1.0]))
-    with pytest.raises(ArgumentError, match=r"'ZYX' is not known.*intrinsic=True"):
+    with pytest.raises(ArgumentError, match=r"'ZYX' is unknown.*intrinsic=True"):
         convert.matrix_from_euler([0, 0, 0], "ZYX")
     with pytest.raises(ArgumentError, match=r"shape \(..., 3\), got \(4,\)"):
         convert.matrix_from_vector([0, 0, 0, 1])

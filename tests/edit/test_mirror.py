@@ -145,5 +145,5 @@ def test_errors() -> None:
         pass
 
     Strange.__abstractmethods__ = frozenset()
-    with pytest.raises(fb.ModelError, match="joint of type Strange is mirrored is not known"):
+    with pytest.raises(fb.ModelError, match="joint of type Strange cannot be mirrored"):
         Mirror("x").joint(Strange())

@@ -408,7 +408,7 @@ def test_hinges_that_just_fail_to_close(off: float, hinted: bool) -> None:
 
 
 def test_a_free_joint_closes_nothing() -> None:
-    with pytest.raises(ModelError, match=r"'a' and 'b' cannot be Free\(\): it holds nothing"):
+    with pytest.raises(ModelError, match=r"'a' and 'b' cannot be Free\(\): it constrains nothing"):
         Closure(Free(), "a", "b")
 
 

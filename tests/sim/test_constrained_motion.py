@@ -1,4 +1,4 @@
-"""Motions of robots with constraints that are kept by forces, and of robots in the forces of their drives."""
+"""Motions of robots with constraints that are enforced by forces, and of robots driven at chosen joints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fourbar.tree.parameters import change_parameters, find, parameters
 
 
 def opened(robot: fb.System) -> Any:
-    """A robot whose loops are kept by forces instead of being embedded."""
+    """A robot whose loops are enforced by forces instead of being embedded."""
     m = robot.mechanism
     return fb.System(replace(m, loops=(), configurations=())).constrained(*(x.loop for x in m.loops))
 

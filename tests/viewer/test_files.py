@@ -200,7 +200,7 @@ def test_the_command_follows_a_body(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["view", file, "--follow", "nobody", "--no-browser"]) == 2
     assert main(["view", "double_pendulum", "--follow", "upper", "--no-browser"]) == 2
     said = capsys.readouterr().err
-    assert "no body to follow 'nobody'" in said and "--follow goes with a motion" in said
+    assert "no body to follow 'nobody'" in said and "--follow needs a motion" in said
 
 
 def test_a_motion_shows_itself_in_a_notebook(run: fb.Run, landed: Any) -> None:

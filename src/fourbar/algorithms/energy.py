@@ -64,7 +64,7 @@ def moving_mass(s: Sweeps) -> Scalar:
     """Mass of all that moves, which is not zero."""
     mass = s.fold(_total, tuple(c.I.m for c in s.tree.links))
     if mass.__class__ is float and not mass > 0.0:
-        raise ModelError("nothing that moves has mass, so there is no centre of mass; momentum is known about='world'")
+        raise ModelError("nothing that moves has mass, so there is no centre of mass; use about='world' for momentum")
     return mass
 
 

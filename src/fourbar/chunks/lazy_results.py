@@ -74,8 +74,8 @@ def _fill(whole: Any, place: tuple[slice, ...], piece: Any) -> Any:
         return piece
     if whole[place].shape != np.shape(piece):
         raise ArgumentError(
-            f"compute: a chunk has shape {np.shape(piece)}, where its dask array says {whole[place].shape}; correct "
-            "the chunks= of the map_blocks or blockwise that it comes from"
+            f"compute: a chunk has shape {np.shape(piece)}, but its dask array declares {whole[place].shape}; correct "
+            "the chunks= of the map_blocks or blockwise that made it"
         )
     if whole.dtype != piece.dtype:  # other than the array says
         whole = whole.astype(np.result_type(whole, piece))

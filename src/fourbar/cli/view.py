@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     shown = _recording(args)
     follow = {} if args.follow is None else {"follow": args.follow}
     if follow and len(shown.t) < 2:
-        raise ArgumentError(f"--follow goes with a motion ({_RECORDED}); {args.robot} does not move")
+        raise ArgumentError(f"--follow needs a motion ({_RECORDED}); {args.robot} does not move")
     if args.output is not None:
         if not args.output.absolute().parent.is_dir():
             raise ArgumentError(f"--output {args.output}: there is no folder {args.output.parent}")
@@ -76,7 +76,7 @@ def _recording(args: argparse.Namespace) -> RecordedMotion:
             warnings.simplefilter("ignore")
             return load_recording(args.robot, robot, args.folders)
     if args.moved is not None:
-        raise ArgumentError(f"--moved goes with a motion ({_RECORDED}); {args.robot} is a robot")
+        raise ArgumentError(f"--moved needs a motion ({_RECORDED}); {args.robot} is a robot")
     robot = read_robot(args.robot, **options)
     print_warnings(robot, args.robot)
     return still(robot)

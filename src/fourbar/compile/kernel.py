@@ -394,7 +394,7 @@ class Tables:
             missing = 3 - len(argument.shape)
             if missing < 0:
                 raise ValueError(
-                    f"{argument.name!r} has shape {argument.shape}; at most three core dimensions are known"
+                    f"{argument.name!r} has shape {argument.shape}; at most three core dimensions are supported"
                 )
             row[:3] = (1,) * missing + argument.shape
             row[3:6] = [-1] * missing + list(range(step, step + len(argument.shape)))

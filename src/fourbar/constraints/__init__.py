@@ -1,7 +1,7 @@
 """Everything that restricts the motion of a robot besides its joints.
 
 A loop is a residual φ(q) = 0. Given to `Builder.loop` it is embedded: the robot moves on independent coordinates. A
-condition is rows A(q) v = 0. Given to `System.constrained`, conditions and loops alike are kept by forces.
+condition is rows A(q) v = 0. Given to `System.constrained`, conditions and loops alike are enforced by forces.
 """
 
 from __future__ import annotations

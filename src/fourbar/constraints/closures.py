@@ -130,8 +130,8 @@ class Closure(Loop):
             raise ModelError(f"a loop joint must be a joint such as Revolute('z'), got {joint!r}")
         if isinstance(joint, Free):
             raise ModelError(
-                f"a loop joint between {predecessor!r} and {successor!r} cannot be Free(): it holds nothing; leave the "
-                "loop out, or name what is held, such as Revolute('z') or Spherical()"
+                f"a loop joint between {predecessor!r} and {successor!r} cannot be Free(): it constrains nothing; "
+                "leave it out, or give a joint with fewer freedoms, such as Revolute('z') or Spherical()"
             )
         if predecessor == successor:
             raise ModelError(f"a loop joint is between two bodies, got {predecessor!r} twice")

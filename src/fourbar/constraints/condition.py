@@ -89,7 +89,7 @@ def check_linear(
     if np.any(np.isfinite(usual) & ~(np.abs(left) <= _SAME * usual)):
         raise ModelError(
             f"{kind}.rates must be linear in the velocities, A(q) v, so zero where nothing moves; there they are "
-            f"{left.tolist()} at some coordinates. Rows that are to move say so with row_acceleration="
+            f"{left.tolist()} at some coordinates. For rows that move use row_acceleration="
         )
 
 
@@ -133,7 +133,7 @@ class MovingView(Protocol):
 class Condition(Restriction):
     """Rates that are to be zero, or to change as prescribed: rows A(q) v = 0. Frozen and hashable.
 
-    Given to `System.constrained`, they are kept by forces.
+    Given to `System.constrained`, they are enforced by forces.
 
     Notes
     -----

@@ -249,8 +249,8 @@ def as_data(loop: Loop, sizes: Mapping[str, int]) -> Loop:
     is_edited = isinstance(loop, EditedLoop)
     if loop.bodies or (loop.driven_joints and not is_edited) or loop.extra_joint is not None:
         raise ModelError(
-            f"a loop of type {type(loop).__name__} is made of Python code, which a file cannot hold; one that is data "
-            "can be made known with fourbar.constraints.serialize.register"
+            f"a loop of type {type(loop).__name__} is made of Python code, which a file cannot hold; a type whose "
+            "fields are plain data can be registered with fourbar.constraints.serialize.register"
         )
     outputs = loop.driven_joints
     inputs = tuple(joint for joint in loop.joints if joint not in outputs)

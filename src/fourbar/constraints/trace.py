@@ -283,7 +283,7 @@ def trace_rows(
     state = {name: (j, *_moving(tracer, f"{k}", j)) for k, (name, j) in enumerate(joints.items())}
     phi, rate = condition.residual_and_rates(_ConditionView(condition, tracer.t, places, moving, state), tracer.rates)
     if not rate:
-        raise ModelError(f"{condition!r} holds nothing: it has no rows")
+        raise ModelError(f"{condition!r} constrains nothing: it has no rows")
     acceleration = tracer.rates(rate)
     along: list[list[Any]] = [[*link.w, *link.v] for link in moving.values()] + [[*v] for _, _, v, _ in state.values()]
     columns = [jvp(rate, {x: 1.0}) for part in along for x in part]

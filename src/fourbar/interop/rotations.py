@@ -293,7 +293,7 @@ def read_sequence(sequence: str) -> str:
     """One of the twelve sequences."""
     if sequence not in SEQUENCES:
         raise ArgumentError(
-            f"the Euler sequence {sequence!r} is not known; it is one of {', '.join(SEQUENCES)}, lower case, with "
+            f"the Euler sequence {sequence!r} is unknown; expected one of {', '.join(SEQUENCES)}, lower case, with "
             "intrinsic=True (axes of the turned frame) or False (fixed axes)"
         )
     return sequence

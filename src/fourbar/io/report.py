@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was found in a file.
+    """A finding about a file: its severity, message, fix and place.
 
     Parameters
     ----------

@@ -130,8 +130,8 @@ class Joint(ABC):
     def mirrored(self, mirror: Mirror) -> Mirrored:
         """The mirror image, and how coordinates and velocities turn into those of the image."""
         raise ModelError(
-            f"how a joint of type {type(self).__name__} is mirrored is not known; give its class a method "
-            "mirrored(mirror) that returns a fourbar.joints.mirror_image.Mirrored"
+            f"a joint of type {type(self).__name__} cannot be mirrored: give its class a method mirrored(mirror) that "
+            "returns a fourbar.joints.mirror_image.Mirrored"
         )
 
     @property

@@ -84,7 +84,7 @@ class ActuatorBuilder:
         control_range: Any = None,
         force_range: Any = None,
     ) -> Self:
-        """Add an actuator whose control is its force: what it pulls with is u.
+        """Add an actuator whose control u is its force.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class ActuatorBuilder:
         control_range: Any = None,
         force_range: Any = None,
     ) -> Self:
-        """Add an actuator whose control is a position: it pulls with kp (u - length) - kd velocity.
+        """Add an actuator whose control is a position: its force is kp (u - length) - kd velocity.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class ActuatorBuilder:
         control_range: Any = None,
         force_range: Any = None,
     ) -> Self:
-        """Add an actuator whose control is a velocity: it pulls with kv (u - velocity).
+        """Add an actuator whose control is a velocity: its force is kv (u - velocity).
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class ActuatorBuilder:
         control_range: Any = (0.0, np.inf),
         force_range: Any = None,
     ) -> Self:
-        """Add an actuator that brakes as much as its control says: it pulls with -kv u velocity.
+        """Add a damper whose control scales its damping: its force is -kv u velocity.
 
         Parameters
         ----------

@@ -88,7 +88,7 @@ class ContactBuilder:
         return self._add_world(read_geometry("world", shapes), NO_RULES)
 
     def exclude_contact(self, first: str, second: str) -> Self:
-        """Say that no shapes of two bodies touch each other.
+        """Exclude contact between the shapes of two bodies.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class ContactBuilder:
     def contact_pair(
         self, first: tuple[str, str], second: tuple[str, str], surface: Surface | None = None, name: str = ""
     ) -> Self:
-        """Say that two shapes may touch, whatever their groups and bodies are.
+        """Let two shapes touch, whatever their groups and bodies.
 
         Parameters
         ----------
@@ -565,7 +565,7 @@ class MechanismBuilder(ActuatorBuilder, ArmatureBuilder, ContactBuilder, Hinted)
 
         See Also
         --------
-        System.constrained : Constraints kept by forces.
+        System.constrained : Constraints enforced by forces.
 
         Examples
         --------

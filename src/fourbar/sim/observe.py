@@ -236,8 +236,8 @@ def method(name: str, **options: Any) -> Observation:
     missing = [x for x in METHODS[name].arguments if x not in _KNOWN]
     if missing:
         raise ArgumentError(
-            f"observe.method: {name} needs {', '.join(missing)}, which a step does not know; "
-            f"it knows {', '.join(_KNOWN)}"
+            f"observe.method: {name} needs {', '.join(missing)}, which are not available in a step; "
+            f"available: {', '.join(_KNOWN)}"
         )
     known = METHODS[name].options
     if strange := [x for x in options if x not in METHODS[name].static]:

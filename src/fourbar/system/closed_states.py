@@ -246,7 +246,7 @@ class Looped:
         return loop_gap(self.model.cluster_tree, q)
 
     def check(self, q: Any, v: Any = None, tolerance: float = OPEN) -> Any:
-        """Refuse states with which methods cannot be called.
+        """Raise an error for states that methods cannot take.
 
         Parameters
         ----------

@@ -296,7 +296,7 @@ class Editing:
         bodies: Iterable[str] | None = None,
         role: Role = "collision",
     ) -> Self:
-        """Robot with masses and inertias of evenly filled shapes.
+        """Robot with masses and inertias from its shapes, of uniform density.
 
         Parameters
         ----------

@@ -698,7 +698,7 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
         tolerance: float = 1e-5,
         names: Sequence[str] | None = None,
     ) -> Constrained:
-        """Robot under constraints that are kept by forces.
+        """Robot under constraints that are enforced by forces.
 
         Parameters
         ----------
@@ -750,7 +750,7 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
         return Constrained(self, constraints, drives, stabilize, tolerance, names)
 
     def actuated(self, joints: Sequence[str], weight: Any = None) -> Actuated:
-        """Robot in the forces of its actuated joints.
+        """Robot driven at chosen joints, anywhere in its loops.
 
         Parameters
         ----------

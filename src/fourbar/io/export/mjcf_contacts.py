@@ -123,7 +123,7 @@ class GeomWriter:
         """Report what was left out of all of them."""
         self._assets.report()
         if self._lost:
-            self._unsaid.leave(f"{', '.join(self._lost)} of surfaces are left out: MJCF says solref and solimp")
+            self._unsaid.leave(f"{', '.join(self._lost)} of surfaces are left out: MJCF has solref and solimp instead")
 
     def _form(self, body: str, shape: Geometry, moves: bool) -> dict[str, Any] | None:
         what = "the world" if body == WORLD else f"body {body!r}"

@@ -370,7 +370,7 @@ def read_whole(
     """The mechanism in a file whose text `parsed` turns into tables."""
     if options.floating is not False:
         raise ArgumentError(
-            f"{source.name}: floating= is for formats that do not say how the root is attached; this one does. Use "
+            f"{source.name}: floating= is for formats that do not define how the root is attached; this one does. Use "
             "robot.sub(root, joint=Free()) on the robot"
         )
     reading = options.reading(source)

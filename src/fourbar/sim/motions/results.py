@@ -42,7 +42,7 @@ class Recorded(ABC):
     @property
     @abstractmethod
     def recording(self) -> RecordedMotion:
-        """The motion as it is shown.
+        """The motion as the viewer takes it.
 
         Returns
         -------

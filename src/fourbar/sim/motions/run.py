@@ -171,7 +171,7 @@ class Run(Recorded):
 
     @property
     def recording(self) -> RecordedMotion:
-        """The motion as it is shown.
+        """The motion as the viewer takes it.
 
         Returns
         -------

@@ -171,8 +171,8 @@ class Scene(Staged, Hinted):
         with OneWarning("Scene", SimulationWarning):
             warn_of_selection(chosen, unkept, acting.unkept(chosen.candidates))
             if terrains and contacts is None and not (chosen.candidates or chosen.left):
-                warn(f"Scene: {self.robot.name!r} has no shapes that touch the terrain, and moves through it; say what "
-                     "touches with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
+                warn(f"Scene: {self.robot.name!r} has no collision shapes and will pass through the terrain; give "
+                     "contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
         self.closes = bool(self.kept.conditions or self.robot.mechanism.loops)
         self._named: dict[Any, NamedNumbers] = {}  # what names of numbers mean, by these names
 

@@ -162,7 +162,7 @@ def lift(robot: System, candidates: Sequence[Candidate], q: np.ndarray) -> np.nd
 def check_parts(robot: Any, terrains: Iterable[Any], law: Any) -> None:
     """A scene is made of a robot, terrain and a law."""
     if not isinstance(robot, System):
-        raise ArgumentError(f"Scene takes a robot, such as fb.load(...) returns, and what it stands on; got {robot!r}")
+        raise ArgumentError(f"Scene takes a robot, such as fb.load(...) returns, and terrains; got {robot!r}")
     for x in terrains:
         if not isinstance(x, Terrain):
             raise ArgumentError(

@@ -165,7 +165,7 @@ def hybrid_dynamics(c: Context, prescribed: Prescribed) -> RowProblem:
 
 @solvable(Q, V, results="v", optional=[RESTITUTION])
 def impulse(c: Context) -> RowProblem:
-    """Velocities after the constraints close at once, and the impulses along their rows.
+    """Velocities after the constraints become active at once, and the impulses along their rows.
 
     Returns
     -------

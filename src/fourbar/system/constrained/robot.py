@@ -59,11 +59,11 @@ def _rebuild(made_by: str, robot: Recipe, name: str, static: tuple[tuple[str, An
 
 
 class Constrained(Frozen):
-    """A robot with constraints that are kept by forces, made by `System.constrained`. Frozen, picklable.
+    """A robot with constraints that are enforced by forces, made by `System.constrained`. Frozen, picklable.
 
-    q and v are those of the robot. Every constraint is a number of rows A(q) v = 0 (named in `rows`), kept by forces λ
-    along the rows: M a + C v + g = τ + Aᵀ λ. Rows may be redundant. The functions are compiled and have derivatives
-    like those of a robot.
+    q and v are those of the robot. Every constraint is a number of rows A(q) v = 0 (named in `rows`), enforced by
+    forces λ along the rows: M a + C v + g = τ + Aᵀ λ. Rows may be redundant. The functions are compiled and have
+    derivatives like those of a robot.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class Constrained(Frozen):
 
     @cached_property
     def impulse(self) -> ConstrainedImpulse:
-        """Jump of the velocity when the constraints close at once: ``v, impulses = impulse(q, v)``.
+        """Jump of the velocity when the constraints become active at once: ``v, impulses = impulse(q, v)``.
 
         Takes q (..., nq), v (..., nv), and optionally restitution (..., m): rows are -restitution times what they were
         afterwards, zero without it. This is also the projection of v on the constraints in the sense of kinetic energy.

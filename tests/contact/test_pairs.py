@@ -254,3 +254,21 @@ def test_a_capsule_lies_on_a_cylinder_that_moves() -> None:
     pressed = run.contacts.force[-1, -2:, 2]
     assert scene.contacts[-2:] == ("low:top.0", "low:top.1") and np.abs(run.v).max() < 1e-9
     assert np.allclose(np.abs(pressed), G / 2) and np.allclose(run.contacts.force[-1, :-2, 2].sum(), 3.0 * G)
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "others"),
+    [
+        ("cylinder", (0.1, 0.2), "moving shapes other than balls and capsules"),
+        ("ellipsoid", (0.1, 0.1, 0.2), "moving shapes"),
+    ],
+)
+def test_shapes_that_pass_through_moving_shapes_are_named(kind, size, others):
+    """They touch the floor: the warning is about what they do not touch."""
+    b = fb.Builder("two")
+    for name in ("one", "other"):
+        b.body(name, joint=fb.joints.Free(), mass=1.0, inertia=(0.01, 0.01, 0.01))
+    shapes = [fb.contact.Shape("one", kind, size), fb.contact.Shape("other", "box", (0.2, 0.2, 0.2))]
+    with pytest.warns(fb.SimulationWarning, match=f"contacts are not simulated: {kind} 'one' against {others}\\. Put"):
+        scene = fb.Scene(b.build(), fb.Plane(), contacts=shapes)
+    assert {name.partition(".")[0] for name in scene.contacts} == {"one", "other"}

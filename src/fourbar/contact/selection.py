@@ -359,7 +359,7 @@ def _every_pair(
                 if x.link == GROUND and x.kind not in SOLIDS:
                     deaf[f"{_called(x)}, which is fixed"] = None
                 elif x.kind not in shape_pairs.KNOWN and GROUND not in (a.link, b.link):
-                    others = "what moves, but balls and capsules" if x.kind == "cylinder" else "what moves"
+                    others = f"moving shapes{' other than balls and capsules' * (x.kind == 'cylinder')}"
                     deaf[f"{_called(x)} against {others}"] = None
     left += deaf
     return found

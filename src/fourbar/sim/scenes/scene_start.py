@@ -89,8 +89,8 @@ def warn_of_selection(found: ContactSelection, unkept: Sequence[str], unkept_by_
         warn(f"Scene: {unkept_by_law}", SimulationWarning)
     if found.left:
         left = [x if n == 1 else f"{x} ({n} of them)" for x, n in Counter(found.left).items()]
-        warn(f"Scene: these shapes are not simulated and touch nothing: {_list_names(left, '; ')}. Replace them "
-             "by simple shapes with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
+        warn(f"Scene: these contacts are not simulated: {_list_names(left, '; ')}. Put simple shapes in their place: "
+             "contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
     if (skipped := found.skipped) and (skipped.pairs or skipped.whole or skipped.partly):
         warn(_reasons_of_skipping(skipped, len(found.candidates)), SimulationWarning)
     if found.beyond:

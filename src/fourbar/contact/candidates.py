@@ -133,8 +133,8 @@ class JointRow:
 
 
 class Spec(NamedTuple):
-    """The contacts of a step: candidates, rows of joints, how well it is solved, whether the law
-    is MuJoCo's, constraints that forces keep, and which numbers of terrain are given with each sample."""
+    """The contacts of a step: candidates, rows of joints, how well it is solved, MuJoCo's integrator if the law is
+    MuJoCo's, constraints that forces keep, and which numbers of terrain are given with each sample."""
 
     candidates: tuple[Candidate, ...]
     joints: tuple[JointRow, ...]
@@ -142,7 +142,7 @@ class Spec(NamedTuple):
     tolerance: float = 1e-8
     sweeps: int = 3
     rounds: int = 200
-    soft: bool = False
+    soft: str = ""
     kept: tuple[Any, ...] = ()
     numbers: tuple[Parameter, ...] = ()
 

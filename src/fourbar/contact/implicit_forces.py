@@ -36,6 +36,10 @@ def _softer(slopes: ActuatorSlopes, dt: Scalar) -> tuple[Scalar, Scalar]:
     return dt * k, dt * (d + dt * k)
 
 
+def _over_step(damping: Scalar, dt: Scalar) -> Scalar:
+    return dt * damping
+
+
 def _stiffer(armature: Vec, damping: Vec, stiffness: Vec, dt: Scalar) -> Vec:
     rows = zip(armature, damping, stiffness, strict=True)
     return Vec([a + dt * d + dt * dt * k for a, d, k in rows])
@@ -80,9 +84,13 @@ class Implicit:
         gains = actuation.gains_of(c) if self.is_driven else []
         self.servos: list[Servo] = []
         for x in gains:
-            stiff, weight = self.call(_softer, x.slopes, dt)
+            stiff, weight = self._weights(x.slopes)
             self.servos.append(Servo(x.actuator, stiff, weight, x.gears, x.is_coupled))
         self.coupled = [x for x in self.servos if x.is_coupled]
+
+    def _weights(self, slopes: ActuatorSlopes) -> tuple[Scalar, Scalar]:
+        """The implicit gains of a servo: by velocity, and by acceleration."""
+        return self.call(_softer, slopes, self.dt)
 
     def _stiffness(self, i: int) -> Vec | None:
         """The stiffness of a joint's implicit spring: its coordinates are the integrals of its velocities."""
@@ -156,15 +164,30 @@ class Implicit:
         return Vec([self._along(x, by_link) for x in self.coupled])
 
 
-class ImplicitDamping(Implicit):
-    """The damping of joints alone: springs and servos act with the forces that they have at the start of a step."""
+class ImplicitVelocities(Implicit):
+    """The damping of joints and of servos: what depends on positions acts with its force at the start of a step."""
+
+    def _weights(self, slopes: ActuatorSlopes) -> tuple[Scalar, Scalar]:
+        return 0.0, self.call(_over_step, slopes.damping, self.dt)
+
+    def _stiffness(self, i: int) -> Vec | None:
+        return None
+
+
+class ImplicitDamping(ImplicitVelocities):
+    """The damping of joints alone."""
 
     def __init__(self, c: Context, dt: Scalar) -> None:
         super().__init__(c, dt)
         self.servos, self.coupled = [], []
 
-    def _stiffness(self, i: int) -> Vec | None:
-        return None
+
+class Explicit(ImplicitDamping):
+    """Nothing: all forces are those at the start of a step."""
+
+    def armature(self, i: int, own: Vec) -> Vec:
+        """The armature of a link's joint, as it is."""
+        return own
 
 
 class ServoCoupling(NamedTuple):

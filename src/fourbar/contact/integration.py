@@ -18,7 +18,7 @@ from ..joints.base import Joint
 from ..joints.lie import GroupJoint
 from ..spatial.fluid_inertia import dry
 from ..spatial.inertia import Inertia, rotational
-from ..spatial.linear import Scalar, Sym, Vec, outer
+from ..spatial.linear import Mat, Scalar, Sym, Vec, dot, outer
 from ..tree.clusters import Cluster
 from ..tree.links import Link
 from ..tree.spanning_tree import SpanningTree
@@ -130,6 +130,26 @@ def ahead(joint: Joint | None, tumbles: Link | None, v: Vec, a: Vec, dt: Scalar)
     found = _with_turned(tumbles.joint, found, body.c, (body.inverse @ w.cross(body.J @ w)) * dt)
     c = _offset(body)
     return found if c is None else _with_moved(tumbles.joint, found, w.cross(w.cross(c)) * dt)
+
+
+def with_implicit_gyration(tumbles: Link, v: Vec, a: Vec, dt: Scalar) -> Vec:
+    """The acceleration of a free body, with the gyroscopic torque and the centripetal force at the end of the step.
+
+    a: that with both at its start. Linearised in the change dt a of the velocities, as MuJoCo's implicitfast has them.
+    """
+    body, joint = _body(tumbles), tumbles.joint
+    w, before = _parts(joint, v)[0], _parts(joint, a)[0]
+    momentum = body.J @ w
+    columns = [body.J @ e + (w.cross(body.J @ e) + e.cross(momentum)) * dt for e in Mat.identity(3)]
+    right = body.J @ before
+    x, y, z = columns
+    by = 1.0 / dot(x, y.cross(z))
+    turning = Vec([dot(right, p.cross(q)) * by for p, q in ((y, z), (z, x), (x, y))])
+    c = Vec((0.0, 0.0, 0.0)) if body.c is None else body.c
+    change = turning - before
+    inwards = turning.cross(w.cross(c)) + w.cross(turning.cross(c))
+    six = (*change, *(c.cross(change) - inwards * dt))
+    return Vec([x + six[row] for x, row in zip(a, _rows(joint), strict=True)])
 
 
 def moved(joint: Joint | None, tumbles: Link | None, embedding: Any, q: Vec, v: Vec, dt: Scalar) -> tuple[Vec, Vec]:

@@ -30,7 +30,7 @@ class NormalLaw(NamedTuple):
 class Law:
     """A contact law. What touches is the same for all shapes of a scene, unless a law says otherwise."""
 
-    is_soft = False
+    integrator = ""  # that of MuJoCo, if the law is MuJoCo's
 
     def on(self, model: Any, q: Any) -> Any:
         """The law for a robot, whose neutral coordinates are q."""

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ..errors import ModelError
 from ..expr import maximum, minimum, select, sqrt
 from ..functions.model import Model
-from ..mechanism.contact import PLAIN, Surface
+from ..mechanism.contact import PLAIN, JointSoftness, Surface
 from ..mechanism.contact_pairs import SOLIMP, SOLREF, mix
 from ..mechanism.contact_rules import is_number
 from ..spatial.linear import Scalar
@@ -29,6 +29,18 @@ _TINY = 1e-15  # MuJoCo's least number
 _LEAST, _MOST = 1e-4, 0.9999  # of impedances and of where they bend
 _ROOTS = 3  # square roots: powers of impedances are multiples of an eighth
 LEAST_FRICTION = 1e-5
+
+
+EULER, EXPLICIT, IMPLICIT_FAST = INTEGRATORS = ("Euler", "explicit", "implicitfast")
+
+
+_UNLIKE = {  # integrators of a file that have no equal here
+    "RK4": "MuJoCo's law takes single Euler steps where the file says integrator='RK4': forces are MuJoCo's, states "
+           "after a step are not; choose one with law=fb.contact.MuJoCo(integrator='Euler')",
+    "implicit": "MuJoCo's law leaves out the derivative of Coriolis forces that integrator='implicit' of the file has: "
+                "forces are MuJoCo's, states after a step are not; choose one with "
+                "law=fb.contact.MuJoCo(integrator='implicitfast')",
+}  # fmt: skip
 
 
 class Drawn(NamedTuple):
@@ -119,9 +131,8 @@ def raised(x: Scalar, power: float) -> Scalar:
 class MuJoCo(Law):
     """MuJoCo's law: contacts that are soft by its numbers, with elliptic cones, and forces that equal MuJoCo's.
 
-    Forces are those that MuJoCo finds with ``cone="elliptic"``; a step ends where its Euler integrator does.
-    Restitution does not act, and limits and dry friction of joints are as soft as MuJoCo has them where a file says
-    nothing.
+    Forces are those that MuJoCo finds with ``cone="elliptic"``; a step ends where its integrator does. Restitution does
+    not act.
 
     Parameters
     ----------
@@ -133,6 +144,11 @@ class MuJoCo(Law):
         the file says, else (0.9, 0.95, 0.001, 0.5, 2).
     impratio : float, optional
         How many times stiffer friction is than the normal. If None, what the file says, else 1.
+    integrator : str, optional
+        "Euler", with the damping of joints at the end of a step; "explicit", the same with that at its start (MuJoCo's
+        Euler with its flag eulerdamp disabled); "implicitfast", with the damping of joints and of servos at its end. If
+        None, what the file says, else "Euler": of "implicit", what "implicitfast" has of it, and of "RK4" single Euler
+        steps, with a warning.
 
     Raises
     ------
@@ -154,8 +170,11 @@ class MuJoCo(Law):
     solref: tuple[float, float] | None = None
     solimp: tuple[float, float, float, float, float] | None = None
     impratio: float | None = None
+    integrator: str | None = None
 
     def __post_init__(self) -> None:
+        if self.integrator is not None and self.integrator not in INTEGRATORS:
+            raise ModelError(f"MuJoCo: integrator={self.integrator!r}: expected one of {', '.join(INTEGRATORS)}")
         for name, count in (("solref", 2), ("solimp", 5)):
             if (x := getattr(self, name)) is not None:
                 object.__setattr__(self, name, _numbers(name, x, count))
@@ -177,48 +196,58 @@ class MuJoCo(Law):
 class BoundMuJoCo(Law):
     """The law for a robot."""
 
-    is_soft = True
-
     law: MuJoCo
     model: Model
     weights: Weights
     ratio: float
 
-    def _soft(self, surface: Surface, weight: float) -> dict[str, Any]:
-        solref = self.law.solref or surface.solref or SOLREF
-        solimp = self.law.solimp or surface.solimp or SOLIMP
+    @property
+    def integrator(self) -> str:
+        """The integrator of the law, else that of the robot's file."""
+        if self.law.integrator is not None:
+            return self.law.integrator
+        rules = self.model.mechanism.contacts
+        if rules.integrator in ("implicit", "implicitfast"):
+            return IMPLICIT_FAST
+        return EXPLICIT if rules.implicit_damping is False else EULER
+
+    def _soft(self, solref: Any, solimp: Any, margin: float, weight: float) -> dict[str, Any]:
+        solref, solimp = self.law.solref or solref or SOLREF, self.law.solimp or solimp or SOLIMP
         _check_power(solimp)
-        if solref[0] > 0.0 and not solref[1] > 0.0:
+        if (solref[0] > 0.0) != (solref[1] > 0.0):
             solref = SOLREF  # as MuJoCo does with numbers of both kinds
-        return {"solref": tuple(solref), "solimp": tuple(solimp), "margin": surface.margin, "weight": weight}
+        return {"solref": tuple(solref), "solimp": tuple(solimp), "margin": margin, "weight": weight}
 
     def between(self, surfaces: Sequence[Surface | None], bodies: Sequence[str]) -> SoftContact:
         """The softness of the contact of two surfaces, on bodies (or frames) by name."""
         first, second = (PLAIN if x is None else x for x in surfaces)
         weight = sum(self.weights.bodies[body_of(self.model.mechanism, name)] for name in bodies)
-        return SoftContact(**self._soft(mix(first, second), weight), ratio=self.ratio)
+        x = mix(first, second)
+        return SoftContact(**self._soft(x.solref, x.solimp, x.margin, weight), ratio=self.ratio)
 
     def unkept(self, candidates: Any) -> str:
-        """Restitution; what rubs must slide too."""
+        """Restitution, and integrators that are not MuJoCo's in full; what rubs must slide too."""
         for x in candidates:
             if (x.torsion or x.rolling) and not x.friction > 0.0:
                 raise ModelError(
                     f"contact {x.name!r} has torsional or rolling friction but no sliding friction, which MuJoCo's "
                     "law does not support; set friction=1e-5 or more"
                 )
-        bouncing = [x.name for x in candidates if x.restitution > 0.0]
-        if not bouncing:
-            return ""
-        names = ", ".join(map(repr, bouncing[:6]))
-        return (
-            f"the restitution of {names} does not act under MuJoCo's law; let contacts bounce with "
-            "law=fb.contact.MuJoCo(solref=(-stiffness, -damping))"
-        )
+        written = self.model.mechanism.contacts.integrator if self.law.integrator is None else None
+        messages = [_UNLIKE[written]] if written in _UNLIKE else []
+        if bouncing := [x.name for x in candidates if x.restitution > 0.0]:
+            names = ", ".join(map(repr, bouncing[:6]))
+            messages.append(
+                f"the restitution of {names} does not act under MuJoCo's law; let contacts bounce with "
+                "law=fb.contact.MuJoCo(solref=(-stiffness, -damping))"
+            )
+        return "; ".join(messages)
 
     def of_joint(self, link: int, entry: int) -> SoftJoint:
         """The softness of a velocity of a joint."""
-        own = Soft(**self._soft(PLAIN, self.weights.joints[link][entry]))
-        return SoftJoint(own, own)
+        x, weight = self.model.cluster_tree.moving[link].softness or JointSoftness(), self.weights.joints[link][entry]
+        limit = Soft(**self._soft(x.limit_solref, x.limit_solimp, x.margin, weight))
+        return SoftJoint(limit, Soft(**self._soft(x.friction_solref, x.friction_solimp, 0.0, weight)))
 
 
 def _numbers(name: str, x: Any, count: int) -> tuple[float, ...]:

@@ -1,27 +1,29 @@
 """A step under MuJoCo's law: forces from the accelerations that a state has, then velocities with implicit damping.
 
-Forces f solve the problem of `cones` with M itself; the step is v⁺ = v + dt M̃⁻¹ (forces + Jᵀ f) with M̃ = M + dt D, and
-q⁺ = q ⊕ dt v⁺, which is what MuJoCo's Euler integrator does. Springs and servos act explicitly.
+Forces f solve the problem of `cones` with M itself; the step is v⁺ = v + dt M̃⁻¹ (forces + Jᵀ f), q⁺ = q ⊕ dt v⁺, which
+is what MuJoCo's integrators do: M̃ = M ("explicit"), M + dt D with the damping of joints ("Euler"), or also with that of
+servos ("implicitfast"). Springs, and what servos do by their position, act explicitly.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ..algorithms.tiles import negative_solution
 from ..expr import maximum, select
 from ..functions.context import Context
+from ..functions.registry import flat
 from ..spatial.linear import Mat, Scalar, Vec
 from ..tree.clusters import Cluster
 from ..tree.links import Link
-from . import cones
+from . import cones, integration
 from .candidates import Candidate, JointRow, Spec, Touch
 from .cones import Cone, Row, SoftProblem
 from .contact_step import Stepper
 from .delassus import Delassus, FreeMotion
 from .gauss_seidel import Solution, better
-from .implicit_forces import ImplicitDamping
-from .soft_law import LEAST_FRICTION, SoftJoint
+from .implicit_forces import Explicit, Implicit, ImplicitDamping, ImplicitVelocities, coupling, yielding
+from .soft_law import EULER, EXPLICIT, IMPLICIT_FAST, LEAST_FRICTION, SoftJoint
 
 _FAR = 1e30
 _AT_ONCE = 40  # rows up to which a Newton step is one piece of code
@@ -85,9 +87,12 @@ class SoftStepper(Stepper):
     """Records a step under MuJoCo's law."""
 
     conditions = staticmethod(cones.conditions)  # type: ignore[assignment]
-    implicitly = ImplicitDamping
+    by_integrator: ClassVar[dict[str, type[Implicit]]] = {
+        EXPLICIT: Explicit, EULER: ImplicitDamping, IMPLICIT_FAST: ImplicitVelocities,
+    }  # fmt: skip
 
     def __init__(self, c: Context, spec: Spec) -> None:
+        self.implicitly = self.by_integrator[spec.soft]
         super().__init__(c, spec)
         self.damped = self.free
         if self.s.tree is not (plain := c.equations(self._touched())).tree:
@@ -120,8 +125,13 @@ class SoftStepper(Stepper):
             g.append(call(_changed, w[row.link][row.entry], now))
             found.append(call(soft_row, row, q[row.link][row.entry], now, self._dry(row), self.dt))
         unit += [1.0] * len(spec.joints)
-        G = tuple(Vec(row) for row in delassus.matrix([block.size for block in self.blocks]))
+        rows = self._matrix(delassus)[: len(g)]
+        G = tuple(Vec(row[: len(g)]) for row in rows)  # without servos that move several velocities
         return call(cones.in_units, Mat(G), Vec(g), Vec(unit), tuple(found))
+
+    def _matrix(self, delassus: Delassus) -> list[list[Any]]:
+        """G of all rows, those of servos that move several velocities last."""
+        return delassus.matrix([*(block.size for block in self.blocks), *[1] * len(self.implicit.coupled)])
 
     def solve(self, problem: SoftProblem, start: Vec) -> Solution:  # type: ignore[override]
         """Newton steps from the impulses of the last step."""
@@ -159,11 +169,34 @@ class SoftStepper(Stepper):
         return call(cones.searched, problem, blocks, x, call(cones.way, blocks, at, y))
 
     def accelerated(self, delassus: Delassus, forces: tuple[Vec, ...]) -> dict[int, Vec]:
-        """With the damping of joints implicitly."""
-        if self.damped is self.free:
+        """With the damping of joints and servos implicitly, and of free bodies the gyroscopic torque where the
+        integrator has it so."""
+        a = self._damped_accelerations(delassus, forces)
+        if self.spec.soft != IMPLICIT_FAST:
+            return a
+        for n, cluster in enumerate(self.c.clusters):
+            if (link := super()._tumbling(cluster)) is not None and self._is_free_body(cluster.links[0]):
+                a[n] = self.call(integration.with_implicit_gyration, link, self.v[n], a[n], self.dt)
+        return a
+
+    def _is_free_body(self, link: int) -> bool:
+        """Whether a link on a free joint is a single body."""
+        tree, mechanism = self.c.model.cluster_tree, self.c.model.mechanism
+        massive = [x for x in mechanism.bodies if tree.bodies[x.name].link == link and x.mass > 0.0]
+        return tree.moving[link].joint.nv == 6 and len(massive) == 1
+
+    def _damped_accelerations(self, delassus: Delassus, forces: tuple[Vec, ...]) -> dict[int, Vec]:
+        servos, every = self.implicit.coupled, list(range(len(self.c.clusters)))
+        if self.damped is self.free and not servos:
             return super().accelerated(delassus, forces)
         again = Delassus(self.damped, delassus.bases, delassus.blocks)
-        return self.damped.accelerations(list(range(len(self.c.clusters))), again.forces(forces))
+        if servos:
+            G = tuple(Vec(row) for row in self._matrix(again))
+            rates = self.implicit.rates(self._accelerated(self.damped.accelerations(self.needed(), {})))
+            answer = self.call(coupling, G, Vec([x.weight for x in servos]), rates)
+            pulled = self.call(yielding, answer, Vec(flat(forces)))
+            forces = (*forces, *(Vec((x,)) for x in pulled))
+        return self.damped.accelerations(every, again.forces(forces))
 
 
 def _plus_one(A: Mat) -> Mat:

@@ -10,7 +10,7 @@ Declaring what a robot may touch: a part of the `Builder`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -41,13 +41,14 @@ from .validate import (
     read_number,
     read_per_velocity,
     read_placement,
+    read_softness,
     read_spring,
     read_three,
 )  # fmt: skip
 
 if TYPE_CHECKING:
     from ..constraints.closures import Closure
-    from .contact import Surface
+    from .contact import JointSoftness, Surface
     from .geometry import Geometry
     from .mechanism import Body
 
@@ -159,7 +160,7 @@ class ContactBuilder:
         Parameters
         ----------
         **options
-            with_parents, enabled, cone, impratio and timestep of `ContactRules`.
+            with_parents, enabled, cone, impratio, timestep, integrator and implicit_damping of `ContactRules`.
 
         Returns
         -------
@@ -173,7 +174,7 @@ class ContactBuilder:
         >>> b.contact_options(cone="elliptic", timestep=0.001).build().mechanism.contacts.cone
         'elliptic'
         """
-        known = ("with_parents", "enabled", "cone", "impratio", "timestep")
+        known = tuple(x.name for x in fields(ContactRules) if x.name not in ("pairs", "excluded"))
         for key in options:
             if key not in known:
                 raise ModelError(f"contact_options: {unknown('option', key, known)}")
@@ -392,6 +393,7 @@ class MechanismBuilder(ActuatorBuilder, ArmatureBuilder, ContactBuilder, Hinted)
         geometry: Any = (),
         gravity_compensation: float = 0.0,
         fluid: Fluid | None = None,
+        softness: JointSoftness | None = None,
         allow_unphysical: bool = False,
     ) -> Self:
         """Add a body and the joint that carries it.
@@ -445,6 +447,8 @@ class MechanismBuilder(ActuatorBuilder, ArmatureBuilder, ContactBuilder, Hinted)
             Fraction of its weight that a passive force at its centre of mass carries (`System.passive_forces`).
         fluid : Fluid, optional
             Fluid in which the body moves: added mass, buoyancy, drag, current; none if None.
+        softness : JointSoftness, optional
+            How soft limits and dry friction of the joint are under MuJoCo's law (`fb.contact.MuJoCo`).
         allow_unphysical : bool, default False
             Accept an inertia that no distribution of mass has.
 
@@ -491,6 +495,7 @@ class MechanismBuilder(ActuatorBuilder, ArmatureBuilder, ContactBuilder, Hinted)
             upper=upper,
             **read_spring(what, joint, stiffness, rest),
             **read_drive(what, joint.nv, max_force, max_velocity, min_force),
+            softness=read_softness(what, softness),
         )
         more = read_number(f"{what}, gravity_compensation", gravity_compensation), read_fluid(what, fluid)
         self._bodies[name] = self._body(name, mass, com, inertia, geometry, allow_unphysical, more)

@@ -1,4 +1,4 @@
-"""Surfaces of shapes in contacts, and pairs of shapes by name. Frozen data; nothing here computes forces."""
+"""Surfaces of shapes in contacts, pairs of shapes by name, and softness of joints. Frozen data, without forces."""
 
 from __future__ import annotations
 
@@ -60,11 +60,7 @@ class Surface:
                 raise ModelError(f"surface: {name}={value!r}: expected a whole number of at most 32 bits")
         for name, count in (("solref", 2), ("solimp", 5)):
             value = getattr(self, name)
-            if value is not None and not (
-                isinstance(value, tuple)
-                and len(value) == count
-                and all(is_number(x) and math.isfinite(x) for x in value)
-            ):
+            if value is not None and not _is_tuple_of_numbers(value, count):
                 raise ModelError(f"surface: {name}={value!r}: expected a tuple of {count} finite numbers")
 
     def may_meet(self, other: Surface) -> bool:
@@ -73,6 +69,39 @@ class Surface:
 
 
 PLAIN = Surface()
+
+
+@dataclass(frozen=True)
+class JointSoftness:
+    """The softness of the limits and the dry friction of a joint under MuJoCo's law. None: as MuJoCo has it by default.
+
+    limit_solref, limit_solimp: of its limits, which act from a `margin` (rad, m) before them on; friction_solref,
+    friction_solimp: of its dry friction.
+    """
+
+    limit_solref: tuple[float, ...] | None = None
+    limit_solimp: tuple[float, ...] | None = None
+    friction_solref: tuple[float, ...] | None = None
+    friction_solimp: tuple[float, ...] | None = None
+    margin: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self)[:-1]:
+            count = 2 if field.name.endswith("solref") else 5
+            value = getattr(self, field.name)
+            if value is not None and not _is_tuple_of_numbers(value, count):
+                raise ModelError(f"softness: {field.name}={value!r}: expected a tuple of {count} finite numbers")
+        if not (is_number(self.margin) and math.isfinite(self.margin)):
+            raise ModelError(f"softness: margin={self.margin!r}: expected a finite number, in rad or m")
+
+
+def _is_tuple_of_numbers(value: object, count: int) -> bool:
+    """Whether a value is a tuple of `count` finite numbers."""
+    if not isinstance(value, tuple) or len(value) != count:
+        return False
+    return all(is_number(x) and math.isfinite(x) for x in value)
+
+
 NUMBERS = tuple(f.name for f in fields(Surface))
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .contact import ContactPair
 
 ConeShape = Literal["pyramidal", "elliptic"]
+Integrator = Literal["Euler", "RK4", "implicit", "implicitfast"]
+_OPTIONS = ("cone", "impratio", "timestep", "integrator", "implicit_damping")  # None where not set
 
 
 def is_number(x: object) -> bool:
@@ -26,7 +28,8 @@ class ContactRules:
 
     excluded: pairs of bodies whose shapes do not meet. with_parents: whether shapes of a body and of the one that
     carries it meet. enabled: False where a file switches contacts off. cone, impratio (ratio of the impedances of
-    friction and of the normal force) and timestep (s): of MuJoCo's law and step, None where not set.
+    friction and of the normal force), timestep (s), integrator and implicit_damping (False: "Euler" takes the damping
+    of joints as it is at the start of a step): of MuJoCo's law and step, None where not set.
     """
 
     pairs: tuple[ContactPair, ...] = ()
@@ -36,10 +39,16 @@ class ContactRules:
     cone: ConeShape | None = None
     impratio: float | None = None
     timestep: float | None = None
+    integrator: Integrator | None = None
+    implicit_damping: bool | None = None
 
     def __post_init__(self) -> None:
         if self.cone is not None and self.cone not in get_args(ConeShape):
             raise ModelError(f"contacts: cone={self.cone!r}: expected 'pyramidal' or 'elliptic'")
+        if self.integrator is not None and self.integrator not in get_args(Integrator):
+            raise ModelError(f"contacts: integrator={self.integrator!r}: expected one of {get_args(Integrator)}")
+        if self.implicit_damping not in (None, True, False):
+            raise ModelError(f"contacts: implicit_damping={self.implicit_damping!r}: expected True or False")
         for name in ("impratio", "timestep"):
             value = getattr(self, name)
             if value is not None and not (is_number(value) and 0.0 < value < math.inf):
@@ -64,8 +73,7 @@ class ContactRules:
     def join(self, other: ContactRules) -> ContactRules:
         """The rules of both; options come from the first that sets them."""
         said = {
-            name: getattr(self, name) if getattr(self, name) is not None else getattr(other, name)
-            for name in ("cone", "impratio", "timestep")
+            name: getattr(self, name) if getattr(self, name) is not None else getattr(other, name) for name in _OPTIONS
         }
         return ContactRules(
             tuple(dict.fromkeys((*self.pairs, *other.pairs))), tuple(dict.fromkeys((*self.excluded, *other.excluded))),

@@ -14,6 +14,7 @@ from .placement import Matrix, Placement, Three
 if TYPE_CHECKING:
     from .actuators import Actuator
     from .armature_blocks import ArmatureBlock
+    from .contact import JointSoftness
     from .fluid import Fluid
     from .geometry import Geometry
 
@@ -43,7 +44,8 @@ class PlacedJoint:
 
     `stiffness` (one entry per velocity) is that of a spring at rest at the coordinates `rest`; empty without a spring.
     `max_force` and `max_velocity` bound what moves the joint (infinite where nothing does); one entry per velocity. The
-    force is also bounded by `min_force`, or by -max_force where that is empty.
+    force is also bounded by `min_force`, or by -max_force where that is empty. `softness` of limits and dry friction
+    is of MuJoCo's law alone.
     """
 
     name: str
@@ -61,6 +63,7 @@ class PlacedJoint:
     max_force: tuple[float, ...] = ()
     max_velocity: tuple[float, ...] = ()
     min_force: tuple[float, ...] = ()
+    softness: JointSoftness | None = None
 
 
 @dataclass(frozen=True)

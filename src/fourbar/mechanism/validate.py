@@ -195,6 +195,15 @@ def read_geometry(what: str, value: Any) -> tuple[Geometry, ...]:
     return shapes
 
 
+def read_softness(what: str, softness: Any) -> Any:
+    """The softness of a joint; None for MuJoCo's own."""
+    from .contact import JointSoftness
+
+    if softness is None or isinstance(softness, JointSoftness):
+        return softness
+    raise ModelError(f"{what}: softness must be a JointSoftness or None, got {softness!r}")
+
+
 def read_limits(what: str, value: Any, n: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Lower and upper limits of n coordinates, from None or a pair (each one number, or n)."""
     if value is None:

@@ -380,6 +380,10 @@ class MjcfWriter:
             attributes["springref"] = [c.rest[i]]
         elif c.stiffness and tuple(c.rest) != c.joint.neutral():
             self.unsaid.leave("the rest position of the spring is left out", joint=c.name)
+        if (soft := c.softness) is not None:
+            attributes |= {"solreflimit": soft.limit_solref, "solimplimit": soft.limit_solimp,
+                           "solreffriction": soft.friction_solref, "solimpfriction": soft.friction_solimp,
+                           "margin": [soft.margin] if soft.margin else None}  # fmt: skip
         if i is not None:
             attributes |= self._limits(c, i)
         child(element, "joint", name=self.unsaid.name(name), type=kind, **attributes)

@@ -209,7 +209,9 @@ def options(rules: ContactRules) -> tuple[dict[str, Any], dict[str, str]]:
     """Attributes of <option>, and of its <flag>."""
     numbers = {key: [x] if (x := getattr(rules, key)) is not None else None for key in ("impratio", "timestep")}
     flags = {} if rules.enabled else {"contact": "disable"}
-    return {"cone": rules.cone, **numbers}, flags | ({"filterparent": "disable"} if rules.with_parents else {})
+    flags |= {"eulerdamp": "disable"} if rules.implicit_damping is False else {}
+    flags |= {"filterparent": "disable"} if rules.with_parents else {}
+    return {"cone": rules.cone, "integrator": rules.integrator, **numbers}, flags
 
 
 def _from_lowest(shape: Geometry) -> Geometry:

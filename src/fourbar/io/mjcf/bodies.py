@@ -19,6 +19,7 @@ from ...mechanism.builder import MechanismBuilder
 from ...mechanism.geometry import Geometry
 from ..numbers import position_limit
 from ..report import Reading
+from .contacts import joint_softness
 from .lines import ElementLines, MjcfNames
 from .switches import compensation
 
@@ -139,6 +140,7 @@ class Bodies:
             "stiffness": self.passive.stiffness[j],
             "rest": m.qpos_spring[at : at + nq],
             "limits": (position_limit(low, -1.0), position_limit(high, 1.0)) if is_limited else None,
+            "softness": joint_softness(m, j),
             **_forces(m.jnt_actfrcrange[j].tolist(), bool(m.jnt_actfrclimited[j])),
         }
 

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from ...mechanism.builder import MechanismBuilder
-from ...mechanism.contact import PLAIN, Surface
+from ...mechanism.contact import PLAIN, JointSoftness, Surface
+from ...mechanism.contact_rules import Integrator
 from ..report import Place, Reading
 from .lines import MjcfNames
-from .switches import CONTACT, FILTER, is_off
+from .switches import CONTACT, EULER_DAMPING, FILTER, is_off
 
 _SOLREF, _SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)  # where a file says nothing
 _CONES = ("pyramidal", "elliptic")
+INTEGRATORS: tuple[Integrator, ...] = ("Euler", "RK4", "implicit", "implicitfast")
 _STEP, _RATIO = 0.002, 1.0
 
 
@@ -34,6 +36,15 @@ def surface(model: Any, g: int) -> Surface:
         **_soft(model.geom_solref[g], model.geom_solimp[g]),
         groups=int(model.geom_contype[g]), meets=int(model.geom_conaffinity[g]),
     )  # fmt: skip
+
+
+def joint_softness(model: Any, j: int) -> JointSoftness | None:
+    """The softness of the limits and the dry friction of a joint; None if it is MuJoCo's own."""
+    dof = model.jnt_dofadr[j]
+    limit = _soft(model.jnt_solref[j], model.jnt_solimp[j]).values()
+    friction = _soft(model.dof_solref[dof], model.dof_solimp[dof]).values()
+    found = JointSoftness(*limit, *friction, margin=float(model.jnt_margin[j]))
+    return None if found == JointSoftness() else found
 
 
 def _soft(solref: np.ndarray, solimp: np.ndarray) -> dict[str, Any]:
@@ -62,6 +73,8 @@ def add_rules(b: MechanismBuilder, model: Any, names: MjcfNames, reading: Readin
         cone=None if option.cone == 0 else _CONES[option.cone],
         impratio=None if option.impratio == _RATIO else float(option.impratio),
         timestep=None if option.timestep == _STEP else float(option.timestep),
+        integrator=INTEGRATORS[option.integrator] if 0 < option.integrator < len(INTEGRATORS) else None,
+        implicit_damping=False if is_off(model, EULER_DAMPING) else None,
     )
 
 

@@ -15,15 +15,15 @@ from ...representation import abbreviate, quantity
 from ..report import Place, Reading
 from .actuators import with_reflected
 from .bodies import BALL, FREE
-from .contacts import colliding
+from .contacts import INTEGRATORS, colliding
 from .lines import ElementLines, MjcfNames
 from .passive import passive, switched_off, with_signs
 from .switches import CONTACT as CONTACTS
-from .switches import GRAVITY, compensation, is_off
+from .switches import GRAVITY, SAFE_REFERENCES, compensation, is_off
 
 _MEDIUM = ("density", "viscosity", "wind")
-_INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast")
 _STEP = 0.002  # MuJoCo's own
+_OVERRIDE = 1  # bit of its enableflags
 # What is counted and ignored: key, singular, plural.
 _COUNTED = {
     "camera": ("camera", "cameras"),
@@ -177,8 +177,17 @@ class Findings:
             )
             self._note(self.whole, message, "option@timestep")
         if option.integrator:
-            name = _INTEGRATORS[option.integrator] if option.integrator < len(_INTEGRATORS) else option.integrator
-            self._note(self.whole, f"integrator={name} is ignored: simulate has its own", "option@integrator")
+            name = INTEGRATORS[option.integrator] if option.integrator < len(INTEGRATORS) else option.integrator
+            message = f"integrator={name} acts under law=fb.contact.MuJoCo() only: other steps have their own"
+            self._note(self.whole, message, "option@integrator")
+        unlike = "in MuJoCo changes contact forces; law=fb.contact.MuJoCo() does not know it"
+        if option.noslip_iterations:
+            self._note(self.whole, f"noslip_iterations={option.noslip_iterations} {unlike}", "option@noslip_iterations")
+        if option.enableflags & _OVERRIDE:
+            self._note(self.whole, f"override of the numbers of all contacts {unlike}", "option/flag@override")
+        if is_off(self.model, SAFE_REFERENCES):
+            message = "refsafe is disabled in the file; law=fb.contact.MuJoCo() keeps time constants above two steps"
+            self._note(self.whole, message, "option/flag@refsafe")
 
     def _contacts(self) -> None:
         m = self.model

@@ -9,32 +9,46 @@ from typing import Any
 from ...errors import ModelError
 from ...joints.serialize import Plain, matrix, number, numbers, shorten, text
 from ...mechanism.builder import MechanismBuilder
-from ...mechanism.contact import PLAIN, Surface
+from ...mechanism.contact import PLAIN, JointSoftness, Surface
 from ...mechanism.contact_rules import ContactRules
 from ..report import Reading
 
 Checked = Callable[[Reading, str, Any, tuple[str, ...], tuple[str, ...]], Plain]
 _WHOLE = ("dimensions", "priority", "groups", "meets")
 _LISTS = {"solref": 2, "solimp": 5}
+_LISTS |= {f"{kind}_{key}": count for kind in ("limit", "friction") for key, count in _LISTS.items()}
 SURFACE = tuple(f.name for f in fields(Surface))
 RULES = tuple(f.name for f in fields(ContactRules))
+SOFTNESS = tuple(f.name for f in fields(JointSoftness))
+_WORDS = ("cone", "integrator")
+_SWITCHES = ("with_parents", "enabled", "implicit_damping")
 
 
 def read_surface(reading: Reading, what: str, value: Any, checked: Checked) -> Surface:
     """The surface of a shape or pair."""
-    given = checked(reading, what, value, SURFACE, ())
+    fields = _numbers_by_name(what, checked(reading, what, value, SURFACE, ()))
+    try:
+        return Surface(**fields)
+    except ModelError as error:
+        raise ModelError(f"{what}: {str(error).removeprefix('surface: ')}") from None
+
+
+def read_softness(reading: Reading, what: str, value: Any, checked: Checked) -> JointSoftness:
+    """The softness of a joint."""
+    return JointSoftness(**_numbers_by_name(what, checked(reading, what, value, SOFTNESS, ())))
+
+
+def _numbers_by_name(what: str, table: Plain) -> Plain:
+    """The entries of a table: numbers, whole numbers, and lists of numbers as tuples."""
     fields: Plain = {}
-    for key, entry in given.items():
+    for key, entry in table.items():
         if key in _LISTS:
             fields[key] = tuple(numbers(f"{what}.{key}", entry, _LISTS[key]))
         elif key in _WHOLE:
             fields[key] = _whole(f"{what}.{key}", entry)
         else:
             fields[key] = number(f"{what}.{key}", entry)
-    try:
-        return Surface(**fields)
-    except ModelError as error:
-        raise ModelError(f"{what}: {str(error).removeprefix('surface: ')}") from None
+    return fields
 
 
 def _whole(what: str, value: Any) -> int:
@@ -65,13 +79,12 @@ def add_contacts(b: MechanismBuilder, value: Any, reading: Reading, checked: Che
         surface = read_surface(reading, f"{what}.surface", pair["surface"], checked) if "surface" in pair else PLAIN
         b.contact_pair(first, second, surface, text(f"{what}.name", pair["name"]) if "name" in pair else "")
     options: Plain = {}
-    for key in ("with_parents", "enabled"):
+    for key in _SWITCHES:
         if key in rules:
             if not isinstance(rules[key], bool):
                 raise ModelError(f"contacts.{key}: expected true or false, got {shorten(rules[key])}")
             options[key] = rules[key]
-    if "cone" in rules:
-        options["cone"] = text("contacts.cone", rules["cone"])
+    options |= {key: text(f"contacts.{key}", rules[key]) for key in _WORDS if key in rules}
     options |= {key: number(f"contacts.{key}", rules[key]) for key in ("impratio", "timestep") if key in rules}
     b.contact_options(**options)
 

@@ -29,7 +29,7 @@ from ..meshes import Meshes
 from ..report import ParseError, Place, Reading, Report, loop_key
 from ..source import Options, Source
 from . import VERSION
-from .contacts import add_contacts, read_heights, read_surface
+from .contacts import add_contacts, read_heights, read_softness, read_surface
 
 _TOP = (
     "fourbar", "name", "gravity", "bodies", "frames", "loops", "configurations", "velocities", "controls", "actuators",
@@ -43,7 +43,7 @@ _BODY = (
 _SHAPE = ("kind", "size", *_PLACE, "role", "mesh", "scale", "colour", "name", "surface", "heights")
 _PER_VELOCITY = ("armature", "damping", "friction", "stiffness")
 _BOUNDS = ("lower", "upper", "max_force", "max_velocity", "min_force")
-_JOINT = ("type", "name", *_PLACE, *_PER_VELOCITY, *_BOUNDS, "rest")
+_JOINT = ("type", "name", *_PLACE, *_PER_VELOCITY, *_BOUNDS, "rest", "softness")
 _ACTUATOR = ("name", "drives", "control_range", "force_range", "kind", "parameters")
 _WORDS = {"inf": float("inf"), "-inf": -float("inf")}
 
@@ -247,6 +247,8 @@ def _read_joint(reading: Reading, value: Any) -> Plain:
             arguments[key] = _scalars(f"joint.{key}", table[key], joint.nv)
     if "rest" in table:
         arguments["rest"] = _scalars("joint.rest", table["rest"], joint.nq)
+    if "softness" in table:
+        arguments["softness"] = read_softness(reading, "joint.softness", table["softness"], _read_table)
     bounds = {
         key: _scalars(f"joint.{key}", table[key], joint.nv if key.startswith("m") else joint.nq, infinite=True)
         for key in _BOUNDS

@@ -15,7 +15,7 @@ from ...joints.serialize import Plain
 from ...joints.serialize import to_plain as joint_to_plain
 from ...mechanism.actuators import Actuator
 from ...mechanism.armature_blocks import ArmatureBlock
-from ...mechanism.contact import ContactPair, Surface
+from ...mechanism.contact import ContactPair, JointSoftness, Surface
 from ...mechanism.contact_rules import ContactRules
 from ...mechanism.fluid import FIELDS as FLUID
 from ...mechanism.fluid import Fluid
@@ -119,6 +119,8 @@ def _joint(c: PlacedJoint) -> Plain:
     table |= _set_values({"rest": list(c.rest)}, ([],))
     for key in ("max_force", "max_velocity"):
         table |= _set_values({key: list(getattr(c, key))}, ([], infinite * c.joint.nv))
+    if c.softness is not None:
+        table |= _set_values({"softness": _by_name(c.softness)}, ({},))
     return table | _set_values({"min_force": list(c.min_force)}, ([],))
 
 
@@ -129,11 +131,12 @@ def _shape(shape: Geometry) -> Plain:
         if field.name not in ("kind", "placement", "file", "surface", "heights"):
             table |= _set_values({field.name: value}, (field.default,))
     table |= _set_values({"heights": [list(row) for row in shape.heights]}, ([],))
-    table |= _set_values({"surface": _surface(shape.surface)}, ({},))
+    table |= _set_values({"surface": _by_name(shape.surface)}, ({},))
     return {key: list(value) if isinstance(value, tuple) else value for key, value in table.items()}
 
 
-def _surface(surface: Surface) -> Plain:
+def _by_name(surface: Surface | JointSoftness) -> Plain:
+    """The numbers that are not the default ones."""
     found: Plain = {}
     for field in fields(surface):
         found |= _set_values({field.name: getattr(surface, field.name)}, (field.default,))
@@ -151,7 +154,7 @@ def _contacts(rules: ContactRules) -> Plain:
 
 def _pair(pair: ContactPair) -> Plain:
     found: Plain = {"first": list(pair.first), "second": list(pair.second), **_set_values({"name": pair.name}, ("",))}
-    return found | _set_values({"surface": _surface(pair.surface)}, ({},))
+    return found | _set_values({"surface": _by_name(pair.surface)}, ({},))
 
 
 def _frame(frame: Frame) -> Plain:

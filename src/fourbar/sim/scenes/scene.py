@@ -161,11 +161,11 @@ class Scene(Staged, Hinted):
         chosen = selection.what_touches(self.robot.mechanism, tree, wanted)
         self.terrains, self.added, self.reach = chosen.terrains, added_shapes(contacts), chosen.reach
         joints, unkept = selection.joint_rows(tree, bool(limits), bool(joint_friction), acting)
-        if self.kept.conditions and acting.is_soft:
+        if self.kept.conditions and acting.integrator:
             raise ArgumentError(
                 "Scene: MuJoCo's law cannot enforce constraints of a robot; use Rigid() or Compliant(...)"
             )
-        more = {"rounds": int(iterations), "soft": acting.is_soft, "kept": self.kept.conditions}
+        more = {"rounds": int(iterations), "soft": acting.integrator, "kept": self.kept.conditions}
         self.spec = Spec(chosen.candidates, joints, float(bounce_above), float(tolerance), **more)
         self.grounds = Grounds(chosen.terrain_names, chosen.terrains, self.spec)  # whose numbers may differ
         with OneWarning("Scene", SimulationWarning):

@@ -25,7 +25,7 @@ from .bilateral import NO_SLACK, BilateralRows, bilateral_terms, links_of
 from .candidates import Candidate, JointRow, Manifold, OneOf, Spec, Touch, axes_of
 from .delassus import Delassus, ForceBasis, FreeMotion, RowsOnBasis
 from .gauss_seidel import ContactProblem, RowBlock, Solution
-from .impacts import Impact, rebounding, solve_impacts, work
+from .impacts import Impact, energy_gain, rebounding, solve_impacts, work
 from .impulse_solver import solve
 from .terrain_numbers import Given, TerrainNumbers, mixed_friction, with_numbers
 
@@ -477,11 +477,23 @@ class Stepper:
             "impulse": impulse,
             "residual": [solution.residual],
             "residuals": list(self.by_law(problem, solution)),
+            "energy_gain": [self._energy_gain(parts, dict(enumerate(ahead)))],
             "gap": [x.touch.gap for x in self.placed],
             "force": flat(wrench),
             "a": flat([a[n] for n in every]),
             "kept": self._kept_forces(parts),
         }
+
+    def _energy_gain(self, parts: tuple[Vec, ...], v: dict[int, Vec]) -> Scalar:
+        """The energy (J) that contacts, limits and dry friction add in the step, from the velocities v at its end."""
+        contacts = list(range(len(self.spec.candidates)))
+        rates_after, by_link = self._rates(v, contacts), self._links(v)
+        after = [rates_after[k] for k in contacts]
+        after += [Vec((by_link[row.link][row.entry],)) for row in self.spec.joints]
+        if not after:
+            return 0.0
+        acting = Vec(flat(parts[: len(after)]))
+        return self.call(energy_gain, acting, Vec(self.free_rates[: len(acting)]), Vec(flat(after)))
 
     def _kept_forces(self, parts: tuple[Vec, ...]) -> list[Any]:
         """Forces along the rows of constraints, means over the step, from the impulses of all blocks."""

@@ -68,6 +68,15 @@ def work(impulse: Vec, free: Vec, g: Vec, c: Vec) -> Vec:
     return Vec((total, size))
 
 
+def energy_gain(impulse: Vec, free: Vec, after: Vec) -> Scalar:
+    """The work of impulses on rows that move with `free` without and `after` with them, if it is more than rounding."""
+    done: Scalar = 0.0
+    size: Scalar = 0.0
+    for x, a, b in zip(impulse, free, after, strict=True):
+        done, size = done + 0.5 * x * (a + b), size + size_of([x * a]) + size_of([x * b])
+    return select(done > _ROUNDING * size, done, 0.0)
+
+
 def search(at: Attempt, new: Solution, done: Vec) -> tuple[Attempt, Scalar]:
     """The next attempt, after one with a new solution and its work; above zero while the search goes on."""
     gained = done[0] - _ROUNDING * done[1]

@@ -119,9 +119,11 @@ class SoftStepper(Stepper):
             g += terms.g
             unit += terms.unit
             found.append(terms.cone)
+        self.free_rates = flat([free[k] for k in every])
         v, w, q = self._links(own), self._links(ahead), self.c.coordinates()
         for row in spec.joints:
             now = v[row.link][row.entry]
+            self.free_rates.append(w[row.link][row.entry])
             g.append(call(_changed, w[row.link][row.entry], now))
             found.append(call(soft_row, row, q[row.link][row.entry], now, self._dry(row), self.dt))
         unit += [1.0] * len(spec.joints)

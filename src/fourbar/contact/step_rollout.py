@@ -229,7 +229,7 @@ class ContactRollout:
         self.loops = len(self.followed.loops)
         if self.loops:
             self.numbers["usual"] = (self.followed.reference_size,)
-        self.records = {"residual": (), "residuals": (3,), "gap": (n,), "force": (n, 3)}
+        self.records = {"residual": (), "residuals": (3,), "energy_gain": (), "gap": (n,), "force": (n, 3)}
         if self.model.kept_rows:
             self.records["kept"] = (self.model.kept_rows,)
         if taken.u != NONE:

@@ -19,7 +19,7 @@ from ..observe import check_driven, read_observations
 from ..robot.runge_kutta_step import Traced
 from .given_numbers import NOWHERE, which_numbers
 from .read_arguments import MotionRequest, check_actuators, check_control, wrench_cores
-from .run import Contacts, Residuals, Run
+from .run import MEASURES, Contacts, Residuals, Run
 
 Read = Callable[[Any], tuple[Any, ...]]
 CONTROLS = ("tau", "u", "f_ext")
@@ -163,7 +163,7 @@ def _results(robot: System, scene: Any, request: MotionRequest, observed: Mappin
     else:
         n = len(scene.contacts)
         results += [
-            Result("residual", (), before=time), Result("worst", (), before=time),
+            *(Result(name, (), before=time) for name in MEASURES),
             Result("converged", (), bool, before=time),
             Result("gap", (n,), before=time), Result("force", (n, 3), before=time),
             Result("found", (n,), bool, before=time), Result("last_q", (nq,)), Result("last_v", (nv,)),
@@ -181,7 +181,7 @@ def _read(run: Run) -> tuple[np.ndarray, ...]:
         arrays.append(run.lost)
     else:
         contacts, last = (getattr(run.contacts, name) for name in _CONTACTS), run.last or ()
-        arrays += [run.residual, run.worst, run.converged, *contacts, *last, *run.residuals]
+        arrays += [*(getattr(run, name) for name in MEASURES), run.converged, *contacts, *last, *run.residuals]
     if run.u is not None:
         arrays.append(run.u)
     return (*arrays, *run.observations.values())

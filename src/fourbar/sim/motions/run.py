@@ -58,7 +58,8 @@ class Residuals(NamedTuple):
     dissipation: np.ndarray
 
 
-_OF_SCENE = {name: Form() for name in ("residual", "worst", *Residuals._fields)} | {"converged": Form(kinds="b")}
+MEASURES = ("residual", "worst", "penetration", "energy_gain")
+_OF_SCENE = {name: Form() for name in (*MEASURES, *Residuals._fields)} | {"converged": Form(kinds="b")}
 _OPTIONAL = {  # in the files of some runs
     "lost": Form(), "steps": Form(kinds="iu", over_time=False), "diverged": Form(kinds="b", over_time=False),
     "too_fast": Form(kinds="b"), "constraint_force": Form(None),
@@ -104,6 +105,11 @@ class Run(Recorded):
         The largest residual of all steps so far, including those between two records.
     converged : ndarray of bool, shape (n, ...), optional
         Whether the residual was within the tolerance.
+    penetration : ndarray, shape (n, ...), optional
+        How deep (m) the deepest contact was at the start of the step before, zero if none was.
+    energy_gain : ndarray, shape (n, ...), optional
+        Energy (J) that contacts, limits and dry friction added to the robot in the step before: the work of their
+        impulses if that is positive, else zero. Rigid contacts have none.
     residuals : Residuals, optional
         By how much each law of contact was missed.
     last : tuple of ndarray, optional
@@ -141,6 +147,8 @@ class Run(Recorded):
     residual: np.ndarray = None  # type: ignore[assignment]
     worst: np.ndarray = None  # type: ignore[assignment]
     converged: np.ndarray = None  # type: ignore[assignment]
+    penetration: np.ndarray = None  # type: ignore[assignment]
+    energy_gain: np.ndarray = None  # type: ignore[assignment]
     residuals: Residuals = None  # type: ignore[assignment]
     last: tuple[np.ndarray, np.ndarray] | None = None
     constraint_force: np.ndarray | None = None
@@ -333,13 +341,18 @@ def _scene_forms(file: str, robot: System, arrays: Mapping[str, np.ndarray]) -> 
             **last}  # fmt: skip
 
 
+def penetration(gap: np.ndarray) -> np.ndarray:
+    """How deep (m) the deepest contact of each state is, from gaps (..., n); zero if nothing overlaps, NaN of NaN."""
+    return np.maximum(-gap.min(axis=-1, initial=np.inf), 0.0)
+
+
 def _loaded_contacts(names: tuple[str, ...], x: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """The fields of a run of a scene, from the arrays of a file."""
     return {
         "contacts": Contacts(names, x["gap"], x["force"], (x["force"] != 0.0).any(axis=-1)),
         "residuals": Residuals(*(x[name] for name in Residuals._fields)),
         "last": (x["last_q"], x["last_v"]),
-        **{name: x[name] for name in ("residual", "worst", "converged")},
+        **{name: x[name] for name in (*MEASURES, "converged")},
     }
 
 

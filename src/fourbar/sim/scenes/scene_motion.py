@@ -22,7 +22,7 @@ from ..motions.controlled_motion import ControlledMotion, MotionControls
 from ..motions.given_numbers import NOTHING, GivenNumbers
 from ..motions.outcome import SimulationWarning, loop_hint
 from ..motions.read_arguments import MotionRequest, read_constant
-from ..motions.run import Contacts, Residuals, Run
+from ..motions.run import Contacts, Residuals, Run, penetration
 from ..observe import check_driven, read_observations
 from ..robot.runge_kutta_step import Commands, control_sizes
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _LITTLE = 100.0  # times the tolerance: a residual that most can live with
-RECORDS = ("q", "v", "residual", "residuals", "worst", "gap", "force")
+RECORDS = ("q", "v", "residual", "residuals", "worst", "energy_gain", "gap", "force")
 
 
 class SceneMotion(ControlledMotion):
@@ -78,6 +78,7 @@ class SceneMotion(ControlledMotion):
             t, whole["q"], whole["v"], scene.robot, steps=self.step_counts, diverged=self.diverged,
             u=whole.get("acting"), observations={x: whole[OBSERVED + x] for x in self._observed}, scene=scene,
             contacts=contacts, residual=whole["residual"], worst=whole["worst"], converged=good, residuals=by_law,
+            penetration=penetration(gap), energy_gain=whole["energy_gain"],
             last=(samples.part("q"), samples.part("v")), constraint_force=whole.get("kept"), too_fast=fast,
         )  # fmt: skip
 

@@ -7,7 +7,7 @@ of `gauss_seidel` on the rows at q. All candidates are computed in every step, t
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..algorithms.constrained.rows import evaluate_rows
 from ..algorithms.kinematics import along, place_outward
@@ -15,86 +15,33 @@ from ..algorithms.sweep import Sweeps, velocity_outward
 from ..functions.context import Context
 from ..functions.registry import flat
 from ..spatial.linear import Mat, Scalar, Vec
-from ..spatial.transform import IDENTITY, Transform
+from ..spatial.transform import IDENTITY
 from ..spatial.vectors import Twist
 from ..tree.cluster_tree import GROUND, Location
 from ..tree.clusters import Cluster
 from ..tree.links import Link
 from . import gauss_seidel, implicit_forces, integration
 from .bilateral import NO_SLACK, BilateralRows, bilateral_terms, links_of
-from .candidates import Candidate, JointRow, Manifold, OneOf, Spec, Touch, axes_of
+from .candidates import JointRow, Spec
+from .contact_rows import (
+    LocatedContact,
+    contact_terms,
+    joint_terms,
+    locate_all,
+    rates,
+    world_force,
+)
 from .delassus import Delassus, ForceBasis, FreeMotion, RowsOnBasis
+from .drift import drifts
 from .gauss_seidel import ContactProblem, RowBlock, Solution
 from .impacts import Impact, energy_gain, rebounding, solve_impacts, work
 from .impulse_solver import solve
-from .terrain_numbers import Given, TerrainNumbers, mixed_friction, with_numbers
+from .terrain_numbers import TerrainNumbers, mixed_friction
 
 UNITS = Mat.identity(6)
-_FAR = 1e30  # a limit that is not there, as a velocity
 
 
-class LocatedContact(NamedTuple):
-    """A contact at a state: gap, point, axes (normal first), and its rows on each link that moves."""
-
-    touch: Touch
-    axes: tuple[Vec, ...]
-    rows: tuple[Mat, ...]
-
-
-def _row(pose: Transform, point: Vec, direction: Vec, turning: bool, sign: float) -> Vec:
-    """A unit force (or moment) along a direction at a point of the world, on a link, in the link's frame."""
-    f = pose.unrotate(direction * sign)
-    if turning:
-        return Vec((*f, 0.0, 0.0, 0.0))
-    return Vec((*pose.unrotate(point - pose.p).cross(f), *f))
-
-
-def touches(manifold: Manifold, poses: tuple[Transform, Transform]) -> tuple[Touch, ...]:
-    """All contacts of two shapes."""
-    return manifold.touches(*poses)
-
-
-def touched(geometry: Any, poses: tuple[Transform, Transform], given: Given) -> Touch:
-    """A contact on terrain with numbers that are given."""
-    return with_numbers(geometry, given).touch(*poses)
-
-
-def located(candidate: Candidate, poses: tuple[Transform, Transform], found: Touch | None = None) -> LocatedContact:
-    """A contact, found already or not, and its rows on its links (first, then second; those on the ground are left
-    out)."""
-    touch = candidate.geometry.touch(*poses) if found is None else found
-    touch = candidate.law.acting(touch, candidate.on_terrain)
-    axes = (touch.normal, *(axes_of(touch.normal) if candidate.discs else ()))
-    rows = tuple(
-        Mat(_row(pose, touch.point, x, turning, sign) for x, turning in directions(candidate, axes))
-        for pose, sign, link in zip(poses, (1.0, -1.0), candidate.links, strict=True)
-        if link != GROUND
-    )
-    return LocatedContact(touch, axes, rows)
-
-
-def directions(candidate: Candidate, axes: tuple[Vec, ...]) -> list[tuple[Vec, bool]]:
-    """The direction of each row of a contact, and whether it is that of a moment."""
-    normal, *across = axes
-    found = [(normal, False)]
-    found += [(x, False) for x in across] if candidate.friction > 0.0 else []
-    found += [(normal, True)] if candidate.torsion else []
-    return found + ([(x, True) for x in across] if candidate.rolling else [])
-
-
-def rates(rows: tuple[Mat, ...], twists: tuple[Twist, ...]) -> Vec:
-    """J v of the rows, from the twists of the links."""
-    total = rows[0] @ twists[0].six()
-    for own, V in zip(rows[1:], twists[1:], strict=True):
-        total = total + own @ V.six()
-    return total
-
-
-def _added(a: Vec, b: Vec) -> Vec:
-    return a + b
-
-
-def _sum(a: Scalar, b: Scalar) -> Scalar:
+def _sum(a: Any, b: Any) -> Any:
     return a + b
 
 
@@ -106,37 +53,12 @@ def _over_time(parts: tuple[Vec, ...], dt: Scalar) -> tuple[Vec, ...]:
     return tuple(x * (1.0 / dt) for x in parts)
 
 
-def contact_terms(candidate: Candidate, touch: Touch, dt: Scalar, before: Scalar, free: Vec) -> tuple[Vec, Scalar]:
-    """g of a contact's rows without restitution, and the compliance of its normal."""
-    compliance, bias = candidate.law.normal(touch.gap, dt)
-    if not candidate.steady:
-        bias = candidate.law.unsteady(bias, before, free[0])
-    return Vec((free[0] + bias, *free[1:])), compliance
-
-
-def joint_terms(row: JointRow, q: Vec, friction: Scalar, dt: Scalar) -> Vec:
-    """Velocities that the limits of a joint leave, and the impulse of its dry friction."""
-    found = []
-    for end, far in ((row.lower, -_FAR), (row.upper, _FAR)):
-        found.append(far if abs(end) == float("inf") else (end - q[row.entry]) / dt)
-    return Vec((*found, friction * dt))
-
-
 def with_compliance(G: tuple[Vec, ...], where: tuple[int, ...], compliance: Vec) -> Mat:
     """G with R on its diagonal."""
     rows = [list(row) for row in G]
     for i, x in zip(where, compliance, strict=True):
         rows[i][i] = rows[i][i] + x
     return Mat(Vec(row) for row in rows)
-
-
-def world_force(candidate: Candidate, axes: tuple[Vec, ...], impulse: Vec, dt: Scalar) -> Vec:
-    """The force of a contact on the first of its links, in the world."""
-    total = axes[0] * impulse[0]
-    if candidate.friction > 0.0:
-        for axis, x in zip(axes[1:], impulse[1:3], strict=True):
-            total = total + axis * x
-    return total * (1.0 / dt)
 
 
 class Stepper:
@@ -201,20 +123,7 @@ class Stepper:
     def _placed(self) -> list[LocatedContact]:
         poses = along(self.s, [Location(link, IDENTITY) for link in self._touched()], IDENTITY, place_outward)
         self.poses = poses
-        shared: dict[Any, tuple[Touch, ...]] = {}
-        placed = []
-        for x in self.spec.candidates:
-            both, own = (poses[x.links[0]], poses[x.links[1]]), x.geometry
-            if given := self.terrain.of(x):
-                placed.append(self.call(located, x, both, self.call(touched, own, both, given)))
-                continue
-            if not isinstance(own, OneOf):
-                placed.append(self.call(located, x, both))
-                continue
-            if (own.manifold, x.links) not in shared:
-                shared[own.manifold, x.links] = self.call(touches, own.manifold, both)
-            placed.append(self.call(located, x, both, shared[own.manifold, x.links][own.k]))
-        return placed
+        return locate_all(self.call, self.spec.candidates, poses, self.terrain)
 
     def _blocks(self) -> tuple[RowBlock, ...]:
         found, at = [], 0
@@ -319,6 +228,7 @@ class Stepper:
         free = self._rates(ahead, list(range(len(spec.candidates))))
         judged = [k for k, x in enumerate(spec.candidates) if x.restitution > 0.0 or not x.steady]
         before = self._rates({n: self.v[n] for n in needed}, judged)
+        drift = drifts(self.c, self.s, spec, self.turning, self.placed, self.poses, self.terrain, self.dt)
         g: list[Any] = []
         compliance: dict[int, Any] = {}
         bounds: list[Vec] = []
@@ -327,8 +237,9 @@ class Stepper:
             old = before[k][0] if k in before else 0.0
             if moved is not None:
                 block = self.blocks[k]
-                free[k] = self.call(_added, free[k], Vec(moved[block.first : block.first + block.size]))
-            own, soft = self.call(contact_terms, candidate, self.placed[k].touch, self.dt, old, free[k])
+                free[k] = self.call(_sum, free[k], Vec(moved[block.first : block.first + block.size]))
+            more = (self.placed[k].touch, self.dt, old, free[k], drift.get(k))
+            own, soft = self.call(contact_terms, candidate, *more)
             if candidate.restitution > 0.0:
                 impact = Impact(len(g), self.placed[k].touch.gap, old, free[k][0], candidate.restitution)
                 self.impacts.append(impact)
@@ -477,19 +388,22 @@ class Stepper:
             "impulse": impulse,
             "residual": [solution.residual],
             "residuals": list(self.by_law(problem, solution)),
-            "energy_gain": [self._energy_gain(parts, dict(enumerate(ahead)))],
+            "energy_gain": [self._energy_gain(parts, self._rates_after(dict(enumerate(ahead))))],
             "gap": [x.touch.gap for x in self.placed],
             "force": flat(wrench),
             "a": flat([a[n] for n in every]),
             "kept": self._kept_forces(parts),
         }
 
-    def _energy_gain(self, parts: tuple[Vec, ...], v: dict[int, Vec]) -> Scalar:
-        """The energy (J) that contacts, limits and dry friction add in the step, from the velocities v at its end."""
+    def _rates_after(self, v: dict[int, Vec]) -> list[Vec]:
+        """Velocities of the rows of contacts, limits and dry friction, by block, for velocities by cluster."""
         contacts = list(range(len(self.spec.candidates)))
-        rates_after, by_link = self._rates(v, contacts), self._links(v)
-        after = [rates_after[k] for k in contacts]
-        after += [Vec((by_link[row.link][row.entry],)) for row in self.spec.joints]
+        rates, by_link = self._rates(v, contacts), self._links(v)
+        found = [rates[k] for k in contacts]
+        return found + [Vec((by_link[row.link][row.entry],)) for row in self.spec.joints]
+
+    def _energy_gain(self, parts: tuple[Vec, ...], after: list[Vec]) -> Scalar:
+        """The energy (J) that contacts, limits and dry friction add in the step; `after`: velocities of their rows."""
         if not after:
             return 0.0
         acting = Vec(flat(parts[: len(after)]))

@@ -19,7 +19,8 @@ from . import gauss_seidel
 from .articulated_passes import add
 from .articulated_system import ArticulatedSystem, JointsBase, LinkBase, RowBase
 from .candidates import Candidate, Touch
-from .contact_step import Stepper, directions
+from .contact_rows import directions
+from .contact_step import Stepper
 from .delassus import RowsOnBasis
 from .gauss_seidel import ContactProblem, RowBlock, Scaled, Solution
 from .impulse_solver import solve_with

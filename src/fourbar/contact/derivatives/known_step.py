@@ -25,8 +25,9 @@ from ...tree.clusters import Cluster
 from ...tree.links import Link
 from .. import integration
 from ..bilateral import NO_SLACK, bilateral_terms, links_of
-from ..candidates import Candidate, OneOf, Spec, Touch
-from ..contact_step import LocatedContact, joint_terms, located, rates, touched, touches
+from ..candidates import Candidate, Spec, Touch
+from ..contact_rows import LocatedContact, joint_terms, locate_all, rates
+from ..drift import drifts
 from ..gauss_seidel import RowBlock
 from ..implicit_forces import Implicit
 from ..laws import rebound
@@ -75,19 +76,7 @@ class KnownStep:
     @cached_property
     def placed(self) -> list[LocatedContact]:
         """The contacts at the state."""
-        terrain, shared = TerrainNumbers(self.spec, self.c.given), dict[Any, tuple[Touch, ...]]()
-        placed = []
-        for x in self.spec.candidates:
-            poses, geometry = (self.poses[x.links[0]], self.poses[x.links[1]]), x.geometry
-            if given := terrain.of(x):
-                placed.append(self.call(located, x, poses, self.call(touched, geometry, poses, given)))
-            elif isinstance(geometry, OneOf):
-                if (geometry.manifold, x.links) not in shared:
-                    shared[geometry.manifold, x.links] = self.call(touches, geometry.manifold, poses)
-                placed.append(self.call(located, x, poses, shared[geometry.manifold, x.links][geometry.k]))
-            else:
-                placed.append(self.call(located, x, poses))
-        return placed
+        return locate_all(self.call, self.spec.candidates, self.poses, TerrainNumbers(self.spec, self.c.given))
 
     @cached_property
     def kept(self) -> list[Any]:
@@ -243,10 +232,13 @@ class KnownStep:
         before = self.contact_rates(self.v, self.judged) if self.judged else []
         without = self.contact_rates(self.ahead(free), self.judged) if self.judged else []
         judgement = {k: (x[0], y[0]) for k, x, y in zip(self.judged, before, without, strict=True)}
+        terrain = TerrainNumbers(spec, self.c.given)
+        drift = drifts(self.c, self.s, spec, self._straight, self.placed, self.poses, terrain, self.dt)
         found: list[Any] = []
         for k, (candidate, own) in enumerate(zip(spec.candidates, velocities, strict=True)):
-            terms = candidate, self.placed[k].touch, self.dt, spec.bounce_above, judgement.get(k, (0.0, 0.0))
-            found += self.call(_contact_velocity, *terms, own, impulse[k])
+            terms = candidate, self.placed[k].touch, self.dt, spec.bounce_above
+            more = judgement.get(k, (0.0, 0.0)), drift.get(k)
+            found += self.call(_contact_velocity, *terms, *more, own, impulse[k])
         by_link = self._by_link(ahead)
         found += [by_link[row.link][row.entry] for row in spec.joints]
         if self.bundles:
@@ -346,8 +338,9 @@ def _compliance(candidate: Candidate, touch: Touch, dt: Scalar) -> Scalar:
 
 
 def _contact_velocity(
-    candidate: Candidate, touch: Touch, dt: Scalar, least: float, judged: tuple[Any, Any], velocity: Vec, impulse: Vec
-) -> Vec:
+    candidate: Candidate, touch: Touch, dt: Scalar, least: float, judged: tuple[Any, Any],
+    drift: Vec | None, velocity: Vec, impulse: Vec,
+) -> Vec:  # fmt: skip
     """c of a contact; `judged`: its normal velocities before the step, and without contacts."""
     before, free = judged
     bias, soft = bias_of(candidate, touch, dt)
@@ -355,7 +348,7 @@ def _contact_velocity(
         bias = candidate.law.unsteady(bias, before, free)
     if candidate.restitution > 0.0:
         bias = rebound(bias, touch.gap, dt, before, free, candidate.restitution, least)
-    return with_bias(velocity, bias, soft, impulse)
+    return with_bias(velocity if drift is None else velocity + drift, bias, soft, impulse)
 
 
 def bias_of(candidate: Candidate, touch: Touch, dt: Scalar) -> tuple[Scalar, Scalar]:

@@ -22,7 +22,7 @@ from ...spatial.vectors import Twist
 from ...tree.cluster_tree import GROUND, Location
 from ...tree.links import Kinematics
 from ..candidates import Candidate
-from ..contact_step import located, rates, touched
+from ..contact_rows import located, rates, touched
 from ..terrain_numbers import TerrainNumbers
 from .known_step import KnownStep, bias_of, with_bias
 from .response import negative

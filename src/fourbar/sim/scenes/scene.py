@@ -110,11 +110,8 @@ class Scene(Staged, Hinted):
 
     Notes
     -----
-    A cylinder touches a plane with single points of its rims, 120° apart. Where only some of the points of a scene are
-    simulated, the lowest one may be missing, and the cylinder sinks in although every step counts as solved (an ANYmal
-    C by 56 mm). Restitution together with friction can add energy in an impact (Kane's paradox), although every step
-    counts as solved: to a single body from a restitution of 0.8 on, to a robot with joints from 0.3 on, and without
-    bound where links that stick are nearly in line.
+    A cylinder touches a plane with three points of each rim, the lowest one among them. Restitution is reduced where,
+    together with friction or in robots with joints, it would add energy in an impact (Kane's paradox).
 
     Examples
     --------

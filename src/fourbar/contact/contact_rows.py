@@ -1,0 +1,120 @@
+"""Rows of contacts and joints at a state: where they are, how fast, their terms in the problem, and their forces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..spatial.linear import Mat, Scalar, Vec
+from ..spatial.transform import Transform
+from ..spatial.vectors import Twist
+from ..tree.cluster_tree import GROUND
+from .candidates import Candidate, JointRow, Manifold, OneOf, Touch, axes_of
+from .terrain_numbers import Given, TerrainNumbers, with_numbers
+
+_FAR = 1e30  # a limit that is not there, as a velocity
+
+
+class LocatedContact(NamedTuple):
+    """A contact at a state: gap, point, axes (normal first), and its rows on each link that moves."""
+
+    touch: Touch
+    axes: tuple[Vec, ...]
+    rows: tuple[Mat, ...]
+
+
+def _row(pose: Transform, point: Vec, direction: Vec, turning: bool, sign: float) -> Vec:
+    """A unit force (or moment) along a direction at a point of the world, on a link, in the link's frame."""
+    f = pose.unrotate(direction * sign)
+    if turning:
+        return Vec((*f, 0.0, 0.0, 0.0))
+    return Vec((*pose.unrotate(point - pose.p).cross(f), *f))
+
+
+def touches(manifold: Manifold, poses: tuple[Transform, Transform]) -> tuple[Touch, ...]:
+    """All contacts of two shapes."""
+    return manifold.touches(*poses)
+
+
+def touched(geometry: Any, poses: tuple[Transform, Transform], given: Given) -> Touch:
+    """A contact on terrain with numbers that are given."""
+    return with_numbers(geometry, given).touch(*poses)
+
+
+def located(candidate: Candidate, poses: tuple[Transform, Transform], found: Touch | None = None) -> LocatedContact:
+    """A contact, found already or not, and its rows on its links (first, then second; those on the ground are left
+    out)."""
+    touch = candidate.geometry.touch(*poses) if found is None else found
+    touch = candidate.law.acting(touch, candidate.on_terrain)
+    axes = (touch.normal, *(axes_of(touch.normal) if candidate.discs else ()))
+    rows = tuple(
+        Mat(_row(pose, touch.point, x, turning, sign) for x, turning in directions(candidate, axes))
+        for pose, sign, link in zip(poses, (1.0, -1.0), candidate.links, strict=True)
+        if link != GROUND
+    )
+    return LocatedContact(touch, axes, rows)
+
+
+def locate_all(call: Any, candidates: Sequence[Candidate], poses: Any, terrain: TerrainNumbers) -> list[LocatedContact]:
+    """All contacts, from the poses of the links; the contacts of two shapes are found at once."""
+    shared: dict[Any, tuple[Touch, ...]] = {}
+    placed = []
+    for x in candidates:
+        both, own = (poses[x.links[0]], poses[x.links[1]]), x.geometry
+        if given := terrain.of(x):
+            placed.append(call(located, x, both, call(touched, own, both, given)))
+        elif not isinstance(own, OneOf):
+            placed.append(call(located, x, both))
+        else:
+            if (own.manifold, x.links) not in shared:
+                shared[own.manifold, x.links] = call(touches, own.manifold, both)
+            placed.append(call(located, x, both, shared[own.manifold, x.links][own.k]))
+    return placed
+
+
+def directions(candidate: Candidate, axes: tuple[Vec, ...]) -> list[tuple[Vec, bool]]:
+    """The direction of each row of a contact, and whether it is that of a moment."""
+    normal, *across = axes
+    found = [(normal, False)]
+    found += [(x, False) for x in across] if candidate.friction > 0.0 else []
+    found += [(normal, True)] if candidate.torsion else []
+    return found + ([(x, True) for x in across] if candidate.rolling else [])
+
+
+def rates(rows: tuple[Mat, ...], twists: tuple[Twist, ...]) -> Vec:
+    """J v of the rows, from the twists of the links."""
+    total = rows[0] @ twists[0].six()
+    for own, V in zip(rows[1:], twists[1:], strict=True):
+        total = total + own @ V.six()
+    return total
+
+
+def contact_terms(
+    candidate: Candidate, touch: Touch, dt: Scalar, before: Scalar, free: Vec, drift: Vec | None
+) -> tuple[Vec, Scalar]:
+    """g of a contact's rows without restitution, and the compliance of its normal.
+
+    before: the normal velocity at the start of the step; drift: how much faster the rows are in its middle, if known.
+    """
+    compliance, bias = candidate.law.normal(touch.gap, dt)
+    if not candidate.steady:
+        bias = candidate.law.unsteady(bias, before, free[0])
+    g = Vec((free[0] + bias, *free[1:]))
+    return g if drift is None else g + drift, compliance
+
+
+def joint_terms(row: JointRow, q: Vec, friction: Scalar, dt: Scalar) -> Vec:
+    """Velocities that the limits of a joint leave, and the impulse of its dry friction."""
+    found = []
+    for end, far in ((row.lower, -_FAR), (row.upper, _FAR)):
+        found.append(far if abs(end) == float("inf") else (end - q[row.entry]) / dt)
+    return Vec((*found, friction * dt))
+
+
+def world_force(candidate: Candidate, axes: tuple[Vec, ...], impulse: Vec, dt: Scalar) -> Vec:
+    """The force of a contact on the first of its links, in the world."""
+    total = axes[0] * impulse[0]
+    if candidate.friction > 0.0:
+        for axis, x in zip(axes[1:], impulse[1:3], strict=True):
+            total = total + axis * x
+    return total * (1.0 / dt)

@@ -26,6 +26,7 @@ from fourbar.identification import BaseParameters, Excitation, Fourier
 from fourbar.joints import JOINT_TYPES, GroupJoint, Joint
 from fourbar.sim.scenes.batch import Batch
 from fourbar.sim.scenes.scene_start import Keyframe
+from fourbar.sim.scenes.step_function import StepFunction
 from fourbar.system.constrained.actuated import Actuated
 from fourbar.system.constrained.robot import Constrained
 from fourbar.system.equations import Equations
@@ -44,7 +45,7 @@ INTERNAL: dict[type, tuple[str, ...]] = {
     ),
     fb.Scene: (
         "chart", "closes", "default_dt", "function", "inputs", "may_be_apart", "model", "observer", "read_numbers",
-        "read_state", "reference_velocities", "step_of",
+        "read_state", "reference_velocities", "step", "step_of",
     ),
     fb.Report: ("place_of", "lines"),
     BaseParameters: ("alone", "silent"),
@@ -257,7 +258,8 @@ def _sections() -> Iterator[Section]:
         "Simulation", (function(fb.simulate), function(fb.rollout), function(fb.traced), *run, function(fb.linearize))
     )
     terrains = (kind_of(fb.Plane), kind_of(fb.HeightField), kind_of(fb.SignedDistance))
-    scene = (kind_of(fb.Scene), *members(fb.Scene), kind_of(Keyframe), kind_of(Batch), *members(Batch))
+    step = Entry("Scene.step", "method", _doc(StepFunction.__call__), _signature(StepFunction.__call__))
+    scene = (kind_of(fb.Scene), step, *members(fb.Scene), kind_of(Keyframe), kind_of(Batch), *members(Batch))
     yield Section("Contacts", (*scene, *terrains, *_classes("contact.", _named(contact, SHOWN_ALONE))))
     yield Section("Compilation", (function(fb.compile_progress), kind_of(fb.CompileProgress)))
     yield Section("Viewing", (function(fb.view), kind_of(fb.View), *members(fb.View)))

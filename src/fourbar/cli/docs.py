@@ -106,6 +106,7 @@ def _names() -> Iterator[Section]:
 
     from ..functions.registry import METHODS
     from ..sim.scenes.batch import Batch
+    from ..sim.scenes.step_function import StepFunction
 
     for name, method in METHODS.items():
         yield Section(f"robot.{name}", "API", f"robot.{name}", inspect.cleandoc(method.doc))
@@ -115,7 +116,9 @@ def _names() -> Iterator[Section]:
             if callable(thing) and getattr(thing, "__doc__", None):
                 yield _api_section(f"{called}.{name}", thing.__doc__)
             if isinstance(thing, type) and thing is not fb.Builder:
-                yield from _members(f"{called}.{name}", thing)
+                yield from (x for x in _members(f"{called}.{name}", thing) if x.place != "fb.Scene.step")
+    yield _api_section("fb.Scene.step", StepFunction.__call__.__doc__)
+    yield from _members("fb.Scene.step", StepFunction)
     yield from _members("Batch", Batch)
 
 

@@ -42,16 +42,42 @@ class StepFunction:
         numbers: Any = None,
         threads: int | None = None,
     ) -> Stepped:
-        """One step of length dt of one state or a batch, under joint forces tau (..., nv) and controls u (..., nu).
+        """One step, of one state or of a batch of states.
 
-        Actuators act where u is given. f_ext: wrenches [moment; force] (N m, N) on the bodies, each in the frame of its
-        body, (..., n_bodies, 6), or on some by name, {"hand": wrench}. impulse: the warm start of the solver; hand on
-        `impulse` of the step before: states then have the bits of a rollout, as long as no loop needs other independent
-        velocities. Without it the solver begins at zero, takes longer and stops elsewhere within its tolerance; and the
-        state counts as the start of a motion: open loops and constraints that are not met are refused, unless q is what
-        the last step returned. A state whose next one is not finite stays as it is, with an infinite residual. numbers:
-        parameters of the robot and of the terrain, and the "friction" (..., n) of all contacts, by name, which may
-        differ in each sample.
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        tau : array_like, shape (..., nv), optional
+            Joint forces (N m, N).
+        dt : float
+            Length of the step (s).
+        u : array_like, shape (..., nu), optional
+            Controls of the actuators, which do not act if None.
+        f_ext : array_like, shape (..., n_bodies, 6), or dict, optional
+            Wrenches [moment; force] (N m, N) on bodies, each in the frame of its body, or by name, {"hand": wrench}.
+        impulse : array_like, shape (..., n_impulses), optional
+            The warm start of the solver: `impulse` of the step before. States then have the bits of a rollout, as long
+            as no loop needs other independent velocities. If None the solver begins at zero, takes longer and stops
+            elsewhere within its tolerance, and the state is the start of a motion unless it is the `q` that the last
+            step returned: its loops are closed, and constraints have to be met.
+        numbers : dict, optional
+            Parameters of robot and terrain, and the "friction" (..., n) of all contacts, by name, as in `simulate`.
+        threads : int, optional
+            Number of threads; as many as there are CPUs for large batches if None.
+
+        Returns
+        -------
+        Stepped
+            q, v, `impulse`, the residual (m/s) of the step, gaps (m) and forces (N) of the contacts. A state whose next
+            one is not finite stays as it is, with an infinite residual.
+
+        Raises
+        ------
+        ArgumentError
+            If an argument is invalid, or the state is the start of a motion and its loops are open.
         """
         scene = self._scene
         check_step(dt)

@@ -17,6 +17,8 @@ import re
 import shutil
 import signal
 import tempfile
+import warnings
+from collections.abc import Iterator
 
 import pytest
 
@@ -62,6 +64,31 @@ def pytest_collection_finish() -> None:
 def only_new() -> None:
     """Let the garbage collector pass over what there is before a test: robots and programs by the million."""
     gc.freeze()
+
+
+@pytest.fixture
+def no_warnings() -> Iterator[None]:
+    """Make errors of warnings: a motion that is not solved, or diverges, fails its test."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+@pytest.fixture
+def interpreted_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interpret programs: where the mathematics is the point, no machine code is needed."""
+    monkeypatch.setenv("FOURBAR_BACKEND", "numpy")
+
+
+@pytest.fixture
+def double_precision() -> Iterator[None]:
+    """JAX in float64; then as it was before."""
+    import jax
+
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", before)
 
 
 @pytest.hookimpl(tryfirst=True)

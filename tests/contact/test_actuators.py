@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
 import fourbar as fb
 from fourbar.contact import Shape
 
+pytestmark = pytest.mark.usefixtures("no_warnings")
+
 G = 9.81
-
-
-@pytest.fixture(autouse=True)
-def no_warnings():
-    """A motion that is not solved, or diverges, fails its test."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
 
 
 def lift(kp: float = 0.0, kd: float = 0.0, gear: float = 1.0, **more) -> fb.System:

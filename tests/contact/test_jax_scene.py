@@ -12,19 +12,12 @@ from fourbar.errors import ArgumentError
 
 from .walkers import hopper, starts
 
+pytestmark = pytest.mark.usefixtures("double_precision")
+
 jax = pytest.importorskip("jax")
 fbj = pytest.importorskip("fourbar.jax")
 
 H = 1e-6
-
-
-@pytest.fixture(autouse=True)
-def _float64() -> Any:
-    """JAX in double precision, during a test."""
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
-    yield
-    jax.config.update("jax_enable_x64", before)
 
 
 def landing() -> tuple[fb.Scene, Any, tuple[Any, ...]]:

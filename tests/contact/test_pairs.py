@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -24,15 +23,9 @@ from fourbar.spatial.transform import IDENTITY, Transform
 
 from .bodies import G, free_body
 
+pytestmark = pytest.mark.usefixtures("no_warnings")
+
 SIGNS = np.array(list(product((1.0, -1.0), repeat=3)))
-
-
-@pytest.fixture(autouse=True)
-def no_warnings() -> Iterator[None]:
-    """A motion that is not solved, or diverges, fails its test."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
 
 
 def pose(R: np.ndarray, p: np.ndarray) -> Transform:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -14,13 +12,7 @@ from fourbar.spatial.linear import Vec
 
 from .bodies import G, ball, free_body, placed, world_velocity
 
-
-@pytest.fixture(autouse=True)
-def no_warnings():
-    """A motion that is not solved, or diverges, fails its test."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
+pytestmark = pytest.mark.usefixtures("no_warnings")
 
 
 def test_a_capsule_lies_down_and_a_cylinder_rolls() -> None:

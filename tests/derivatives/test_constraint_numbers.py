@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -41,14 +40,7 @@ from .rebuilt import again, closed, slope
 from .step import STEP, run
 from .test_dynamics import TREES, case, near
 
-pytestmark = pytest.mark.drawn_in_line
-
-
-@pytest.fixture(autouse=True)
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The mathematics is the point: no machine code."""
-    monkeypatch.setenv("FOURBAR_BACKEND", "numpy")
-    yield
+pytestmark = [pytest.mark.drawn_in_line, pytest.mark.usefixtures("interpreted_programs")]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,14 +18,7 @@ from .rebuilt import again, slope
 from .test_constraint_numbers import together
 from .test_dynamics import near
 
-pytestmark = pytest.mark.drawn_in_line
-
-
-@pytest.fixture(autouse=True)
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The mathematics is the point: no machine code."""
-    monkeypatch.setenv("FOURBAR_BACKEND", "numpy")
-    yield
+pytestmark = [pytest.mark.drawn_in_line, pytest.mark.usefixtures("interpreted_programs")]
 
 
 _INPLANE, _TILT = np.array([0.0, 0, 0.4, 1.0, -0.5, 0]), np.array([1.0, 0, 0, 0, 0, 0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -16,14 +15,7 @@ from .test_dynamics import meaning, near
 from .test_methods import BATCH, robot, tangents
 from .test_methods import arguments as of_method
 
-pytestmark = pytest.mark.drawn_in_line
-
-
-@pytest.fixture(autouse=True)
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The mathematics is the point: no machine code."""
-    monkeypatch.setenv("FOURBAR_BACKEND", "numpy")
-    yield
+pytestmark = [pytest.mark.drawn_in_line, pytest.mark.usefixtures("interpreted_programs")]
 
 
 CASES = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -27,14 +26,7 @@ from .step import directional
 from .test_dynamics import TREES, case, near, tangents
 from .test_numbers import geared_arm
 
-pytestmark = pytest.mark.drawn_in_line
-
-
-@pytest.fixture(autouse=True)
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The mathematics is the point: no machine code."""
-    monkeypatch.setenv("FOURBAR_BACKEND", "numpy")
-    yield
+pytestmark = [pytest.mark.drawn_in_line, pytest.mark.usefixtures("interpreted_programs")]
 
 
 def _check(f: Any, system: System, given: dict[str, np.ndarray], tol: float, seed: int = 1) -> None:

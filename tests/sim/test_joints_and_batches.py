@@ -15,13 +15,7 @@ from contact.bodies import G, ball, free_body, placed, world_velocity
 from fourbar.contact import Compliant, Shape
 from fourbar.mechanism.geometry import Geometry
 
-
-@pytest.fixture(autouse=True)
-def no_warnings():
-    """A motion that is not solved, or diverges, fails its test."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
+pytestmark = pytest.mark.usefixtures("no_warnings")
 
 
 def slider(**more) -> fb.System:

@@ -16,13 +16,7 @@ from fourbar.sim.motions import given_numbers
 from fourbar.system.system import restore
 from fourbar.tree.parameters import change_parameters, find, parameters
 
-
-@pytest.fixture(autouse=True)
-def no_warnings():
-    """A motion that is not solved, or diverges, fails its test."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
+pytestmark = pytest.mark.usefixtures("no_warnings")
 
 
 def rebuilt(robot: fb.System, values: dict[str, Any]) -> fb.System:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,9 @@ from contact.test_actuators import differential
 from contact.walkers import hopper, starts
 from fourbar import observe
 
+pytestmark = pytest.mark.usefixtures("no_warnings")
+
 STANCE = np.array([0.6, -1.2])
-
-
-@pytest.fixture(autouse=True)
-def no_warnings():
-    """A motion that is not solved, or diverges, fails its test."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
 
 
 def specific_force(robot: fb.System, q: np.ndarray, v: np.ndarray, a: np.ndarray, frame: str) -> np.ndarray:

@@ -8,7 +8,6 @@ import pickle
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -23,6 +22,8 @@ from fourbar.targets.xla_handler import Handler
 
 from .support import floating
 
+pytestmark = pytest.mark.usefixtures("double_precision")
+
 jax: Any = pytest.importorskip("jax", reason="jax is not installed")
 to_jax: Any = pytest.importorskip("fourbar.jax")
 target: Any = pytest.importorskip("fourbar.targets.jax")
@@ -32,15 +33,6 @@ ALL = (*ROBOTS, *LARGE)
 FEW = ("double_pendulum", *(pytest.param(name, marks=pytest.mark.slow) for name in ROBOTS[1:]), *LARGE)
 MANY = 37
 KEPT: list[Handler] = []  # which XLA knows
-
-
-@pytest.fixture(autouse=True)
-def double_precision() -> Iterator[None]:
-    """JAX in float64, as it was afterwards."""
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
-    yield
-    jax.config.update("jax_enable_x64", before)
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,21 +12,14 @@ import fourbar as fb
 
 from .support import floating
 
+pytestmark = pytest.mark.usefixtures("double_precision")
+
 jax: Any = pytest.importorskip("jax", reason="jax is not installed")
 to_jax: Any = pytest.importorskip("fourbar.jax")
 FIELDS = ("t", "q", "v", "lost", "steps", "diverged")
 SLOW = tuple(pytest.param(name, marks=pytest.mark.slow) for name in ("floating", "five_bar", "tello"))
 ROBOTS = ("double_pendulum", *SLOW)
 DT, STEPS = 5e-3, 10
-
-
-@pytest.fixture(autouse=True)
-def double_precision() -> Iterator[None]:
-    """JAX in float64, as it was afterwards."""
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
-    yield
-    jax.config.update("jax_enable_x64", before)
 
 
 def case(name: str, n: int = 5) -> tuple[fb.System, np.ndarray, np.ndarray, np.ndarray]:

@@ -136,7 +136,7 @@ def test_other_processes_find_it(folder):
     """Whatever the seed of their hashes: a second process of another seed writes no file."""
     code = """
 import fourbar as fb
-from fourbar.compile import program_cache as programs
+from fourbar.compile import cache as programs
 programs._WORTH_A_FILE = 1
 robot = fb.robots.crank_rocker()
 q, v = robot.neutral(), [0.3]
@@ -204,7 +204,7 @@ _UPGRADED = """
 import sys, pathlib
 sys.path.insert(0, {copy!r})
 import fourbar as fb
-from fourbar.compile import program_cache as programs
+from fourbar.compile import cache as programs
 programs._WORTH_A_FILE = 1
 if {change}:
     (pathlib.Path(fb.__file__).parent / "mechanism" / "mechanism.py").touch()
@@ -230,7 +230,7 @@ _AHEAD = """
 import sys
 sys.path.insert(0, {copy!r})
 import fourbar as fb
-from fourbar.compile import program_cache as programs
+from fourbar.compile import cache as programs
 programs._WORTH_A_FILE = 1
 b = fb.Builder("hinge")
 b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0.0, 0.0, -0.5))

@@ -60,7 +60,7 @@ def _without_derivative(cluster_tree: ClusterTree, q: np.ndarray) -> list[str]:
     """Names of the loops whose dependent coordinates follow one by one, but have no value or derivative at one q."""
     names: list[str] = []
     for cluster, tie, places in cluster_tree.tied_clusters:
-        if tie.explicit:
+        if tie.explicit and not tie.is_linear:  # gears and the like always have a derivative
             with np.errstate(all="ignore"):
                 slopes = tie.slopes(np.array(tie.coordinates(list(q[places])), float))
             names.extend(cluster.loops if not np.isfinite(slopes).all() else ())

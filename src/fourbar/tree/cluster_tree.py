@@ -6,9 +6,10 @@ Bodies and frames keep their names: each has a location, a link and a constant p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,20 +76,17 @@ class ClusterTree:
         ties = (cluster.embedding for cluster in self.clusters)
         return any(tie.is_implicit and tie.has_shared_joints for tie in ties)
 
-    @property
-    def tied_clusters(self) -> Iterator[tuple[Cluster, LoopEmbedding, slice]]:
+    @cached_property
+    def tied_clusters(self) -> tuple[tuple[Cluster, LoopEmbedding, slice], ...]:
         """The clusters with loops, their embeddings, and the places of their coordinates in q."""
-        first = 0
-        for cluster in self.clusters:
-            end = first + cluster.embedding.nq
-            if cluster.tie is not None:
-                yield cluster, cluster.tie, slice(first, end)
-            first = end
+        ends = list(accumulate(cluster.embedding.nq for cluster in self.clusters))
+        places = (slice(first, end) for first, end in pairwise((0, *ends)))
+        return tuple((x, x.tie, own) for x, own in zip(self.clusters, places, strict=True) if x.tie is not None)
 
-    @property
-    def implicit_clusters(self) -> Iterator[tuple[Cluster, LoopEmbedding, slice]]:
+    @cached_property
+    def implicit_clusters(self) -> tuple[tuple[Cluster, LoopEmbedding, slice], ...]:
         """Those of `tied_clusters` whose loops may be open, since dependent coordinates are stored too."""
-        return (own for own in self.tied_clusters if own[1].is_implicit)
+        return tuple(own for own in self.tied_clusters if own[1].is_implicit)
 
     @cached_property
     def cheapest_tree(self) -> SpanningTree:

@@ -26,6 +26,7 @@ from .laws import Rigid as Rigid
 from .shapes import Shape as Shape
 from .soft_law import MuJoCo as MuJoCo
 from .solid_terrain import Solid as Solid
+from .step_problem import StepProblem as StepProblem
 from .terrain import HeightField as HeightField
 from .terrain import Plane as Plane
 from .terrain import SignedDistance as SignedDistance

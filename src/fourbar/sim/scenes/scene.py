@@ -16,6 +16,7 @@ from ...contact.candidates import OneOf, Spec
 from ...contact.contact_model import ContactModel, rows
 from ...contact.contact_points import compiled_points
 from ...contact.laws import Law, Rigid
+from ...contact.step_problem import StepProblem, step_problem
 from ...contact.step_rollout import Taken, can_rest, contact_rollout
 from ...contact.terrain import Terrain
 from ...errors import ArgumentError, CoordinateError, OneWarning, unknown, warn
@@ -37,7 +38,7 @@ from ..loops.folds import FIRST_ORDER
 from ..loops.varied_loops import close
 from ..motions.given_numbers import NOTHING, GivenNumbers, Grounds, NamedNumbers, read_numbers, refuse_moving_numbers
 from ..motions.outcome import SimulationWarning
-from ..motions.read_arguments import MotionRequest, read_state
+from ..motions.read_arguments import MotionRequest, check_actuators, check_step, read_constant, read_state
 from ..motions.run import Run
 from ..observe import Observer, cached_observer
 from ..robot.constrained import Kept
@@ -251,6 +252,74 @@ class Scene(Staged, Hinted):
         return refuse_moving_numbers(
             mechanism, self.spec, bool(self.kept.conditions), read_numbers(mechanism, numbers, *more)
         )
+
+    def problem(
+        self,
+        q: Any,
+        v: Any = None,
+        tau: Any = None,
+        *,
+        dt: float,
+        u: Any = None,
+        f_ext: Any = None,
+        impulse: Any = None,
+    ) -> StepProblem:
+        """The problem of contacts, limits and constraints that a step from one state solves, in numbers.
+
+        It is made in Python, without compiling anything, with all restitution. Parameters are those of the robot.
+
+        Parameters
+        ----------
+        q : array_like, shape (nq,)
+            Configuration.
+        v : array_like, shape (nv,), optional
+            Velocities (rad/s, m/s); zero if None.
+        tau : array_like, shape (nv,), optional
+            Joint forces (N m, N).
+        dt : float
+            Length of the step (s).
+        u : array_like, shape (nu,), optional
+            Controls of the actuators, which act only if given.
+        f_ext : array_like, shape (n_bodies, 6), or dict, optional
+            Wrenches [moment; force] (N m, N) on the bodies, each in the frame of its body, or on some by name.
+        impulse : array_like, shape (n_impulses,), optional
+            Impulses (N s, N m s) that the solver starts from; zero if None.
+
+        Returns
+        -------
+        StepProblem
+            G, g and the bounds of all rows, to look at, to save, and to solve alone.
+
+        Raises
+        ------
+        ArgumentError
+            If the law is MuJoCo's, whose forces solve another problem; or the arrays have other shapes.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("ball")
+        >>> _ = b.body("ball", joint=fb.joints.Free(), mass=2.0, inertia=(0.004, 0.004, 0.004))
+        >>> scene = fb.Scene(b.build(), fb.Plane(0.5), contacts=[fb.contact.Shape("ball", "sphere", 0.1)])
+        >>> scene.problem([0, 0, 0.1, 1, 0, 0, 0], dt=0.001).G.round(3).tolist()
+        [[0.5, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, 3.0]]
+        """
+        check_step(dt)
+        if self.spec.soft:
+            raise ArgumentError("problem: MuJoCo's law has a convex problem of its own; use Rigid() or Compliant(...)")
+        q, v = self.read_state("problem", q, v)
+        if q.ndim != 1:
+            raise ArgumentError(f"problem: expected one state, got q of shape {q.shape}")
+        arrays = {"q": q, "v": v, "dt": np.array([dt]), "friction": self.friction}
+        shapes = {"tau": (self.robot.nv,), "u": (self.robot.nu,), "impulse": (self.n_impulses,)}
+        for name, x in (("tau", tau), ("u", u), ("impulse", np.zeros(self.n_impulses) if impulse is None else impulse)):
+            if x is not None:
+                arrays[name] = to_array("problem", Argument(name, shapes[name]), x)
+        if u is not None:
+            check_actuators(self.robot)
+        if f_ext is not None:
+            arrays["f_ext"] = np.ravel(read_constant("problem", self.robot, f_ext))
+        return step_problem(self.model, self.spec, {name: tuple(x.tolist()) for name, x in arrays.items()})
 
     def start(self, q: Any = None) -> np.ndarray:
         """A configuration in which the robot stands: q with all that moves freely lift, or lowered, until it touches.

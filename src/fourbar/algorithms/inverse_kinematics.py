@@ -102,16 +102,18 @@ def coordinate_rates(joint: Joint, q: Vec) -> Mat:
 class NormalEquations(NamedTuple):
     """The normal equations at a configuration: |e|², Jᵀ J (entries of the pattern), Jᵀ e, how far limits are passed."""
 
-    cost: Scalar
-    A: Vec
-    g: Vec
-    outside: Scalar
+    cost: Scalar  # |e|²
+    A: Vec  # (pattern,), entries of Jᵀ J, lower triangle
+    g: Vec  # (nv,), Jᵀ e
+    outside: Scalar  # rad or m
 
 
 def normal_equations(
     rows: Mat, e: Vec, walls: Mat, passed: Vec, stiffness: Scalar, pattern: Pattern, n: int
 ) -> NormalEquations:
-    """The problem of rows J and e, and of limits: rows `walls` that are `passed` so far, with a weight."""
+    """The problem of rows J (rows, n) and e (rows,), and of limits: `walls` (limits, n), `passed` by (limits,), with a
+    weight.
+    """
     known = [[(i, x) for i, x in enumerate(row) if not is_zero(x)] for row in rows]
     A: dict[tuple[int, int], Scalar] = dict.fromkeys(pattern, 0.0)
     g: list[Scalar] = [0.0] * n
@@ -136,7 +138,7 @@ def normal_equations(
 
 
 def solve_from_tips(A: list[list[Scalar]], b: list[Scalar]) -> list[Scalar]:
-    """x with A x = b, A symmetric and positive definite (its lower triangle): the last is eliminated first.
+    """x (n,) with A x = b, A (n, n) symmetric and positive definite (its lower triangle): the last is eliminated first.
 
     Zeros by structure stay so where velocities of different branches do not meet.
     """
@@ -159,15 +161,15 @@ def solve_from_tips(A: list[list[Scalar]], b: list[Scalar]) -> list[Scalar]:
 class StepBounds(NamedTuple):
     """Bounds of the steps of some velocities (`bounded`, in order)."""
 
-    lower: Vec
-    upper: Vec
+    lower: Vec  # (bounded,), rad or m
+    upper: Vec  # (bounded,)
 
 
 class Hold(NamedTuple):
     """A mask of the velocities that are free (1, others 0), and the steps of the others."""
 
-    free: Vec
-    at: Vec
+    free: Vec  # (nv,)
+    at: Vec  # (nv,)
 
 
 def damping(problem: NormalEquations, mu: Scalar, pattern: Pattern) -> Scalar:

@@ -147,14 +147,14 @@ _FAINT = 1e-16  # fraction of the largest squared singular value: the smallest w
 class LeastSquares:
     """A (m', m) and z of unit weight, the prior x₀ and its weight μ (zero: only to choose among equal fits)."""
 
-    A: np.ndarray
-    z: np.ndarray
-    prior: np.ndarray
+    A: np.ndarray  # (m', m)
+    z: np.ndarray  # (m',)
+    prior: np.ndarray  # (m,)
     weight: float
 
     @cached_property
     def svd(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """U, s, Vᵀ of A, with singular values that are mere rounding set to zero."""
+        """U (m', k), s (k,), Vᵀ (k, m) of A, with singular values that are mere rounding set to zero."""
         U, s, Vt = factors(self.A)
         return U, np.where(s > UNSEEN * s.max(initial=0.0), s, 0.0), Vt
 
@@ -164,7 +164,7 @@ class LeastSquares:
         return int(np.count_nonzero(self.svd[1]))
 
     def solution(self) -> np.ndarray:
-        """The best fit; what the data do not determine stays at the prior."""
+        """The best fit (m,); what the data do not determine stays at the prior."""
         U, s, Vt = self.svd
         total = s**2 + self.weight
         gain = np.divide(s, total, out=np.zeros_like(s), where=total > 0.0)

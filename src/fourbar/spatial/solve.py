@@ -15,8 +15,8 @@ from .linear import Mat, Scalar, Vec, dot, is_zero, reciprocal
 class Factored(NamedTuple):
     """D = L diag(1/inverse_pivots) Lᵀ with unit lower triangular L, for a symmetric positive definite D."""
 
-    L: tuple[Vec, ...]
-    inverse_pivots: Vec
+    L: tuple[Vec, ...]  # row i has i entries; the diagonal is one
+    inverse_pivots: Vec  # (n,)
 
     def solve(self, b: Sequence[Scalar]) -> Vec:
         """D⁻¹ b."""

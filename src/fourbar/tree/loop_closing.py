@@ -87,21 +87,21 @@ def _close_in_units(
     still = set(held)
     free = [j for j in range(n) if j not in still]
     turns = np.array([x for joint in tie.joints for x in turning(joint)], bool)
-    gaps, unit = units[used_rows], tie.units.steps[free]
+    gaps, unit = units[used_rows], tie.units.steps[free]  # (rows,), (free,)
 
     def gaps_at(q: np.ndarray) -> np.ndarray:
         return tie.residual(q)[..., used_rows] / gaps
 
     with np.errstate(all="ignore"):  # the residual may be NaN at a guess
-        phi = gaps_at(q)
+        phi = gaps_at(q)  # (n, rows)
         busy = np.flatnonzero(_size(phi) > ClosingSettings.EXACT)
         for _ in range(steps):
             if not busy.size:
                 break
-            K = tie.slopes(q[busy])[:, used_rows] / gaps[:, None]
+            K = tie.slopes(q[busy])[:, used_rows] / gaps[:, None]  # (busy, rows, nv)
             valid = np.isfinite(phi[busy]).all(axis=-1) & np.isfinite(K).all(axis=(-2, -1))
             busy, before = busy[valid], _size(phi[busy[valid]])
-            delta = np.zeros((len(busy), n))
+            delta = np.zeros((len(busy), n))  # rad, m
             delta[:, free] = _step(phi[busy], K[valid][:, :, free] * unit, turns[free]) * unit
             q[busy], phi[busy] = _improve(tie.joints, gaps_at, q[busy], phi[busy], delta)
             after = _size(phi[busy])
@@ -117,12 +117,14 @@ def _size(phi: np.ndarray) -> np.ndarray:
 
 
 def _step(phi: np.ndarray, K: np.ndarray, turns: np.ndarray) -> np.ndarray:
-    """The least-norm step that closes the gap, shortened where it relies on small singular values of K, and where
-    joints would rotate too far: `turns` says which velocities rotate.
+    """The least-norm step (n, nv) that closes the gap φ (n, rows) with K (n, rows, nv).
+
+    It is shortened where it relies on small singular values of K, and where joints would rotate too far: `turns` says
+    which velocities rotate.
     """
     if not K.size:
         return np.zeros((len(K), K.shape[-1]))
-    U, s, Vt = factors(K)
+    U, s, Vt = factors(K)  # (n, rows, k), (n, k), (n, k, nv)
     damped = s * s + ClosingSettings.DAMPING * np.minimum(1.0, _size(phi)[:, None]) ** 2
     inverse = np.where(s > 1e-10 * s[:, :1], s, 0.0) / np.maximum(damped, 1e-300)
     delta = -np.einsum("bji,bj,bkj,bk->bi", Vt, inverse, U, phi)
@@ -137,7 +139,9 @@ def _improve(
     phi: np.ndarray,
     delta: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A step along δ, or the largest of its halves that reduces the gap; unchanged where none does. φ is `opened`."""
+    """q (n, nq) and φ (n, rows) after a step along δ (n, nv), or the largest of its halves that reduces the gap;
+    unchanged where none does. φ is `opened`.
+    """
     left, size = np.arange(len(q)), _size(phi)
     best, best_phi = q.copy(), phi.copy()
     for _ in range(30):

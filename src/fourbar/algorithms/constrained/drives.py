@@ -113,7 +113,10 @@ class LeastActuatorForces(NamedTuple):
 
 
 def actuator_forces(B: Mat, L: Mat, sizes: Vec, tau: Vec) -> LeastActuatorForces:
-    """The least forces with Bᵀ τ_actuators = τ. `sizes` are the squares of the columns where all is well."""
+    """The least forces with Bᵀ τ_actuators = τ, B (actuators, nv), L (actuators, actuators), τ (nv,).
+
+    `sizes` are the squares of the columns where all is well.
+    """
     found = orthogonal([lower_solve(L, column) for column in B.T], sizes)
     return LeastActuatorForces(upper_solve(L, found.least(tau, len(B))), found.weakness)
 
@@ -151,13 +154,13 @@ class Plan(NamedTuple):
 class DriveForces(NamedTuple):
     """Forces of the drives and along all rows, and how far they may be trusted (`Health`)."""
 
-    tau: Vec
-    force: Vec
-    health: Vec
+    tau: Vec  # (drives,), N m or N
+    force: Vec  # (rows,)
+    health: Vec  # (3,)
 
 
 def solve_drives(tau: Vec, A: Mat, plan: Plan) -> DriveForces:
-    """The forces of drives and rows for the forces τ that all velocities need."""
+    """The forces of drives and rows A (rows, nv) for the forces τ (nv,) that all velocities need."""
     return (_least_torque if plan.least_torque else _least_force)(tau, A, plan)
 
 
@@ -184,7 +187,9 @@ def share_force(tau: Vec, A: Sequence[Vec], plan: Plan) -> Split:
 
 
 def share_torque(tau: Vec, C: Sequence[Vec], plan: Plan) -> Split:
-    """λ of the chosen rows C: determined by the held velocities, and in their null space the least for the drives."""
+    """λ (r,) of the chosen rows C (r, nv): determined by the held velocities, and in their null space the least for the
+    drives.
+    """
     held, r = plan.held_velocities, len(C)
     factors = orthogonal([column(C, p) for p in held], plan.held.sizes)
     force = factors.least([tau[p] for p in held], r)

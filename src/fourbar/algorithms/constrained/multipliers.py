@@ -69,21 +69,21 @@ def _weakness(diagonal: Sequence[Scalar], usual: Sequence[Scalar], inverse_pivot
 
 
 def multipliers(Omega: Mat, b: Vec, standing: IndependentRows) -> Multipliers:
-    """λ of least norm with Ω λ = -b, where the rows that are not chosen follow from those that are.
+    """λ (rows,) of least norm with Ω λ = -b, Ω (rows, rows), b (rows,) in m/s² or rad/s².
 
-    With T = Ω_dc Ω_cc⁻¹ the other rows are T times the chosen ones, and least forces that do the same as λ_c alone are
+    The rows that are not chosen follow from those that are. With T = Ω_dc Ω_cc⁻¹ the other rows are T times the chosen ones, and least forces that do the same as λ_c alone are
     λ = [1; T] (1 + TᵀT)⁻¹ λ_c.
     """
     chosen = standing.rows
-    core = Mat(Vec([Omega[i][j] for j in chosen]) for i in chosen)
+    core = Mat(Vec([Omega[i][j] for j in chosen]) for i in chosen)  # (chosen, chosen)
     solved = factor(core)
     force = -solved.solve([b[i] for i in chosen])
     weakness = _weakness([core[i][i] for i in range(len(chosen))], standing.sizes, solved.inverse_pivots)
     others = [i for i in range(len(b)) if i not in chosen]
     if not others:
         return Multipliers(force, Vec(Health(weakness, 0.0, 0.0)))
-    across = [Vec([Omega[i][j] for j in chosen]) for i in others]
-    T = [solved.solve(row) for row in across]
+    across = [Vec([Omega[i][j] for j in chosen]) for i in others]  # (others, chosen)
+    T = [solved.solve(row) for row in across]  # (others, chosen)
     loose = _largest([_absolute(Omega[i][i] - dot(t, row)) / maximum(Omega[i][i], standing.usual[i])
                       for i, t, row in zip(others, T, across, strict=True)])  # fmt: skip
     gap = _largest([_contradiction(b[i], [x * b[j] for x, j in zip(t, chosen, strict=True)], standing.quiet[i])

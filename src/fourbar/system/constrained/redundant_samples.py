@@ -178,12 +178,12 @@ def drive(
     `quiet`, a small force, + the largest |τ|.
     """
     passive = ~active
-    A_p, A_a = transpose(rows[..., passive]), transpose(rows[..., active])
+    A_p, A_a = transpose(rows[..., passive]), transpose(rows[..., active])  # (..., passive, k), (..., active, k)
     L = np.eye(1) if weight is None else np.linalg.cholesky(weight)
     turn = np.eye(rows.shape[-2]) if weight is None or least_torque else np.linalg.inv(L).T
     A_p, A_a = A_p @ turn, A_a @ turn  # λ = L⁻ᵀ μ: least |μ|
-    inverse = inverse_in_units(A_p)
-    force = apply(inverse, tau[..., passive])
+    inverse = inverse_in_units(A_p)  # (..., k, passive)
+    force = apply(inverse, tau[..., passive])  # (..., k)
     if least_torque:
         P = np.eye(rows.shape[-2]) - inverse @ A_p
         E, left = _above_rounding(A_a @ P, A_a), tau[..., active] - apply(A_a, force)

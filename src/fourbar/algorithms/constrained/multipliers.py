@@ -71,8 +71,8 @@ def _weakness(diagonal: Sequence[Scalar], usual: Sequence[Scalar], inverse_pivot
 def multipliers(Omega: Mat, b: Vec, standing: IndependentRows) -> Multipliers:
     """λ (rows,) of least norm with Ω λ = -b, Ω (rows, rows), b (rows,) in m/s² or rad/s².
 
-    The rows that are not chosen follow from those that are. With T = Ω_dc Ω_cc⁻¹ the other rows are T times the chosen ones, and least forces that do the same as λ_c alone are
-    λ = [1; T] (1 + TᵀT)⁻¹ λ_c.
+    The rows that are not chosen follow from those that are. With T = Ω_dc Ω_cc⁻¹ the other rows are T times the chosen
+    ones, and least forces that do the same as λ_c alone are λ = [1; T] (1 + TᵀT)⁻¹ λ_c.
     """
     chosen = standing.rows
     core = Mat(Vec([Omega[i][j] for j in chosen]) for i in chosen)  # (chosen, chosen)

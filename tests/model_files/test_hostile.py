@@ -425,7 +425,7 @@ def test_a_chain_of_3000_links_is_read_soon() -> None:
 
 
 def test_floating_is_refused() -> None:
-    with pytest.raises(fb.ArgumentError, match="floating= is for formats that do not say"):
+    with pytest.raises(fb.ArgumentError, match="floating= is for formats that do not"):
         fb.loads(json.dumps(GOOD), format="json", floating=True)
 
 

@@ -264,9 +264,6 @@ TWO = (
 FIXED = '<tendon><fixed name="u" {}><joint joint="j" coef="2"/><joint joint="k" coef="1"/></fixed></tendon>'
 SPATIAL = '<tendon><spatial name="u" {}><site site="s"/><site site="t"/></spatial></tendon>'
 DOUBTS = {  # text, key to waive it, words
-    "density": (model(HINGE, head='<option density="1000"/>'), "option@density", "density=1000"),
-    "viscosity": (model(HINGE, head='<option viscosity=".1"/>'), "option@viscosity", "viscosity=0.1"),
-    "wind": (model(HINGE, head='<option wind="1 0 0"/>'), "option@wind", "wind="),
     "tendon stiffness": (model(TWO, FIXED.format('stiffness="3"')), "tendon/fixed@stiffness", "stiffness=3"),
     "tendon damping": (model(TWO, FIXED.format('damping="3"')), "tendon/fixed@damping", "damping=3"),
     "tendon armature": (model(TWO, FIXED.format('armature="3"')), "tendon/fixed@armature", "armature=3"),

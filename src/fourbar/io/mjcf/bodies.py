@@ -3,7 +3,8 @@
 MuJoCo places a body by pos and quat, then moves it by its joints in turn, each about an anchor in the body's frame: T =
 T_body Π Trans(p) J(q - ref) Trans(-p). J(q - ref) = J(-ref) J(q), so J(-ref) belongs to the constant part, and our
 coordinates are MuJoCo's. Several joints, or a joint whose anchor is not the body's origin, each carry a massless body,
-so that all keep their names; bodies fixed to each other cost nothing.
+so that all keep their names; bodies fixed to each other cost nothing. So does the drag of a body whose principal axes
+are not its own.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ...mechanism.geometry import Geometry
 from ..numbers import position_limit
 from ..report import Reading
 from .contacts import joint_softness
+from .fluids import drag, in_body_axes
 from .lines import ElementLines, MjcfNames
 from .switches import compensation
 
@@ -71,6 +73,15 @@ class Bodies:
         for i in range(1, self.model.nbody):
             with self.reading.element(), self.reading.naming(self.lines.of("body", self.names.bodies[i])):
                 self._add(b, i)
+                self._add_drag(b, i)
+
+    def _add_drag(self, b: MechanismBuilder, i: int) -> None:
+        """A massless body with the drag of a body, at its centre of mass and along its principal axes, if need be."""
+        m, name = self.model, self.names.bodies[i]
+        R, com = rotation(m.body_iquat[i]), np.array(m.body_ipos[i])
+        fluid = drag(m, i)
+        if fluid is not None and in_body_axes(fluid, R, com) is None:
+            b.body(self.names.drag(i), parent=name, position=com, rotation=R, fluid=fluid)
 
     def _add(self, b: MechanismBuilder, i: int) -> None:
         m, name = self.model, self.names.bodies[i]
@@ -119,9 +130,10 @@ class Bodies:
         R = rotation(m.body_iquat[i])
         tensor = R @ np.diag(m.body_inertia[i]) @ R.T
         tensor = self.rotors.without(i, 0.5 * (tensor + tensor.T))
-        shapes = self.geometry.get(i, [])
+        shapes, fluid = self.geometry.get(i, []), drag(m, i)
+        fluid = fluid and in_body_axes(fluid, R, np.array(m.body_ipos[i]))
         return {"mass": m.body_mass[i], "com": m.body_ipos[i], "inertia": tensor, "geometry": shapes,
-                "gravity_compensation": compensation(m)[i]}  # fmt: skip
+                "gravity_compensation": compensation(m)[i], "fluid": fluid}  # fmt: skip
 
     def _parameters(self, j: int) -> dict[str, Any]:
         m = self.model

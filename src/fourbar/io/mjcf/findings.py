@@ -16,6 +16,7 @@ from ..report import Place, Reading
 from .actuators import with_reflected
 from .bodies import BALL, FREE
 from .contacts import INTEGRATORS, colliding
+from .fluids import ellipsoids, has_medium
 from .lines import ElementLines, MjcfNames
 from .passive import passive, switched_off, with_signs
 from .switches import CONTACT as CONTACTS
@@ -60,11 +61,14 @@ class Findings:
         self._the_rest()
 
     def _medium(self) -> None:
-        for attribute in _MEDIUM:
+        for attribute in _MEDIUM if has_medium(self.model) else ():
             if np.any(getattr(self.model.opt, attribute)):
                 value = np.array(getattr(self.model.opt, attribute)).tolist()
-                message = f"{attribute}={value}: fluid forces on the bodies are ignored"
-                self.reading.doubt(self.whole, message, "", f"option@{attribute}")
+                message = (
+                    f"{attribute}={value}: drag on the bodies acts in passive_dynamics, simulations and scenes, not in "
+                    "forward_dynamics"
+                )
+                self.reading.note(self.whole, message, key=f"option@{attribute}")
         if is_off(self.model, GRAVITY):
             self.reading.note(self.whole, "gravity is disabled in the file: it is set to zero")
         for message in switched_off(self.model):
@@ -85,6 +89,9 @@ class Findings:
                     "simulations and scenes, not on the rigid bodies alone (forward_dynamics)"
                 )
                 self.reading.note(place, message, key="body@gravcomp")
+            if has_medium(m) and ellipsoids(m, i):
+                message = f"body {name!r}: fluid forces on its geoms with fluidshape='ellipsoid' are ignored"
+                self.reading.doubt(place, message, "", "geom@fluidshape")
             if m.body_mocapid[i] >= 0:
                 message = (
                     f"body {name!r} is a mocap body, which a program moves; here it is fixed where the file has it"

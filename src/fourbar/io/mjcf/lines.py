@@ -39,6 +39,10 @@ class MjcfNames:
         """The name of the massless body that one of several joints of a body carries."""
         return unique_name(f"{self.bodies[body]}/{self.joints[joint]}", {*self.bodies, *self.sites})
 
+    def drag(self, body: int) -> str:
+        """The name of the massless body that carries the drag of a body."""
+        return unique_name(f"{self.bodies[body]}/drag", {*self.bodies, *self.sites, *self.joints})
+
     def fixed_joint(self, body: int) -> str:
         """The name of the joint of a body that has none."""
         return unique_name(self.bodies[body], set(self.joints))

@@ -24,6 +24,7 @@ io/export/mjcf_contacts.py _FRICTION _THINNEST
 io/export/sdf.py _RIGHT
 io/meshes.py _REACHED
 io/mjcf/contacts.py _SOLIMP _SOLREF
+io/mjcf/fluids.py _ALIGNED _LEAST_MASS
 io/sdf/build.py _NEAR
 io/urdf/joints.py _SHORT
 mechanism/contact_pairs.py SOLIMP SOLREF _LEAST

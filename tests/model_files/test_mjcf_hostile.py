@@ -46,6 +46,7 @@ CASES: dict[str, tuple[str, str]] = {
     "no xml": ("hello", "not XML"),
     "binary": ("\x00\x01\x02\x03", "zero byte"),
     "other root": ("<robot name='x'/>", "the root element of an MJCF file is <mujoco>"),
+    "part": ("<mujocoinclude/>", "not <mujocoinclude>; this is a part that other files include"),
     "truncated": (GOOD[:60], ""),
     "truncated in a tag": (GOOD[:45], ""),
     "cut in an attribute": (GOOD[:52], ""),

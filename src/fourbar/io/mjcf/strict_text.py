@@ -265,7 +265,9 @@ def _all(root: Element) -> Iterator[Element]:
 
 def _check_root(root: Element, is_main: bool) -> None:
     if is_main and root.tag != "mujoco":
-        root.fail(f"the root element of an MJCF file is <mujoco>, not <{root.tag[:60]}>")
+        part = root.tag == "mujocoinclude"
+        hint = "this is a part that other files include: load the file that does" if part else ""
+        root.fail(f"the root element of an MJCF file is <mujoco>, not <{root.tag[:60]}>", hint)
 
 
 def _check_element(element: Element) -> None:

@@ -8,13 +8,24 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.contact import Compliant, Shape
+from fourbar.contact import Compliant, MuJoCo, Shape
 
 from .step_differences import differences, largest_error, strict
-from .test_joint_steps import arm, scene_of
+from .test_joint_steps import arm, scene_of, shapes
 
 DT, N = 2e-3, 24
-KINDS = ["plain", "tendon", "loops", "several links", "constrained", "pairs", "rolling", "compliant", "single feet"]
+KINDS = [
+    "plain",
+    "tendon",
+    "loops",
+    "several links",
+    "constrained",
+    "pairs",
+    "rolling",
+    "compliant",
+    "single feet",
+    "mujoco",
+]
 
 
 def scene_with(name: str) -> fb.Scene:
@@ -24,6 +35,9 @@ def scene_with(name: str) -> fb.Scene:
                 Shape("trunk", "sphere", 0.04)]  # fmt: skip
         plane = fb.Plane(friction=0.6, normal=(0.1, 0.05, 1.0))
         scene = fb.Scene(arm(tendon=True), plane, contacts=feet, pairs="none")
+    elif name == "mujoco":
+        robot = arm(tendon=True)
+        scene = fb.Scene(robot, fb.Plane(0.6), contacts=shapes(robot), pairs="none", law=MuJoCo())
     else:
         scene = scene_of(name)
     scene.spec = scene.spec._replace(tolerance=1e-13)

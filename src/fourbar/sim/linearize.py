@@ -194,7 +194,8 @@ class _ModelOfRobot:
                 f"linearize: a joint of a loop of {robot.name!r} is independent in part; choose other velocities with "
                 "robot.with_independent(...)"
             )
-        self._robot, self._driven, self._threads = robot, driven, {"threads": threads}
+        self._robot, self._driven = robot, driven
+        self._threads: dict[str, Any] = {"threads": threads}
         self._dynamics: Any = robot.passive_dynamics if passive else robot.forward_dynamics
 
     def _slopes(self, q: Any, v: Any, control: Any, steady: Any) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -261,7 +262,7 @@ class _ModelOfRobot:
 class _Chart(Recording):
     """The chart q ⊕ θ of a step: the tangent from `there` to it, and the rate of θ at velocities v."""
 
-    name, nan = "chart", ""
+    name = "chart"
 
     def __init__(self, model: Any) -> None:
         super().__init__()
@@ -271,6 +272,10 @@ class _Chart(Recording):
             Argument("there", (tree.nq,)),
         )  # fmt: skip
         self.results = ("moved", "rate")
+
+    @property
+    def nan(self) -> str:
+        return ""
 
     @property
     def parts(self) -> tuple[Any, ...]:

@@ -32,6 +32,7 @@ from ..gauss_seidel import RowBlock
 from ..implicit_forces import Implicit
 from ..laws import rebound
 from ..terrain_numbers import TerrainNumbers, mixed_friction
+from .modes import block_slopes
 
 
 def is_judged(candidate: Candidate) -> bool:
@@ -42,10 +43,13 @@ def is_judged(candidate: Candidate) -> bool:
 class KnownStep:
     """A recording of a step whose accelerations and impulses are known: the state, contacts and rows at its start."""
 
+    implicitly = Implicit
+    block_slopes = staticmethod(block_slopes)
+
     def __init__(self, c: Context, spec: Spec) -> None:
         self.c, self.spec, self.call = c, spec, c.recorder.call
         (self.dt,) = c.given["dt"]
-        self.implicit = Implicit(c, self.dt)
+        self.implicit = self.implicitly(c, self.dt)
         self.bundles: Any = c.model.bundles  # type: ignore[attr-defined]  (of a ContactModel)
         self.touched = sorted({link for x in spec.candidates for link in x.links if link != GROUND})
         self.s = c.equations(sorted({*self.touched, *links_of(self.bundles)}))
@@ -103,15 +107,21 @@ class KnownStep:
 
     # ------------------------------------------------------------------ balance of forces
 
-    def residual(self, a: Sequence[Vec], impulse: Sequence[Vec] | None) -> list[Any]:
-        """r (nv): what is missing in the balance of forces; without contacts if impulses are None."""
+    def residual(self, a: Sequence[Vec], impulse: Sequence[Vec] | None, damped: bool = True) -> list[Any]:
+        """r (nv): what is missing in the balance of forces; without contacts if impulses are None, without what acts
+        implicitly if not `damped`.
+        """
         c, on = self.c, self.c.F_ext() if impulse is None else self.contact_wrenches(impulse)
         by_link = c.links_accelerations(a)
-        more = self.implicit_forces(by_link)
+        more: list[Any] = self.implicit_forces(by_link) if damped else [None] * len(by_link)
         if impulse is not None:
             self._add_rows_within(more, on, impulse)
         needed = rnea.inverse_dynamics(self.s, c.velocities(), by_link, on, c.gravity)
         return self._less_forces([x if y is None else self.call(_sum, x, y) for x, y in zip(needed, more, strict=True)])
+
+    def free_residual(self, a: Sequence[Vec], impulse: Sequence[Vec]) -> list[Any]:
+        """r of the accelerations that contacts judge by: those without contacts."""
+        return self.residual(a, None)
 
     def _less_forces(self, needed: Sequence[Vec]) -> list[Any]:
         """Forces on the joints of all links less those that act, on the independent velocities."""
@@ -260,13 +270,22 @@ class KnownStep:
 
     def bounds(self) -> list[Vec]:
         """Friction of contacts; lower end, upper end and dry friction of joints; by block."""
-        terrain, c = TerrainNumbers(self.spec, self.c.given), self.c
-        found = [self._friction(terrain, k) for k in range(len(self.spec.candidates))]
+        c = self.c
+        found = self.frictions()
         q, moving = c.coordinates(), c.model.cluster_tree.moving
         for row in self.spec.joints:
             dry = moving[row.link].friction[row.entry] if row.friction else 0.0
             found.append(self.call(joint_terms, row, q[row.link], dry, self.dt))
         return found + [NO_SLACK] * (len(self.blocks) - len(found))
+
+    def frictions(self) -> list[Vec]:
+        """Friction of each contact: sliding, torsion, rolling."""
+        terrain = TerrainNumbers(self.spec, self.c.given)
+        return [self._friction(terrain, k) for k in range(len(self.spec.candidates))]
+
+    def free_mass_matrix(self) -> list[list[Any]]:
+        """The matrix of the accelerations that contacts judge by: the same."""
+        return self.mass_matrix()
 
     def _friction(self, terrain: TerrainNumbers, k: int) -> Vec:
         candidate = self.spec.candidates[k]

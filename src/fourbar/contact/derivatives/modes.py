@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ...expr import maximum, minimum, select
 from ...spatial.linear import Mat, Scalar, Vec
-from ..gauss_seidel import RowBlock, size_of
+from ..gauss_seidel import RowBlock, joint_answer, size_of
 from ..newton import by_row, disc_projection, positive_part
 
 _FAR = 1e30  # m/s: no change of mode is near
@@ -19,13 +19,14 @@ class BlockSlopes(NamedTuple):
     """The linearised natural map of one block of n rows with m bounds.
 
     impulse: 1 - P′ (n, n); velocity: P′ D⁻¹ (n, n); bounds: P_b (n, m); margin: how far the block is from a change of
-    its mode, as a velocity (m/s, rad/s).
+    its mode, and residual: how far it is from solving the equations, as velocities (m/s, rad/s).
     """
 
     impulse: Mat
     velocity: Mat
     bounds: Mat
     margin: Scalar
+    residual: Scalar
 
 
 def block_slopes(block: RowBlock, own: Vec, bounds: Vec, x: Vec, c: Vec, smoothing: float) -> BlockSlopes:
@@ -40,6 +41,7 @@ def block_slopes(block: RowBlock, own: Vec, bounds: Vec, x: Vec, c: Vec, smoothi
     by_bounds: list[list[Any]] = [[0.0] * len(bounds) for _ in range(n)]
     slopes[0][0] = press
     margin = size_of([y]) * own[0]
+    missed = size_of([x[0] - maximum(y, 0.0)]) * own[0]
     for k, (rows, size, by, bound) in enumerate(zip(block.places(), own[1:], inverse[1:], bounds, strict=True)):
         places = [i - block.first for i in rows]
         point = Vec([x[i] - c[i] * by for i in places])
@@ -51,10 +53,13 @@ def block_slopes(block: RowBlock, own: Vec, bounds: Vec, x: Vec, c: Vec, smoothi
                 slopes[i][j] = (q if i == j else 0.0) + (along - q) * a * b
         edge = size_of([size_of(point) - bound * pushed]) * size
         margin = minimum(margin, select(y > 0.0, edge, _FAR))
+        exact = disc_projection(point, bound * maximum(y, 0.0), 0.0, 1.0)
+        missing = [x[i] - exact.q * a for i, a in zip(places, point, strict=True)]
+        missed = maximum(missed, size_of(missing) * size)
     scale = by_row(block, inverse)
     impulse = Mat(Vec([(1.0 if i == j else 0.0) - slopes[i][j] for j in range(n)]) for i in range(n))
     velocity = Mat(Vec([slopes[i][j] * scale[j] for j in range(n)]) for i in range(n))
-    return BlockSlopes(impulse, velocity, Mat(map(Vec, by_bounds)), margin)
+    return BlockSlopes(impulse, velocity, Mat(map(Vec, by_bounds)), margin, missed)
 
 
 def _joint_slopes(own: Scalar, bounds: Vec, x: Scalar, c: Scalar) -> BlockSlopes:
@@ -72,4 +77,5 @@ def _joint_slopes(own: Scalar, bounds: Vec, x: Scalar, c: Scalar) -> BlockSlopes
     is_bilateral = lower.__class__ is float and lower == upper
     margin = _FAR if is_bilateral else minimum(margin, select(drag > 0.0, size_of([size_of([alone]) - drag]), _FAR))
     by_bounds = Vec((below * inverse, above * inverse, by_hold))
-    return BlockSlopes(Mat((Vec((1.0 - held,)),)), Mat((Vec((held * inverse,)),)), Mat((by_bounds,)), margin)
+    missed = size_of([joint_answer(c, x, own, bounds)[0] - x]) * own
+    return BlockSlopes(Mat((Vec((1.0 - held,)),)), Mat((Vec((held * inverse,)),)), Mat((by_bounds,)), margin, missed)

@@ -16,7 +16,7 @@ from ...spatial.linear import Mat, Scalar, Vec, is_zero
 from .. import gauss_seidel
 from ..gauss_seidel import TINY, ContactProblem, RowBlock, size_of
 from ..newton import by_row
-from .modes import BlockSlopes, block_slopes
+from .modes import BlockSlopes
 
 PROXIMAL = 1e-8  # ε
 _TILE = 8  # rows that are inverted together
@@ -31,18 +31,20 @@ class Response:
 
     def __init__(
         self, recorder: Any, blocks: Sequence[RowBlock], G: Rows, bounds: Sequence[Vec], impulse: Vec, c: Vec,
-        smoothing: float,
+        law: tuple[Any, float],
     ) -> None:  # fmt: skip
-        """G: (rows, rows), impulses (rows, N s) and velocities c (rows, m/s) at a solution."""
+        """G: (rows, rows), impulses (rows, N s) and velocities c (rows, m/s) at a solution; `law`: the slopes of a
+        block, and how far corners are rounded (m/s).
+        """
         self._recorder, self._blocks, call = recorder, tuple(blocks), recorder.call
         problem = ContactProblem(Mat(map(Vec, G)), c, tuple(bounds))
         scale = call(gauss_seidel.scaled, problem, self._blocks)
         self._slopes: list[BlockSlopes] = []
         for block, size, bound in zip(blocks, scale.own, bounds, strict=True):
             x, v = (Vec(y[block.first : block.first + block.size]) for y in (impulse, c))
-            self._slopes.append(call(block_slopes, block._replace(first=0), size, bound, x, v, smoothing))
+            self._slopes.append(call(law[0], block._replace(first=0), size, bound, x, v, law[1]))
         self.margins = [x.margin for x in self._slopes]
-        self.residual = call(gauss_seidel.residual, scale, self._blocks, tuple(bounds), impulse, c)
+        self.residual = call(_largest_of, tuple(x.residual for x in self._slopes))
         self.has_bounds = any(map(len, bounds))
         self._K = self._by_velocity(G)
         softened: Rows = []
@@ -147,6 +149,10 @@ def _largest(known: Scalar, row: Vec, scale: Vec, own: Scalar) -> Scalar:
     for x, by in zip(row, scale, strict=True):
         known = maximum(known, size_of([x * by]) / (own + TINY))
     return known
+
+
+def _largest_of(x: tuple[Any, ...]) -> Any:
+    return gauss_seidel.largest(*x)
 
 
 def _scaled(T: Mat) -> Mat:

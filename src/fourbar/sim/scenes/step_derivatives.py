@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...contact.derivatives.recordings import StepInputs, step_derivative
-from ...errors import ArgumentError, ModelError, unknown, warn
+from ...errors import ArgumentError, unknown, warn
 from ...functions.derivatives import named_tuple, read_names
 from ...linalg import transpose
 from ...once import make_recent
@@ -102,7 +102,6 @@ class StepDerivatives:
         self._scene = scene
         self._made: dict[Any, Any] = {}
         self._friction, self._still = scene.friction, np.zeros(scene.robot.nv)
-        _check(scene)
 
     # ------------------------------------------------------------------ what users call
 
@@ -235,11 +234,13 @@ class StepDerivatives:
         """The function of a derivative."""
         kind, wanted, which, terrain, driven, pushed, smoothing = key
         _check_smoothing(kind, smoothing)
+        if smoothing and self._scene.spec.soft:
+            raise ArgumentError(f"step.{kind}: smoothing={smoothing!r}: MuJoCo's law is soft itself; leave it out")
         spec = self._scene.spec._replace(numbers=terrain)
         of = StepInputs(self._scene.robot.mechanism, spec, which, driven, pushed, float(smoothing))
         return step_derivative(kind, of, wanted)
 
-    def judge(self, caller: str, step: Stepped, report: np.ndarray) -> tuple[Any, ...]:
+    def judge(self, caller: str, step: Stepped, report: np.ndarray) -> tuple[Stepped, np.ndarray, np.ndarray, float]:
         """The step with what its derivative is worth; a warning of steps that were not solved."""
         tolerance = max(_EDGE * self._scene.spec.tolerance, _ROUNDING)
         missed = np.asarray(report[..., -1] > tolerance)
@@ -252,15 +253,6 @@ class StepDerivatives:
                 SimulationWarning,
             )
         return step, report[..., :-2], report[..., -2], tolerance
-
-
-def _check(scene: Scene) -> None:
-    """Refuse scenes whose steps have no derivatives."""
-    if scene.spec.soft:
-        raise ModelError(
-            "step: derivatives of steps under MuJoCo's law are not available; use Rigid() or Compliant(...), or finite "
-            "differences"
-        )
 
 
 def _check_smoothing(kind: str, smoothing: Any) -> None:

@@ -58,6 +58,7 @@ def states(scene: fb.Scene, seed: int = 3) -> dict[str, Any]:
     return given | ({"u": rng.normal(size=(N, robot.nu))} if robot.nu else {})
 
 
+@pytest.mark.slow_cases("plain", "tendon", "several links", "compliant")
 @pytest.mark.parametrize("name", KINDS)
 def test_derivatives_are_those_of_central_differences(name: str) -> None:
     scene = scene_with(name)
@@ -72,6 +73,7 @@ def test_derivatives_are_those_of_central_differences(name: str) -> None:
     assert largest_error(J.B, B)[away].max() < 1e-6
 
 
+@pytest.mark.default_cases("constrained", "single feet", "mujoco")
 @pytest.mark.parametrize("name", KINDS)
 def test_directions_and_gradients_are_those_of_the_jacobian(name: str) -> None:
     scene = scene_of(name)

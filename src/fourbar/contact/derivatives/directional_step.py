@@ -64,6 +64,7 @@ def _moved(recorder: Any, slopes: Rows, dq: Rows) -> Rows:
 
 
 def columns_of(rates: Sequence[Entries], name: str) -> Rows:
+    """Rates of some entries along directions as (entries, directions)."""
     return transpose([list(rate[name]) for rate in rates])
 
 

@@ -232,14 +232,17 @@ def make_derivative(kind: type[StepDerivative], of: StepInputs, moving: tuple[st
 
 
 def add(a: Any, b: Any) -> Any:
+    """a + b."""
     return a + b
 
 
 def times(x: Mat, factor: Any) -> Mat:
+    """A matrix times a number."""
     return Mat(row * factor for row in x)
 
 
 def over(x: Mat, divisor: Any) -> Mat:
+    """A matrix divided by a number."""
     return Mat(row * (1.0 / divisor) for row in x)
 
 

@@ -80,7 +80,8 @@ class Footing(NamedTuple):
 class Candidate:
     """Two links that may touch (GROUND for what does not move), how that is found, and the numbers of their surfaces.
 
-    `torsion` and `rolling` are None where no such friction is asked for, `footing` where no terrain is touched.
+    `torsion` and `rolling` (m) are None where no such friction is asked for, `footing` where no terrain is touched.
+    `reach` (m): how far its shapes reach.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Candidate:
     restitution: float
     law: Any
     footing: Footing | None = None
+    reach: float = 0.0
 
     @property
     def on_terrain(self) -> bool:
@@ -115,8 +117,14 @@ class Candidate:
 
     @property
     def bounds(self) -> list[float]:
-        """Bounds of each kind of friction, per unit of normal force."""
-        return [x for x in (self.friction, self.torsion, self.rolling) if x]
+        """Bounds of each kind of friction, per unit of normal force; those of moments are forces at the lever."""
+        return [x for x in (self.friction, *((x or 0.0) / self.lever for x in (self.torsion, self.rolling))) if x]
+
+    @property
+    def lever(self) -> float:
+        """The length (m) by which rows that turn are weighed: their velocities are m/s there, as those of others, so
+        that no decision of the solver depends on units."""
+        return self.reach or max(self.torsion or 0.0, self.rolling or 0.0) or 1.0
 
 
 @dataclass(frozen=True)

@@ -73,12 +73,12 @@ def locate_all(call: Any, candidates: Sequence[Candidate], poses: Any, terrain: 
 
 
 def directions(candidate: Candidate, axes: tuple[Vec, ...]) -> list[tuple[Vec, bool]]:
-    """The direction of each row of a contact, and whether it is that of a moment."""
+    """The direction of each row of a contact, and whether it is that of a moment, as long as its lever."""
     normal, *across = axes
     found = [(normal, False)]
     found += [(x, False) for x in across] if candidate.friction > 0.0 else []
-    found += [(normal, True)] if candidate.torsion else []
-    return found + ([(x, True) for x in across] if candidate.rolling else [])
+    found += [(normal * candidate.lever, True)] if candidate.torsion else []
+    return found + ([(x * candidate.lever, True) for x in across] if candidate.rolling else [])
 
 
 def rates(rows: tuple[Mat, ...], twists: tuple[Twist, ...]) -> Vec:

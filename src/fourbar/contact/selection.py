@@ -296,13 +296,16 @@ def _on(
 ) -> CandidateGroup:
     made = list(on_terrain(shape, terrain, sectors))
     named = zip(_numbered(name, made), made, strict=True)
-    return CandidateGroup((shape,), [_made(own, (shape.link, GROUND), x, material, law) for own, x in named])
+    every = [_made(own, (shape.link, GROUND), x, material, law) for own, x in named]
+    return CandidateGroup((shape,), [replace(x, reach=reach(shape)) for x in every])
 
 
 def _of_two(name: str, shapes: tuple[PlacedShape, PlacedShape], material: Material, law: Law) -> CandidateGroup:
     made = list(shape_pairs.geometries(*shapes))
     named, links = zip(_numbered(name, made), made, strict=True), (shapes[0].link, shapes[1].link)
-    return CandidateGroup(shapes, [_made(own, links, geometry, material, law) for own, geometry in named])
+    every = [_made(own, links, geometry, material, law) for own, geometry in named]
+    far = max((reach(x) for x in shapes if moves(x)), default=0.0)
+    return CandidateGroup(shapes, [replace(x, reach=far) for x in every])
 
 
 def between(first: PlacedShape, second: PlacedShape, met: Meeting, law: Law) -> CandidateGroup | None:

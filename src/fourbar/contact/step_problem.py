@@ -63,7 +63,8 @@ class StepProblem:
     G : ndarray, shape (rows, rows)
         Velocities by unit impulses (1/kg, 1/(kg m), 1/(kg m²)), with the compliance of normals.
     g : ndarray, shape (rows,)
-        Velocities without impulses, with what the law adds (m/s, rad/s).
+        Velocities without impulses, with what the law adds: m/s, of joints rad/s too; moments of contacts are forces at
+        the reach of the shape.
     bounds : ndarray, shape (blocks, 3)
         Of a contact the coefficients of its kinds of friction; of a joint the lower and upper end of its velocity and
         the impulse of dry friction. NaN where there are fewer.

@@ -283,7 +283,7 @@ class Scene(Staged, Hinted):
         f_ext : array_like, shape (n_bodies, 6), or dict, optional
             Wrenches [moment; force] (N m, N) on the bodies, each in the frame of its body, or on some by name.
         impulse : array_like, shape (n_impulses,), optional
-            Impulses (N s, N m s) that the solver starts from; zero if None.
+            Impulses (N s) that the solver starts from; zero if None.
 
         Returns
         -------

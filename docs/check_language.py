@@ -4,7 +4,7 @@ Three rules of CONTRIBUTING.md, "Names and sentences", that a program can check:
 
 - phrases: pages, docstrings and messages contain none of `PHRASES`,
 - functions: a function is a verb or the noun of its result, not a past participle,
-- locals: `x`, `found`, `own`, `given`, `made` and `more` are last read within three lines of their assignment.
+- locals: `x`, `found`, `own` and other words of `VAGUE` are last read within three lines of their assignment.
 
 Names and locals are checked in the packages of `CHECKED`; phrases everywhere but in those of `UNREAD`. `--locals` lists
 the vague locals of a package, checked or not.
@@ -76,7 +76,7 @@ PHRASES = {  # what to write instead, by a regular expression of the phrase
     r"\bis no news\b|\bare no news\b": "is expected",
 }
 
-VAGUE = ("x", "found", "own", "given", "made", "more")
+VAGUE = ("x", "found", "own", "given", "made", "more", "kept", "taken", "way", "ways", "leap", "course")
 NEAR = 3  # lines between the assignment and the last use of a vague local
 
 _WORDS = """

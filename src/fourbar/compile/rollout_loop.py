@@ -6,7 +6,7 @@ One entry point beside those of `batch_loop.py`, for one thread or several:
 args[0] is a table of what one call asks for (`STEPS`...), the others are arrays, one for each *move*. A move brings an
 array into slots or takes one out of slots, as the arguments of a kernel are; its array may have a row for every few
 steps. The moves are, in this order: what is brought at the start; controls, which a new row brings again as the motion
-goes on; what is taken at the end; and records, of which a row is taken after every `EVERY` steps.
+goes on; the outputs at the end; and records, of which a row is written after every `EVERY` steps.
 
 After each step the new state takes the place of the old one in the samples that are under way; those that have already
 made more steps than the motion wait for it. A sample whose new state is not finite keeps the old one and is `DIVERGED`;
@@ -199,8 +199,8 @@ def _steps() -> str:
     asked = word(c, "%args", 0, "ptr")
     count, first, hold, every = (word(c, asked, k) for k in (STEPS, FIRST, HOLD, EVERY))
     first_control, first_record = word(c, asked, FIRST_CONTROL), word(c, asked, FIRST_RECORD)
-    brought, held, taken, recorded = (word(c, "%data", k) for k in (BROUGHT, HELD, TAKEN, RECORDED))
-    records = c.let(f"add i64 {c.let(f'add i64 {brought}, {held}')}, {taken}")
+    brought, held, outputs, recorded = (word(c, "%data", k) for k in (BROUGHT, HELD, TAKEN, RECORDED))
+    records = c.let(f"add i64 {c.let(f'add i64 {brought}, {held}')}, {outputs}")
     c.do("br label %step")
     k, close = open_loop(c, "step", "entry", count, 1, "done")
     number = c.let(f"add i64 {first}, {k}")
@@ -232,9 +232,9 @@ def _run(lanes: Lanes) -> str:
     """@run: samples from %first below %end, W at a time."""
     c = Code()
     c.label("entry")
-    brought, held, taken = (word(c, "%data", k) for k in (BROUGHT, HELD, TAKEN))
+    brought, held, outputs = (word(c, "%data", k) for k in (BROUGHT, HELD, TAKEN))
     results = c.let(f"add i64 {brought}, {held}")
-    every = c.let(f"add i64 {c.let(f'add i64 {results}, {taken}')}, {word(c, '%data', RECORDED)}")
+    every = c.let(f"add i64 {c.let(f'add i64 {results}, {outputs}')}, {word(c, '%data', RECORDED)}")
     arrays, table = c.let("getelementptr i64, ptr %args, i64 1"), word(c, "%data", MOVES, "ptr")
     c.do("%some = icmp slt i64 %first, %end")
     c.do("br i1 %some, label %begin, label %done")
@@ -242,7 +242,7 @@ def _run(lanes: Lanes) -> str:
     c.do(f"call void @moves_pack({SAMPLES}, i64 0, i64 {brought}, i64 0)")
     c.do("call void @preset(ptr %data, ptr %ws)")
     c.do(f"call void @steps({SAMPLES})")
-    c.do(f"call void @moves_unpack({SAMPLES}, i64 {results}, i64 {taken}, i64 0)")
+    c.do(f"call void @moves_unpack({SAMPLES}, i64 {results}, i64 {outputs}, i64 0)")
     c.do(f"%next = add i64 %now, {lanes.width}")
     c.do("%more = icmp slt i64 %next, %end")
     c.do("br i1 %more, label %samples, label %done")

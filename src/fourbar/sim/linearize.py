@@ -233,7 +233,7 @@ class _ModelOfRobot:
         start, theta, now, speed = dict(by), np.zeros((*batch, n)), np.broadcast_to(q, (*batch, q.shape[-1])), v
         eye_u = np.zeros((*batch, width, columns))
         eye_u[..., :, 2 * n :] = np.eye(width)
-        way, change, dway, dchange = (np.zeros((*batch, n)), np.zeros((*batch, n)), np.zeros_like(by["q"]),
+        tangent, change, dtangent, dchange = (np.zeros((*batch, n)), np.zeros((*batch, n)), np.zeros_like(by["q"]),
                                       np.zeros_like(by["q"]))  # fmt: skip
         for weight, ahead in ((1 / 6, 0.5), (1 / 3, 0.5), (1 / 3, 1.0), (1 / 6, 0.0)):
             a, (by_q, by_v, by_u) = self._slopes(now, speed, control, steady)
@@ -243,10 +243,10 @@ class _ModelOfRobot:
                 self._chart_slopes(q, theta, speed, now),
             )
             drate = chart.rate.theta @ by["theta"] + chart.rate.v @ by["v"]
-            way, change = way + dt * weight * rate, change + dt * weight * a
-            dway, dchange = dway + dt * weight * drate, dchange + dt * weight * da
+            tangent, change = tangent + dt * weight * rate, change + dt * weight * a
+            dtangent, dchange = dtangent + dt * weight * drate, dchange + dt * weight * da
             is_last = ahead == 0.0
-            theta, by["theta"] = (way, dway) if is_last else (dt * ahead * rate, dt * ahead * drate)
+            theta, by["theta"] = (tangent, dtangent) if is_last else (dt * ahead * rate, dt * ahead * drate)
             speed = v + (change if is_last else dt * ahead * a)
             by["v"] = start["v"] + (dchange if is_last else dt * ahead * da)
             now = self._robot.integrate(q, theta, 1.0, **self._threads)

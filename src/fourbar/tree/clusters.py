@@ -121,7 +121,7 @@ def loop_residual(
     depth = dict.fromkeys(carriers, 0)
     for i in links:
         depth[i] = depth[tree.parents[i]] + 1
-    kept = _FACTORS if max(depth.values()) <= _DEEP else 2
+    most_factors = _FACTORS if max(depth.values()) <= _DEEP else 2
     need_poses = any(loop.loop.bodies or not loop.loop.linear for loop in loops)  # those of gears and mimics do not
     placed = links if need_poses else ()
 
@@ -130,7 +130,7 @@ def loop_residual(
         for i, own in zip(placed, q, strict=False):
             link = tree.links[i]
             pose_i = poses[tree.parents[i]].then(link.placement).then(link.joint.placement(own))
-            poses[i] = Transform((pose_i.R,), pose_i.p) if len(pose_i.factors) > kept else pose_i
+            poses[i] = Transform((pose_i.R,), pose_i.p) if len(pose_i.factors) > most_factors else pose_i
 
         def pose(body: str) -> Transform:
             link, place = home(body)
@@ -228,11 +228,11 @@ class ClusterFinder:
         embedded = self._tied_rows(links, loops, traced)
         if isinstance(embedded, LoopEmbedding):
             return embedded, ()
-        kept = tuple(i for i in range(len(traced.phi)) if i not in set(embedded.rows))
-        tie = self._tied_rows(links, loops, traced.only(kept))
+        implicit = tuple(i for i in range(len(traced.phi)) if i not in set(embedded.rows))
+        tie = self._tied_rows(links, loops, traced.only(implicit))
         if isinstance(tie, Spare):
             raise _closing_error(loops, float(tie.gaps.max()))
-        tie.kept = kept
+        tie.kept = implicit
         return tie, self._slack(links, loops, embedded)
 
     def _slack(self, links: tuple[int, ...], loops: Sequence[NamedLoop], spare: Spare) -> tuple[tuple[str, float], ...]:

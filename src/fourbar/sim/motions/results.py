@@ -148,14 +148,14 @@ def _findable(mechanism: Mechanism) -> tuple[Mechanism, list[str]]:
     folders: set[str] = set()
 
     def findable(shapes: tuple[Geometry, ...]) -> tuple[Geometry, ...]:
-        kept = []
+        shapes_found = []
         for shape in shapes:
             steps = (shape.mesh.partition("://")[2] or shape.mesh).split("/")
             plain = shape.file and ".." not in steps and Path(shape.file).parts[-len(steps) :] == tuple(steps)
             if shape.file:
                 folders.add(str(Path(*Path(shape.file).parts[: -len(steps)]) if plain else Path(shape.file).parent))
-            kept.append(shape if plain or not shape.file else replace(shape, mesh=shape.file))
-        return tuple(kept)
+            shapes_found.append(shape if plain or not shape.file else replace(shape, mesh=shape.file))
+        return tuple(shapes_found)
 
     bodies = tuple(replace(b, geometry=findable(b.geometry)) for b in mechanism.bodies)
     return replace(mechanism, bodies=bodies, world=findable(mechanism.world)), sorted(folders)

@@ -140,12 +140,12 @@ class ConstrainedRungeKutta(RungeKutta):
         gap = call(_widest, *(own.phi for own in rows))
         impulse, health = still.rowed.multipliers(Vec([x for own in rows for x in own.rate]), trust.chosen)
         jumps = zip(c.by_cluster("v"), still.answers(impulse), strict=True)
-        kept = flat([call(add, *both) for both in jumps])
+        velocities = flat([call(add, *both) for both in jumps])
         back, _ = still.rowed.multipliers(Vec([x for own in rows for x in own.phi]), trust.chosen)
-        ways = zip(clusters, c.by_cluster("q"), still.answers(back), strict=True)
-        q = Vec(flat([call(integrate, cluster.embedding, x, way) for cluster, x, way in ways]))
+        moves = zip(clusters, c.by_cluster("q"), still.answers(back), strict=True)
+        q = Vec(flat([call(integrate, cluster.embedding, x, step) for cluster, x, step in moves]))
         stop = call(_larger, now.stop, call(doubt, trust, health))
-        return Met(call(_where_open, gap, Vec(now.q), q), Vec(kept), stop), gap
+        return Met(call(_where_open, gap, Vec(now.q), q), Vec(velocities), stop), gap
 
 
 def constrained_rollout(held: Constrained, law: ForceLaw) -> Rollout:

@@ -202,11 +202,11 @@ def _onward(now: Pass, v0: Any, rates: tuple[Any, Any, Any], dt: Any) -> tuple[A
     is_last = number > 2.5
     weight = dt * select(number < 0.5, 1.0 / 6.0, select(is_last, 1.0 / 6.0, 1.0 / 3.0))
     ahead = dt * select(number > 1.5, 1.0, 0.5)
-    way = Vec([total + weight * x for total, x in zip(now.way, chart, strict=True)])
+    tangent = Vec([total + weight * x for total, x in zip(now.way, chart, strict=True)])
     change = Vec([total + weight * x for total, x in zip(now.change, a, strict=True)])
-    theta = Vec([select(is_last, total, ahead * x) for total, x in zip(way, chart, strict=True)])
+    theta = Vec([select(is_last, total, ahead * x) for total, x in zip(tangent, chart, strict=True)])
     v = Vec([x + select(is_last, total, ahead * y) for x, total, y in zip(v0, change, a, strict=True)])
-    return number + 1.0, theta, v, way, change, now.lost + weight * power
+    return number + 1.0, theta, v, tangent, change, now.lost + weight * power
 
 
 def _time(n: Any, number: Any, dt: Any) -> Any:
@@ -240,11 +240,11 @@ class RungeKuttaStage:
         charts = zip(ties, now.theta, v, strict=True)
         chart = flat([recorder.call(_chart_rate, tie, x, y) if x else y for tie, x, y in charts])
         rates = (Vec(chart), Vec(a), power)
-        number, theta, v, way, change, lost = recorder.call(_onward, now, given["v0"], rates, given["dt"])
+        number, theta, v, tangent, change, lost = recorder.call(_onward, now, given["v0"], rates, given["dt"])
         starts = split(self.clusters, given["q0"], "nq")
         thetas = split(self.clusters, theta, "nv")
         q = flat([recorder.call(integrate, *x) for x in zip(ties, starts, thetas, strict=True)])
-        return Pass(number, self._curved_parts(thetas), Vec(q), v, way, change, lost, self._stop(c, now, given))
+        return Pass(number, self._curved_parts(thetas), Vec(q), v, tangent, change, lost, self._stop(c, now, given))
 
     def _curved_parts(self, parts: Sequence[Vec]) -> tuple[Vec, ...]:
         """θ by cluster, of those whose chart is not flat: only there the rate of θ depends on it."""

@@ -145,6 +145,22 @@ def test_options_of_files_are_checked(run: fb.Run, tmp_path: Path) -> None:
         replace(run, robot=None).save(tmp_path / "run.html")
 
 
+def test_a_gif_has_the_colour_of_forces_that_are_not_there_at_its_start(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    b = fb.Builder("ball")
+    b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.01, 0.01, 0.01))
+    scene = fb.Scene(b.build(), fb.Plane(), contacts=[fb.contact.Shape("ball", "sphere", 0.1)])
+    run = scene.simulate([0, 0, 0.2, 1, 0, 0, 0], duration=0.5, dt=0.01)
+    run.save(tmp_path / "run.gif", size=(160, 100), rate=10.0)
+    with image.open(tmp_path / "run.gif") as film:
+        shown = []
+        for k in (0, film.n_frames - 1):
+            film.seek(k)
+            shown.append(np.asarray(film.convert("RGB")).astype(int))
+    orange = [int(((x[..., 0] > 180) & (x[..., 1] < 110) & (x[..., 2] < 80)).sum()) for x in shown]
+    assert orange[0] == 0 and orange[1] > 20
+
+
 def test_pictures_and_films(run: fb.Run, tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image")
     run.save(tmp_path / "run.png", size=(320, 200))

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -356,8 +357,9 @@ def film(
             f"save: a film of {recording.duration:g} s with {rate:g} pictures per second has {count}, at most "
             f"{_MOST_FILM} are made; give a smaller rate="
         )
-    write = _mp4_writer() if ending == ".mp4" else _write_gif
+    write = _mp4_writer() if ending == ".mp4" else None  # which raises before any picture is made
     renderer = Renderer(recording, read_size(size), **options)
+    write = write or partial(_write_gif, _palette(recording, renderer))
     times = np.linspace(0.0, recording.duration, count)
     write(_with_progress((renderer.picture(recording.at(t)) for t in times), count, path.name), path, rate)
 
@@ -373,16 +375,24 @@ def _with_progress(made: Iterable[np.ndarray], count: int, name: str) -> Iterato
         print(f"\r{'':{len(name) + 40}}\r", end="", file=sys.stderr, flush=True)
 
 
-def _write_gif(made: Iterator[np.ndarray], path: Path, rate: float) -> None:
-    """Write pictures with the colours of the first, in the middle of which all colours of a robot are seen."""
+def _palette(recording: RecordedMotion, renderer: Renderer) -> Any:
+    """A picture in the colours of a film: those of its start, and of the state with the largest contact forces, which
+    are drawn as arrows."""
+    size = np.nan_to_num(np.abs(recording.forces)).reshape(len(recording.t), -1).sum(axis=1)
+    states = {0, int(size.argmax())}
+    return _pillow().fromarray(np.concatenate([renderer.picture(k) for k in sorted(states)])).quantize(_COLOURS)
+
+
+def _write_gif(palette: Any, made: Iterator[np.ndarray], path: Path, rate: float) -> None:
+    """Write pictures in the colours of a palette, so that they do not flicker."""
     library = _pillow()
-    start = library.fromarray(next(made)).quantize(_COLOURS)
 
-    def others() -> Iterator[Any]:
+    def images() -> Iterator[Any]:
         for x in made:
-            yield library.fromarray(x).quantize(palette=start, dither=library.Dither.NONE)
+            yield library.fromarray(x).quantize(palette=palette, dither=library.Dither.NONE)
 
-    start.save(path, save_all=True, append_images=others(), duration=round(1000.0 / rate), loop=0)
+    shown = images()
+    next(shown).save(path, save_all=True, append_images=shown, duration=round(1000.0 / rate), loop=0)
 
 
 def _mp4_writer() -> Any:

@@ -44,7 +44,7 @@ INTERNAL: dict[type, tuple[str, ...]] = {
         "resolved", "samples",
     ),
     fb.Scene: (
-        "chart", "closes", "default_dt", "function", "inputs", "may_be_apart", "model", "observer", "read_numbers",
+        "chart", "default_dt", "function", "inputs", "may_be_apart", "model", "observer", "read_numbers",
         "read_state", "reference_velocities", "step", "step_of",
     ),
     fb.Report: ("place_of", "lines"),

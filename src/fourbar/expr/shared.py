@@ -30,6 +30,7 @@ from .shared_tasks import (
     FusedTask,
     TracedStep,
     Use,
+    copied_leaves,
     find_live,
     fuse,
     shape_of_copy,
@@ -292,10 +293,11 @@ class Shared:
 
     def copy(self, leaves: Sequence[Any], into: Sequence[Value]) -> Use:
         """Record that leaves are copied into values that have slots of their own."""
-        key = (shape_of_copy, len(into))
+        values, numbers = copied_leaves(self._constants.place_constants(leaves))
+        key = (shape_of_copy, numbers)
         if key not in self._shapes:
-            self._shapes[key] = shape_of_copy(len(into))
-        self._uses.append(Use(self._shapes[key], self._constants.place_constants(leaves), list(into)))
+            self._shapes[key] = shape_of_copy(numbers)
+        self._uses.append(Use(self._shapes[key], values, list(into)))
         return self._uses[-1]
 
     def finish(self, name: str, outputs: Sequence[tuple[str, tuple[int, ...], Sequence[Any]]]) -> Program:

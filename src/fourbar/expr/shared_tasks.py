@@ -91,14 +91,21 @@ def standalone_shape(function: Callable[..., Any], structure: Any, leaves: int) 
     return shape
 
 
-def shape_of_copy(count: int) -> TracedStep:
-    """The shape of a standalone step that copies `count` values: x + (-0.0) is x for every x."""
+def copied_leaves(values: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
+    """The different values among some, and for each its number among these: zeros are loaded once."""
+    different: dict[Any, int] = {}
+    numbers = tuple([different.setdefault(value, len(different)) for value in values])
+    return list(different), numbers
+
+
+def shape_of_copy(numbers: tuple[int, ...]) -> TracedStep:
+    """The shape of a standalone step that copies values by number: x + (-0.0) is x for every x."""
     graph = Graph()
-    roots = [graph.node("add", graph.node("load", i), -0.0) for i in range(count)]
-    places = list(range(count))
-    return TracedStep(
-        shape_of_copy, None, roots, places, [("root", i) for i in places], is_standalone=True, reads=places
-    )
+    nodes = [graph.node("add", graph.node("load", i), -0.0) for i in range(1 + max(numbers, default=-1))]
+    roots = [nodes[i] for i in numbers]
+    places = list(range(len(numbers)))
+    results = [("root", i) for i in places]
+    return TracedStep(shape_of_copy, None, roots, places, results, is_standalone=True, reads=list(range(len(nodes))))
 
 
 @dataclass(slots=True)

@@ -223,12 +223,13 @@ class Unrolled:
 
     def copy(self, leaves: Sequence[Any], into: Sequence[Value]) -> Use:
         """Record that leaves are copied into values that have slots of their own."""
-        from .shared_tasks import Use, shape_of_copy
+        from .shared_tasks import Use, copied_leaves, shape_of_copy
 
-        key = (shape_of_copy, len(into))
+        values, numbers = copied_leaves(self._constants.place_constants(leaves))
+        key = (shape_of_copy, numbers)
         if key not in self._shapes:
-            self._shapes[key] = shape_of_copy(len(into))
-        use = Use(self._shapes[key], self._constants.place_constants(leaves), list(into))
+            self._shapes[key] = shape_of_copy(numbers)
+        use = Use(self._shapes[key], values, list(into))
         self._close_standalone(use, len(into))
         return use
 

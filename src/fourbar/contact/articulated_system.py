@@ -252,8 +252,7 @@ class ArticulatedSystem:
 
     def _motion(self, F: dict[int, list[Vec]], f: dict[int, list[Vec]], clusters: Iterable[int]) -> SystemMotion:
         """The motion of some clusters by forces, M̃⁻¹ f."""
-        moved = self._outward(self._free, self._push(self._free, F, f), clusters)
-        return self._servos.correct(self._call, moved, self._rate) if self._servos else moved
+        return self._corrected(self._outward(self._free, self._push(self._free, F, f), clusters), self._servos)
 
     def responses(self, f: Sequence[Any]) -> list[Vec]:
         """B M̃⁻¹ Bᵀ f."""
@@ -277,6 +276,10 @@ class ArticulatedSystem:
 
     def step(self, S: dict[tuple[int, int], list[Any]], f: Sequence[Any]) -> list[Vec]:
         """y of all bases, for S (sums, by two bases) and f of Newton's equations."""
+        return self.solve_newton(S, f)[0]
+
+    def solve_newton(self, S: dict[tuple[int, int], list[Any]], f: Sequence[Any]) -> tuple[list[Vec], StiffSystem]:
+        """y of all bases, and the equations with S, to be solved again."""
         A = {key: [x] for key, x in self._A.items()}
         d = {n: [x] for n, x in self._d.items()}
         weights: list[Any] = []
@@ -294,11 +297,17 @@ class ArticulatedSystem:
                 weights += [K[k][k] for k in range(first.size)]
         at = self._inward(self._loaded, A, d, *self._forces(f), symmetric=False)
         y = {n: x.released.y for n, x in at.items() if x.released.y}
-        moved = self._outward(at, y, self._loaded)
-        if self._rows:
-            rows = self._woodbury(at, range(len(self._rows)), [*weights, *self._weights])
-            moved = rows.correct(self._call, moved, self._rate) if rows else moved
-        return self._velocities(moved)
+        rows = self._woodbury(at, range(len(self._rows)), [*weights, *self._weights])
+        stiff = StiffSystem(self, at, rows)
+        return self._velocities(self._corrected(self._outward(at, y, self._loaded), rows)), stiff
+
+    def solve_stiff(self, at: Inward, rows: Woodbury | None, f: Sequence[Any]) -> list[Vec]:
+        """y of all bases of equations that were solved before."""
+        moved = self._outward(at, self._push(at, *self._forces(f)), self._loaded)
+        return self._velocities(self._corrected(moved, rows))
+
+    def _corrected(self, moved: SystemMotion, rows: Woodbury | None) -> SystemMotion:
+        return rows.correct(self._call, moved, self._rate) if rows else moved
 
     def _woodbury(self, at: Inward, numbers: Sequence[int], weights: Sequence[Any] | None = None) -> Woodbury | None:
         """How some rows change solutions of the equations without them; None if there are none. `weights`: those of the
@@ -382,6 +391,18 @@ class ArticulatedSystem:
             return own
         rates = Vec([self._rate({n: row}, x.y) for x in self._servos.motions])
         return self._call(passes.soften_row, own, rates, self._servos.W)
+
+
+class StiffSystem(NamedTuple):
+    """Newton's equations with S: a pass inward, and rows over several clusters."""
+
+    system: ArticulatedSystem
+    at: Inward
+    rows: Woodbury | None
+
+    def step(self, f: Sequence[Any]) -> list[Vec]:
+        """y of all bases for another f."""
+        return self.system.solve_stiff(self.at, self.rows, f)
 
 
 class Woodbury(NamedTuple):

@@ -6,13 +6,14 @@ that it does not depend on others of its batch."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ..expr import maximum, minimum, select
 from ..spatial.linear import Scalar, Vec
 from . import gauss_seidel, newton
 from .gauss_seidel import ContactProblem, RowBlock, Scaled, Solution
-from .least_norm import LeastNormRows, least_norm, pressing
+from .least_norm import GroupState, LeastNormRows, Steps, Yields, least_norm, pressing
 from .newton import Yielding
 
 
@@ -298,7 +299,7 @@ class DenseRows(NamedTuple):
         return first
 
     def redundancy(self, at: Solution) -> Any:
-        contacts = [x for block, _, _, x, _ in self.blocks_at(at) if not block.joint]
+        contacts = [x for (block,), _, _, (x,), _ in self.groups_at(at) if not block.joint]
         return self.recorder.call(_several, self.recorder.call(pressing, *contacts))
 
     def sweep(self, at: Solution, again: bool = False) -> Vec:
@@ -315,21 +316,35 @@ class DenseRows(NamedTuple):
         by = (0.0, newton.PROXIMAL) if attempt is None else attempt
         return self.recorder.call(newton.step, self.problem, self.scale, self.blocks, at.impulse, at.velocity, *by)
 
-    def blocks_at(self, at: Solution) -> list[tuple[RowBlock, Vec, Vec, Vec, Vec]]:
-        """Of every block: itself as the only one, D, bounds, impulses and velocities."""
+    def groups_at(self, at: Solution) -> list[GroupState]:
+        """Every block as a group of its own."""
         rows = [slice(block.first, block.first + block.size) for block in self.blocks]
-        impulses, velocities = ([Vec(x[own]) for own in rows] for x in (at.impulse, at.velocity))
-        alone = [block._replace(first=0) for block in self.blocks]
-        return list(zip(alone, self.scale.own, self.problem.bounds, impulses, velocities, strict=True))
+        impulses, velocities = ([(Vec(x[own]),) for own in rows] for x in (at.impulse, at.velocity))
+        alone = [(block._replace(first=0),) for block in self.blocks]
+        own, bounds = ([(x,) for x in some] for some in (self.scale.own, self.problem.bounds))
+        return [GroupState(*x) for x in zip(alone, own, bounds, impulses, velocities, strict=True)]
 
-    def steps(self, yields: list[Yielding]) -> list[Vec]:
-        """The steps δ = own - K v of all blocks, where v is what these steps change the velocities by."""
-        delta = self.recorder.call(newton.coupled_step, self.problem.G, tuple(yields))
-        return [Vec(delta[block.first : block.first + block.size]) for block in self.blocks]
+    def couple(self, yields: Yields) -> tuple[Steps, CoupledDenseRows]:
+        """The steps of all blocks, and the equations with their K."""
+        coupled = CoupledDenseRows(self, [own for (own,) in yields])
+        return coupled.solve([(own.own,) for (own,) in yields]), coupled
 
-    def subtract(self, x: Vec, steps: list[Vec], length: Any) -> Vec:
+    def subtract(self, x: Vec, steps: Steps, length: Any) -> Vec:
         """Impulses less a part of some steps."""
-        return self.recorder.call(_less, x, Vec([d for own in steps for d in own]), length)
+        return self.recorder.call(_less, x, Vec([d for (own,) in steps for d in own]), length)
+
+
+class CoupledDenseRows(NamedTuple):
+    """Rows and how their blocks yield."""
+
+    rows: DenseRows
+    yields: Sequence[Yielding]
+
+    def solve(self, own: Steps) -> Steps:
+        """The steps δ = own - K v of all blocks, where v is what these steps change the velocities by."""
+        yields = tuple(x._replace(own=step) for x, (step,) in zip(self.yields, own, strict=True))
+        delta = self.rows.recorder.call(newton.coupled_step, self.rows.problem.G, yields)
+        return [(Vec(delta[block.first : block.first + block.size]),) for block in self.rows.blocks]
 
 
 def _several(count: Scalar) -> Scalar:

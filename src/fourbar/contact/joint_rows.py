@@ -14,12 +14,12 @@ from ..expr.standalone_steps import standalone
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from . import gauss_seidel, newton
 from .articulated_passes import add
-from .articulated_system import ArticulatedSystem, LinkBase
+from .articulated_system import ArticulatedSystem, LinkBase, StiffSystem
 from .delassus import RowsOnBasis
 from .gauss_seidel import ContactProblem, RowBlock, Scaled, Solution
 from .interior import is_tight
 from .interior_solver import InteriorBlock, solve_inside, without_open
-from .least_norm import pressing
+from .least_norm import GroupState, Steps, Yields, pressing
 from .newton import PROXIMAL, Yielding
 
 Mats = tuple[Mat, ...]
@@ -210,9 +210,15 @@ def _follow(found: Yielding, rows: Mats, y: tuple[Vec, ...]) -> Vec:
 
 
 @standalone
-def follow(found: Yielding, rows: Mats, y: tuple[Vec, ...]) -> Vec:
-    """The step of a block, where its bases move faster by y."""
-    return _follow(found, rows, y)
+def follow(yields: tuple[Yielding, ...], steps: Vecs, rows: tuple[Mats, ...], y: Vecs) -> Vecs:
+    """The steps δ = own - K v of some blocks, for given own, where their bases move faster by y."""
+    return tuple(_follow(x._replace(own=own), C, y) for x, own, C in zip(yields, steps, rows, strict=True))
+
+
+@standalone
+def speeds_of(rows: tuple[Mats, ...], own: tuple[Local, ...], x: Vecs, w: Vecs) -> Vecs:
+    """The velocities of the rows of some blocks."""
+    return tuple(_velocity(*each, w) for each in zip(rows, own, x, strict=True))
 
 
 @standalone
@@ -313,15 +319,19 @@ class JointRows:
         both = zip(damped, at.impulse, new, active, strict=True)
         return tuple(self.recorder.update(none, acts, damp, a, b, count) for none, a, b, acts in both)
 
-    def motion(self, x: Any) -> Vecs:
-        """The velocities of the bases that impulses by group cause, once for those on the same link."""
+    def forces(self, x: Any) -> list[Any]:
+        """Impulses by group as forces on the bases."""
         F: list[Any] = [None] * len(self._system.sizes)
         for own, rows, impulse in zip(self.groups, self._rows, x, strict=True):
             before = tuple(F[base] for base in own.bases)
             found = self._call(wrenches, impulse, rows, before if before[0] is not None else ())
             for base, force in zip(own.bases, found, strict=True):
                 F[base] = force
-        w = self._system.responses(F)
+        return F
+
+    def motion(self, x: Any) -> Vecs:
+        """The velocities of the bases that impulses by group cause, once for those on the same link."""
+        w = self._system.responses(self.forces(x))
         return tuple(w[base] for base in self._place)
 
     def _add(self, F: list[Any], bases: Sequence[int], more: Sequence[Vec]) -> None:
@@ -382,6 +392,10 @@ class JointRows:
 
     def _answer(self, pressed: Sequence[Pressed]) -> list[Vec]:
         """How much faster the bases become by the steps of all groups."""
+        return self._system.step(*self._total(pressed))
+
+    def _total(self, pressed: Sequence[Pressed]) -> tuple[dict[tuple[int, int], list[Any]], list[Any]]:
+        """S, by two bases, and f of all groups."""
         S: dict[tuple[int, int], list[Any]] = {}
         f: list[Any] = [None] * len(self._system.sizes)
         for own, found in zip(self.groups, pressed, strict=True):
@@ -389,7 +403,7 @@ class JointRows:
             for a, row in zip(own.bases, found.S, strict=True):
                 for b, x in zip(own.bases, row, strict=True):
                     S.setdefault((a, b), []).append(x)
-        return self._system.step(S, f)
+        return S, f
 
     def reach(self, at: Solution) -> Any:
         """The largest velocity that an impulse gives its own row, or that is left."""
@@ -432,21 +446,31 @@ class JointRows:
         by_group = zip(self.by_group(yields), self._rows, strict=True)
         return [self._call(gather, own, rows) for own, rows in by_group]
 
-    def blocks_at(self, at: Solution) -> list[tuple[RowBlock, Vec, Vec, Vec, Vec]]:
-        """Of every block: itself, D, bounds, impulses and velocities."""
-        x = tuple(y for own in at.impulse for y in own)
-        both = zip(self._blocks(x), self.velocities_of(x), strict=True)
-        return [(block, own.scale.own[0], own.bounds, impulse, c) for (block, _, own, impulse, _), c in both]
+    def groups_at(self, at: Solution) -> list[GroupState]:
+        """Every group at impulses."""
+        w, found = self.motion(at.impulse), []
+        for (own, rows, local), x in zip(self._each(), at.impulse, strict=True):
+            c = self._call(speeds_of, rows, local, x, self._of(own.bases, w))
+            found.append(
+                GroupState(own.blocks, tuple(y.scale.own[0] for y in local), tuple(y.bounds for y in local), x, c)
+            )
+        return found
 
-    def steps(self, yields: Sequence[Yielding]) -> list[Vec]:
-        """The steps δ = own - K v of all blocks, where v is what these steps change the velocities by."""
-        y = self._answer(self._gather_blocks(yields))
-        both = zip(yields, self._blocks(yields), strict=True)  # type: ignore[arg-type]
-        return [self._call(follow, own, rows, tuple(y[b] for b in bases)) for own, (_, rows, _, _, bases) in both]
+    def couple(self, yields: Yields) -> tuple[Steps, CoupledJointRows]:
+        """The steps of all blocks, and the equations with their K."""
+        pressed = [self._call(gather, own, rows) for own, rows in zip(yields, self._rows, strict=True)]
+        y, stiff = self._system.solve_newton(*self._total(pressed))
+        coupled = CoupledJointRows(self, yields, stiff)
+        return coupled.follow([tuple(x.own for x in own) for own in yields], y), coupled
 
-    def subtract(self, x: Any, steps: Sequence[Vec], length: Any) -> Any:
+    def follow(self, yields: Yields, own: Steps, y: Sequence[Vec]) -> Steps:
+        """The steps of all blocks, where bases move faster by y."""
+        every = zip(self.groups, yields, own, self._rows, strict=True)
+        return [self._call(follow, *x, tuple(y[b] for b in group.bases)) for group, *x in every]
+
+    def subtract(self, x: Any, steps: Steps, length: Any) -> Any:
         """Impulses by group less a part of some steps."""
-        return self.by_group(self._call(less, tuple(y for own in x for y in own), tuple(steps), length))
+        return tuple(self._call(less, *both, length) for both in zip(x, steps, strict=True))
 
     def interior_blocks(self) -> list[InteriorBlock]:
         """Every block by itself."""
@@ -478,6 +502,22 @@ class JointRows:
 
     def _regroup(self, at: Solution) -> Solution:
         return Solution(self.by_group(at.impulse), at.residual)
+
+
+class CoupledJointRows(NamedTuple):
+    """Rows, how their blocks yield, and the equations of the joints with that."""
+
+    rows: JointRows
+    yields: Yields
+    stiff: StiffSystem
+
+    def solve(self, own: Steps) -> Steps:
+        """The steps δ = own - K v of all blocks, where v is what these steps change the velocities by."""
+        return self.follow(own, self.stiff.step(self.rows.forces(own)))
+
+    def follow(self, own: Steps, y: Sequence[Vec]) -> Steps:
+        """The same where bases move faster by y."""
+        return self.rows.follow(self.yields, own, y)
 
 
 def _as_tuples(nested: Any) -> Any:

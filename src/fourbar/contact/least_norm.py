@@ -15,12 +15,13 @@ leave its cone.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 from ..expr import maximum, minimum, select, sqrt
 from ..expr.standalone_steps import standalone
 from ..spatial.linear import Mat, Scalar, Vec, dot
-from .gauss_seidel import TINY, RowBlock, Solution, either, joint_answer, size_of
+from .gauss_seidel import TINY, RowBlock, Solution, either, joint_answer, largest, size_of
 from .newton import Yielding, by_row
 
 _EPSILON = 1e-6  # of what rows move by themselves
@@ -29,22 +30,44 @@ _FULL = 1.0 + 1e-9  # of the friction that a normal impulse allows: rounding may
 _WITHIN = 1.0 - 1e-9  # of the way to where a contact would slide or open
 
 
-class LeastNormRows(Protocol):
-    """Impulses of a problem, block by block, and the equations that couple them."""
+class GroupState(NamedTuple):
+    """Some blocks that are looked at together, each as the only one: D, bounds, impulses and velocities."""
 
-    def blocks_at(self, at: Solution) -> list[tuple[RowBlock, Vec, Vec, Vec, Vec]]:
-        """Of every block: itself as the only one, D, bounds, impulses and velocities."""
+    blocks: tuple[RowBlock, ...]
+    own: tuple[Vec, ...]
+    bounds: tuple[Vec, ...]
+    x: tuple[Vec, ...]
+    c: tuple[Vec, ...]
+
+
+Steps = Sequence[tuple[Vec, ...]]  # by group
+Yields = Sequence[tuple[Yielding, ...]]
+
+
+class CoupledRows(Protocol):
+    """The equations of given K, factored."""
+
+    def solve(self, own: Steps) -> Steps:
+        """The steps δ = own - K v of all blocks, where v is what these steps change the velocities by."""
         ...
 
-    def steps(self, yields: list[Yielding]) -> list[Vec]:
-        """The steps δ = own - K v of all blocks, where v is what these steps change the velocities by."""
+
+class LeastNormRows(Protocol):
+    """Impulses of a problem, group by group, and the equations that couple them."""
+
+    def groups_at(self, at: Solution) -> list[GroupState]:
+        """Every group of blocks at impulses."""
+        ...
+
+    def couple(self, yields: Yields) -> tuple[Steps, CoupledRows]:
+        """The steps of all blocks, and the equations with their K."""
         ...
 
     def summary(self, at: Solution) -> Solution:
         """What of a solution is kept beside the search for a better one."""
         ...
 
-    def subtract(self, x: Any, steps: list[Vec], length: Any) -> Any:
+    def subtract(self, x: Any, steps: Steps, length: Any) -> Any:
         """Impulses less a part of some steps."""
         ...
 
@@ -66,8 +89,12 @@ def _slides(block: RowBlock, own: Vec, bounds: Vec, x: Vec, c: Vec) -> Scalar:
 
 
 @standalone
-def compliance(block: RowBlock, own: Vec, bounds: Vec, x: Vec, c: Vec) -> Yielding:
-    """K and λ of a block's rows: each by itself where they stick, along λ where they slide, zero where it is open."""
+def compliance(at: GroupState) -> tuple[Yielding, ...]:
+    """K and λ of blocks: of each row by itself where they stick, along λ where they slide, zero where they are open."""
+    return tuple(_compliance(*own) for own in zip(*at, strict=True))
+
+
+def _compliance(block: RowBlock, own: Vec, bounds: Vec, x: Vec, c: Vec) -> Yielding:
     D, n = by_row(block, own), range(block.size)
     if block.joint:
         held = joint_answer(c[0], x[0], own[0], bounds)[2]
@@ -80,32 +107,39 @@ def compliance(block: RowBlock, own: Vec, bounds: Vec, x: Vec, c: Vec) -> Yieldi
 
 
 @standalone
-def restrict(block: RowBlock, bounds: Vec, x: Vec, found: Yielding, step: Vec) -> Yielding:
-    """The same rows without a contact that x - step would open, whose impulses the others take over, or put outside of
-    its cone, which keeps its impulses."""
-    if block.joint:
-        return found
-    new = x - step
-    opens = select(new[0] > 0.0, 0.0, 1.0)
-    inside = 1.0 - opens
-    for rows, bound in zip(block.places(), bounds, strict=True):
-        inside = select(size_of([new[i] for i in rows]) < bound * new[0] * _FULL, inside, 0.0)
-    moves = maximum(inside, opens)
-    return Yielding(Mat(row * inside for row in found.K), found.own * moves)
+def restrict(
+    at: GroupState, yields: tuple[Yielding, ...], steps: tuple[Vec, ...]
+) -> tuple[tuple[Yielding, ...], Scalar]:
+    """The same blocks without contacts that x - step would open, whose impulses the others take over, or put outside of
+    their cones, which keep their impulses; and 1 if there are any, else 0."""
+    found, some = [], 0.0
+    for block, bounds, x, own, step in zip(at.blocks, at.bounds, at.x, yields, steps, strict=True):
+        if block.joint:
+            found.append(own)
+            continue
+        new = x - step
+        opens = select(new[0] > 0.0, 0.0, 1.0)
+        inside = 1.0 - opens
+        for rows, bound in zip(block.places(), bounds, strict=True):
+            inside = select(size_of([new[i] for i in rows]) < bound * new[0] * _FULL, inside, 0.0)
+        moves = maximum(inside, opens)
+        some = select(x[0] > 0.0, select(inside > 0.5, some, 1.0), some)
+        found.append(Yielding(Mat(row * inside for row in own.K), own.own * moves))
+    return tuple(found), some
 
 
 @standalone
-def again(found: Yielding, step: Vec) -> Yielding:
-    """The same rows with another right side."""
-    return Yielding(found.K, step)
-
-
-@standalone
-def room(block: RowBlock, own: Vec, bounds: Vec, x: Vec, c: Vec, step: Vec) -> Scalar:
+def room(at: GroupState, steps: tuple[Vec, ...]) -> Scalar:
     """The part of x - step, 1 at most, until a contact leaves its cone; joints are left to the residual. One that
     slides stays on its cone."""
-    if block.joint:
-        return 1.0
+    least: Scalar = 1.0
+    for block, own, bounds, x, c, step in zip(*at, steps, strict=True):
+        if not block.joint:
+            least = minimum(least, _room(block, own, bounds, x, c, step))
+    return least
+
+
+def _room(block: RowBlock, own: Vec, bounds: Vec, x: Vec, c: Vec, step: Vec) -> Scalar:
     opens: Scalar = select(step[0] > x[0], x[0] / maximum(step[0], TINY), 1.0)
     length = opens
     for rows, bound in zip(block.places(), bounds, strict=True):
@@ -150,15 +184,18 @@ def least_norm(recorder: Any, rows: LeastNormRows, best: Solution, tolerance: fl
     """The least-norm impulses with the effect of given ones, where these solve a problem and may be redundant."""
     call = recorder.call
 
+    def twice(yields: Yields) -> tuple[Steps, Steps]:
+        steps, coupled = rows.couple(yields)
+        return steps, coupled.solve(steps)
+
     def even(best: Solution) -> tuple[Solution, Any]:
-        blocks = rows.blocks_at(best)
-        yields = [call(compliance, *own) for own in blocks]
-        first = zip(blocks, yields, rows.steps(yields), strict=True)
-        yields = [call(restrict, block, bounds, x, *own) for (block, _, bounds, x, _), *own in first]
-        steps = rows.steps(yields)
-        steps = rows.steps([call(again, *both) for both in zip(yields, steps, strict=True)])
-        both = zip(blocks, steps, strict=True)
-        lengths = [call(room, *own, step) for own, step in both]
+        groups = rows.groups_at(best)
+        yields = [call(compliance, own) for own in groups]
+        first, steps = twice(yields)
+        restricted = [call(restrict, *own) for own in zip(groups, yields, first, strict=True)]
+        some = call(largest, *(x for _, x in restricted))
+        steps = recorder.repeat(lambda _: (tuple(twice([x for x, _ in restricted])[1]), 0.0), tuple(steps), 1, some)
+        lengths = [call(room, own, step) for own, step in zip(groups, steps, strict=True)]
         new = rows.summary(rows.evaluate(rows.subtract(best.impulse, steps, call(_shortest, *lengths))))
         return call(_accepted, best, new, tolerance), 0.0
 

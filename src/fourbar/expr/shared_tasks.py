@@ -19,6 +19,7 @@ from .repeat import ALWAYS_USED
 
 _FUSED = (4, 2, 1)  # how many calls a block may take, best first
 _MOST_INSTRUCTIONS = 16_000  # of all blocks together
+_ALIKE, _SMALL = 8, 200  # calls of a shape that are fused however much there is, and the nodes that they may have
 TABLE = "constant from the table"  # what a leaf of the arguments of a step may be
 KEPT = ALWAYS_USED  # when a result of the program is used last
 
@@ -237,16 +238,26 @@ def _size(tasks: Sequence[FusedTask]) -> int:
 
 
 def _runs(live: Live, count: int) -> list[tuple[int, int]]:
-    """(first, count) of the calls of each task: at most `count`, and standalone steps alone."""
+    """(first, count) of the calls of each task: at most `count`, of small ones of the same shape more, and standalone
+    steps alone."""
     runs: list[tuple[int, int]] = []
-    before = True  # whether the last one is standalone
+    alike = -1  # the call from which on all are small and of the same shape
     for number, use in enumerate(live.uses):
-        if use.shape.is_standalone or before or runs[-1][1] == count:
+        alone = use.shape.is_standalone or number == 0 or live.uses[number - 1].shape.is_standalone
+        if number == 0 or not _is_again(live, number):
+            alike = number
+        most = _ALIKE if runs and alike <= runs[-1][0] else count
+        if alone or runs[-1][1] >= most:
             runs.append((number, 1))
         else:
             runs[-1] = (runs[-1][0], runs[-1][1] + 1)
-        before = use.shape.is_standalone
     return runs
+
+
+def _is_again(live: Live, number: int) -> bool:
+    """Whether a call is small and computes the same as the one before it."""
+    needs, before = live.needs[number], live.needs[number - 1]
+    return needs is before and len(needs.nodes) <= _SMALL
 
 
 def fuse(live: Live) -> list[FusedTask]:

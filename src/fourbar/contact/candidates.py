@@ -10,6 +10,7 @@ import numpy as np
 from ..expr import select
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
+from ..tree.cluster_tree import GROUND
 from ..tree.parameters import Parameter
 
 APART = 1e30  # the gap of a point that is not there: two boxes may touch at eight, or at one
@@ -76,6 +77,28 @@ class Footing(NamedTuple):
     friction: float | None
 
 
+class ContactKind(NamedTuple):
+    """What the equations of a contact depend on besides numbers: candidates of a kind share their code."""
+
+    moving: tuple[bool, bool]  # whether the first link and the second one move
+    sliding: bool
+    torsion: bool
+    rolling: bool
+    law: Any
+    on_terrain: bool
+    steady: bool
+    lever: float  # m, of rows that turn
+
+    def directions(self, axes: tuple[Vec, ...]) -> list[tuple[Vec, bool]]:
+        """The direction of each row of a contact with given axes, and whether it is that of a moment, as long as its
+        lever."""
+        normal, *across = axes
+        found = [(normal, False)]
+        found += [(x, False) for x in across] if self.sliding else []
+        found += [(normal * self.lever, True)] if self.torsion else []
+        return found + ([(x * self.lever, True) for x in across] if self.rolling else [])
+
+
 @dataclass(frozen=True)
 class Candidate:
     """Two links that may touch (GROUND for what does not move), how that is found, and the numbers of their surfaces.
@@ -109,6 +132,13 @@ class Candidate:
         return not self.on_terrain or self.geometry.steady  # type: ignore[attr-defined]  (of what is on terrain)
 
     @property
+    def kind(self) -> ContactKind:
+        """Its kind."""
+        first, second = (link != GROUND for link in self.links)
+        frictions = (self.friction > 0.0, bool(self.torsion), bool(self.rolling))
+        return ContactKind((first, second), *frictions, self.law, self.on_terrain, self.steady, float(self.lever))
+
+    @property
     def discs(self) -> tuple[int, ...]:
         """Number of rows of each kind of friction."""
         found = (2,) if self.friction > 0.0 else ()
@@ -138,6 +168,12 @@ class JointRow:
     upper: float
     friction: float
     soft: Any = None
+
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """Its limits, None where there is none."""
+        lower, upper = (None if np.isinf(x) else float(x) for x in (self.lower, self.upper))
+        return lower, upper
 
 
 class Spec(NamedTuple):

@@ -9,7 +9,7 @@ from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
 from ..tree.cluster_tree import GROUND
-from .candidates import Candidate, JointRow, Manifold, OneOf, Touch, axes_of
+from .candidates import Candidate, ContactKind, Manifold, OneOf, Touch, axes_of
 from .terrain_numbers import Given, TerrainNumbers, with_numbers
 
 _FAR = 1e30  # a limit that is not there, as a velocity
@@ -48,7 +48,7 @@ def located(candidate: Candidate, poses: tuple[Transform, Transform], found: Tou
     touch = candidate.law.acting(touch, candidate.on_terrain)
     axes = (touch.normal, *(axes_of(touch.normal) if candidate.discs else ()))
     rows = tuple(
-        Mat(_row(pose, touch.point, x, turning, sign) for x, turning in directions(candidate, axes))
+        Mat(_row(pose, touch.point, x, turning, sign) for x, turning in candidate.kind.directions(axes))
         for pose, sign, link in zip(poses, (1.0, -1.0), candidate.links, strict=True)
         if link != GROUND
     )
@@ -72,15 +72,6 @@ def locate_all(call: Any, candidates: Sequence[Candidate], poses: Any, terrain: 
     return placed
 
 
-def directions(candidate: Candidate, axes: tuple[Vec, ...]) -> list[tuple[Vec, bool]]:
-    """The direction of each row of a contact, and whether it is that of a moment, as long as its lever."""
-    normal, *across = axes
-    found = [(normal, False)]
-    found += [(x, False) for x in across] if candidate.friction > 0.0 else []
-    found += [(normal * candidate.lever, True)] if candidate.torsion else []
-    return found + ([(x * candidate.lever, True) for x in across] if candidate.rolling else [])
-
-
 def rates(rows: tuple[Mat, ...], twists: tuple[Twist, ...]) -> Vec:
     """J v of the rows, from the twists of the links."""
     total = rows[0] @ twists[0].six()
@@ -90,31 +81,29 @@ def rates(rows: tuple[Mat, ...], twists: tuple[Twist, ...]) -> Vec:
 
 
 def contact_terms(
-    candidate: Candidate, touch: Touch, dt: Scalar, before: Scalar, free: Vec, drift: Vec | None
+    kind: ContactKind, touch: Touch, dt: Scalar, before: Scalar, free: Vec, drift: Vec | None
 ) -> tuple[Vec, Scalar]:
     """g of a contact's rows without restitution, and the compliance of its normal.
 
     before: the normal velocity at the start of the step; drift: how much faster the rows are in its middle, if known.
     """
-    compliance, bias = candidate.law.normal(touch.gap, dt)
-    if not candidate.steady:
-        bias = candidate.law.unsteady(bias, before, free[0])
+    compliance, bias = kind.law.normal(touch.gap, dt)
+    if not kind.steady:
+        bias = kind.law.unsteady(bias, before, free[0])
     g = Vec((free[0] + bias, *free[1:]))
     return g if drift is None else g + drift, compliance
 
 
-def joint_terms(row: JointRow, q: Vec, friction: Scalar, dt: Scalar) -> Vec:
-    """Velocities that the limits of a joint leave, and the impulse of its dry friction."""
-    found = []
-    for end, far in ((row.lower, -_FAR), (row.upper, _FAR)):
-        found.append(far if abs(end) == float("inf") else (end - q[row.entry]) / dt)
-    return Vec((*found, friction * dt))
+def joint_terms(ends: tuple[Scalar | None, Scalar | None], q: Scalar, friction: Scalar, dt: Scalar) -> Vec:
+    """Velocities that the limits of a joint leave, None where there is none, and the impulse of its dry friction."""
+    rates = [far if end is None else (end - q) / dt for end, far in zip(ends, (-_FAR, _FAR), strict=True)]
+    return Vec((*rates, friction * dt))
 
 
-def world_force(candidate: Candidate, axes: tuple[Vec, ...], impulse: Vec, dt: Scalar) -> Vec:
+def world_force(kind: ContactKind, axes: tuple[Vec, ...], impulse: Vec, dt: Scalar) -> Vec:
     """The force of a contact on the first of its links, in the world."""
     total = axes[0] * impulse[0]
-    if candidate.friction > 0.0:
+    if kind.sliding:
         for axis, x in zip(axes[1:], impulse[1:3], strict=True):
             total = total + axis * x
     return total * (1.0 / dt)

@@ -239,7 +239,7 @@ class Stepper:
                 block = self.blocks[k]
                 free[k] = self.call(_sum, free[k], Vec(moved[block.first : block.first + block.size]))
             more = (self.placed[k].touch, self.dt, old, free[k], drift.get(k))
-            own, soft = self.call(contact_terms, candidate, *more)
+            own, soft = self.call(contact_terms, candidate.kind, *more)
             if candidate.restitution > 0.0:
                 impact = Impact(len(g), self.placed[k].touch.gap, old, free[k][0], candidate.restitution)
                 self.impacts.append(impact)
@@ -252,7 +252,7 @@ class Stepper:
         for row in spec.joints:
             rate = by_link[row.link][row.entry]
             g.append(rate if moved is None else self.call(_sum, rate, moved[len(g)]))
-            bounds.append(self.call(joint_terms, row, q[row.link], self._dry(row), self.dt))
+            bounds.append(self.call(joint_terms, row.ends, q[row.link][row.entry], self._dry(row), self.dt))
         for rate in self._kept_terms(by_link) if self.kept else ():
             g.append(rate if moved is None else self.call(_sum, rate, moved[len(g)]))
             bounds.append(NO_SLACK)
@@ -381,7 +381,7 @@ class Stepper:
         ahead = [self._ahead(n, a[n]) for n in every]
         both = [self._at_end(n, q, v) for n, (q, v) in enumerate(zip(c.by_cluster("q"), ahead, strict=True))]
         placed = zip(self.spec.candidates, self.placed, parts, strict=False)
-        wrench = [self.call(world_force, own, x.axes, part, dt) for own, x, part in placed]
+        wrench = [self.call(world_force, own.kind, x.axes, part, dt) for own, x, part in placed]
         return {
             "q": flat([x for x, _ in both]),
             "v": flat([y for _, y in both]),

@@ -126,12 +126,6 @@ def reach(blocks: Blocks, own: tuple[Local, ...], x: Vecs, residual: Scalar) -> 
     return gauss_seidel.largest(*(gauss_seidel.reach(a.scale, (block,), y, residual) for block, a, y in each))
 
 
-@standalone
-def spread(rows: Mat, x: Vec) -> Vec:
-    """Forces along rows as a force on their base."""
-    return Mat(rows).transpose_times(x)
-
-
 def less(x: tuple[Vec, ...], steps: tuple[Vec, ...], length: Scalar) -> tuple[Vec, ...]:
     """Impulses less a part of some steps."""
     return tuple(a - b * length for a, b in zip(x, steps, strict=True))
@@ -182,7 +176,8 @@ def _press(
     yields = []
     for block, C, local, impulse in zip(blocks, rows, own, x, strict=True):
         c = _velocity(C, local, impulse, w)
-        found = newton.yielding(block, local.scale.own[0], local.soft, local.bounds, impulse, c, tau, stiff)
+        own_scale = (local.scale.own[0], local.scale.inverse[0])
+        found = newton.yielding(block, *own_scale, local.soft, local.bounds, impulse, c, tau, stiff)
         yields.append(Yielding(Mat(row * active for row in found.K), found.own * active))
     return _gather(yields, rows)
 
@@ -269,6 +264,27 @@ def groups_of(blocks: Sequence[RowBlock], parts: Parts) -> tuple[BlockGroup, ...
     return tuple(found)
 
 
+def _forces_by_group(
+    call: Any, groups: Sequence[BlockGroup], rows: Sequence[tuple[Mats, ...]], x: Sequence[Vecs], count: int
+) -> list[Any]:
+    """Impulses by group as forces on as many bases."""
+    F: list[Any] = [None] * count
+    for own, C, impulse in zip(groups, rows, x, strict=True):
+        before = tuple(F[base] for base in own.bases)
+        found = call(wrenches, impulse, C, before if before[0] is not None else ())
+        for base, force in zip(own.bases, found, strict=True):
+            F[base] = force
+    return F
+
+
+def forces_on_bases(
+    call: Any, groups: Sequence[BlockGroup], parts: Parts, forces: Sequence[Vec], count: int
+) -> list[Any]:
+    """Forces along rows, by block, as forces on as many bases; None where there are none."""
+    rows = [tuple(tuple(p.over for p in parts[k]) for k in own.members) for own in groups]
+    return _forces_by_group(call, groups, rows, [tuple(forces[k] for k in own.members) for own in groups], count)
+
+
 class JointRows:
     """The rows of a problem. Impulses are one vector for each block of each group; what belongs to a solution besides
     are the velocities of the bases, and of each group whether (1 or 0) it has ever had something to do."""
@@ -321,13 +337,7 @@ class JointRows:
 
     def forces(self, x: Any) -> list[Any]:
         """Impulses by group as forces on the bases."""
-        F: list[Any] = [None] * len(self._system.sizes)
-        for own, rows, impulse in zip(self.groups, self._rows, x, strict=True):
-            before = tuple(F[base] for base in own.bases)
-            found = self._call(wrenches, impulse, rows, before if before[0] is not None else ())
-            for base, force in zip(own.bases, found, strict=True):
-                F[base] = force
-        return F
+        return _forces_by_group(self._call, self.groups, self._rows, x, len(self._system.sizes))
 
     def motion(self, x: Any) -> Vecs:
         """The velocities of the bases that impulses by group cause, once for those on the same link."""

@@ -16,10 +16,8 @@ from ..functions.registry import flat
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..tree.cluster_tree import GROUND
 from . import gauss_seidel
-from .articulated_passes import add
 from .articulated_system import ArticulatedSystem, JointsBase, LinkBase, RowBase
-from .candidates import Candidate, Touch
-from .contact_rows import directions
+from .candidates import ContactKind, Touch
 from .contact_step import Stepper
 from .delassus import RowsOnBasis
 from .gauss_seidel import ContactProblem, RowBlock, Scaled, Solution
@@ -31,19 +29,19 @@ from .joint_rows import (
     Mats,
     Parts,
     faster,
+    forces_on_bases,
     groups_of,
-    spread,
 )
 from .link_motions import LinkMotions
 
 
-def world_rows(candidate: Candidate, touch: Touch, axes: tuple[Vec, ...], origins: tuple[Vec, ...]) -> Mats:
+def world_rows(kind: ContactKind, touch: Touch, axes: tuple[Vec, ...], origins: tuple[Vec, ...]) -> Mats:
     """The rows of a contact on each of its links that moves, (rows, 6): wrenches in axes of the world about a point."""
-    signs = [sign for sign, link in zip((1.0, -1.0), candidate.links, strict=True) if link != GROUND]
+    signs = [sign for sign, moves in zip((1.0, -1.0), kind.moving, strict=True) if moves]
     found = []
     for sign, origin in zip(signs, origins, strict=True):
         arm, rows = touch.point - origin, []
-        for direction, turning in directions(candidate, axes):
+        for direction, turning in kind.directions(axes):
             f = direction * sign
             rows.append(Vec((*f, 0.0, 0.0, 0.0) if turning else (*arm.cross(f), *f)))
         found.append(Mat(rows))
@@ -92,7 +90,7 @@ class JointStepper(Stepper):
         for candidate, placed in zip(self.spec.candidates, self.placed, strict=True):
             moving = tuple(link for link in candidate.links if link != GROUND)
             origins = tuple(self.motions.origin[link] for link in moving)
-            self.rows.append(self.call(world_rows, candidate, placed.touch, placed.axes, origins))
+            self.rows.append(self.call(world_rows, candidate.kind, placed.touch, placed.axes, origins))
             numbers = [base((link, moving), LinkBase(link)) for link in moving]
             blocks.append([RowsOnBasis(*x) for x in zip(numbers, self.rows[-1], strict=True)])
         rows = [self._joint_row(row) for row in self.spec.joints]
@@ -221,11 +219,7 @@ class JointStepper(Stepper):
         """The accelerations of all clusters under forces along the rows."""
         if not self.parts:
             return self.a
-        on: list[Any] = [None] * len(delassus.sizes)
-        for parts, force in zip(self.parts, forces, strict=True):
-            for part in parts:
-                F = self.call(spread, part.over, force)
-                on[part.base] = F if on[part.base] is None else self.call(add, on[part.base], F)
+        on = forces_on_bases(self.call, self.groups, self.parts, forces, len(delassus.sizes))
         return self._add_accelerations(self.a, delassus.accelerations(on), 1.0)
 
 

@@ -54,10 +54,11 @@ def positive_part(y: Scalar, tau: Scalar) -> tuple[Scalar, Scalar]:
 def disc_projection(y: Vec, radius: Scalar, tau: Scalar, slope: Scalar) -> Disc:
     """A point put into a disc; `slope` is that of its radius with the normal."""
     r = norm(y) if len(y) > 1 else maximum(size_of(y), TINY)
-    s = y * (1.0 / r)
+    inverse = 1.0 / r
+    s = y * inverse
     if is_zero(tau):
         slides = r > radius
-        return Disc(s, select(slides, radius / r, 1.0), select(slides, 0.0, 1.0), select(slides, slope, 0.0))
+        return Disc(s, select(slides, radius * inverse, 1.0), select(slides, 0.0, 1.0), select(slides, slope, 0.0))
     more, less = r + radius, r - radius
     square = 4.0 * (tau * tau) + TINY
     a, b = sqrt(more * more + square), sqrt(less * less + square)
@@ -173,10 +174,11 @@ class Yielding(NamedTuple):
     own: Vec
 
 
-def yielding(block: RowBlock, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec, tau: Scalar, stiff: Scalar) -> Yielding:
+def yielding(
+    block: RowBlock, own: Vec, inverse: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec, tau: Scalar, stiff: Scalar
+) -> Yielding:
     """A block's part of Newton's equations, solved for its step. `soft`: what its rows give way to their own impulse
-    besides what moves the robot (of contacts the first row only)."""
-    inverse = Vec([1.0 / a for a in own])
+    besides what moves the robot (of contacts the first row only); `inverse`: 1 / own."""
     found = projection_residual(block, own, inverse, bounds, x, c, tau)
     rho = soft[0] * inverse[0]
     gives = 1.0 / (1.0 + stiff - found.first + found.first * rho)
@@ -187,7 +189,9 @@ def yielding(block: RowBlock, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec, 
     step: list[Scalar] = [first]
     at = 1
     for (s, q, along, wider), by in zip(found.discs, inverse[1:], strict=True):
-        across, ahead = 1.0 / (1.0 + stiff - q), 1.0 / (1.0 + stiff - along)
+        across = 1.0 / (1.0 + stiff - q)
+        stuck = select(along > 0.5, 1.0 / stiff, 1.0 / (1.0 + stiff))  # as its slope is one then, else zero
+        ahead = stuck if is_zero(tau) else 1.0 / (1.0 + stiff - along)
         missed = found.missed[at : at + len(s)]
         both = (across - ahead) * dot(s, missed) + wider * ahead * first * (1.0 - rho)
         step += [both * a - across * m for a, m in zip(s, missed, strict=True)]

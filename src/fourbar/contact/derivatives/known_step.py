@@ -275,7 +275,7 @@ class KnownStep:
         q, moving = c.coordinates(), c.model.cluster_tree.moving
         for row in self.spec.joints:
             dry = moving[row.link].friction[row.entry] if row.friction else 0.0
-            found.append(self.call(joint_terms, row, q[row.link], dry, self.dt))
+            found.append(self.call(joint_terms, row.ends, q[row.link][row.entry], dry, self.dt))
         return found + [NO_SLACK] * (len(self.blocks) - len(found))
 
     def frictions(self) -> list[Vec]:

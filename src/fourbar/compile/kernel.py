@@ -31,6 +31,7 @@ from .compilation_progress import report_progress
 from .elementary import DECLARATIONS, Elementary
 from .ir import Code, Lanes
 from .llvm import Loaded
+from .slot_moves import find_moves, moving_code
 
 _ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _COMPARE = {"lt": "olt", "le": "ole"}
@@ -213,7 +214,8 @@ class Unit:
 
 
 def units(program: Program) -> tuple[list[Unit], list[str]]:
-    """The units to compile for a program, and the function name of each of its blocks.
+    """The units to compile for a program, and the function name of each of its blocks. Those that only move numbers
+    (`slot_moves`) are in none of the units.
 
     Blocks on absolute slots belong to this program alone and are compiled together; a block with ports may serve other
     robots too, so it is named by what it does and is a unit, and thereby a cache entry, of its own, unless there are
@@ -221,10 +223,11 @@ def units(program: Program) -> tuple[list[Unit], list[str]]:
     """
     moved = _relocated_blocks(program)
     names = ["s" + block_digest(b)[:24] if i in moved else f"b{i}" for i, b in enumerate(program.blocks)]
-    listed = list(zip(names, program.blocks, strict=True))
-    shared = list({name: (name, block) for i, (name, block) in enumerate(listed) if i in moved}.values())
+    listed = [(i, name, block) for i, (name, block) in enumerate(zip(names, program.blocks, strict=True))]
+    listed = [x for x in listed if find_moves(x[2]) is None]
+    shared = list({name: (name, block) for i, name, block in listed if i in moved}.values())
     size = _MODULE_SIZE // 2 if len(shared) > _MANY_BLOCKS else 0
-    own = [pair for i, pair in enumerate(listed) if i not in moved]
+    own = [(name, block) for i, name, block in listed if i not in moved]
     return _lots(shared, size, False) + _lots(own, _MODULE_SIZE, True), names
 
 
@@ -288,7 +291,15 @@ def loaded_blocks(program: Program, lanes: Lanes) -> tuple[list[Loaded], list[in
     for unit in report_progress(program.name, distinct.values(), len(distinct)):
         made = load_module(f"{lanes} {unit.fixed}\n{unit.key}", partial(unit.assembly, lanes))
         code.update((name, made) for name, _ in unit.blocks)
-    return list(code.values()), [code[name].address(name) for name in names]
+    addresses = []
+    for name, block in zip(names, program.blocks, strict=True):
+        moves = None if name in code else find_moves(block)
+        if moves is not None:
+            code["slot moves"] = moving_code(lanes)
+            addresses.append(code["slot moves"].address(moves.function))
+        else:
+            addresses.append(code[name].address(name))
+    return list(code.values()), addresses
 
 
 class Kernel:
@@ -410,6 +421,10 @@ class Tables:
         heads: dict[Repeat, int] = {}
         jumps: dict[Repeat, np.ndarray] = {}
         places = self._entries(program.calls, lanes)
+        moves = [find_moves(block) for block in program.blocks]
+        for number, call in enumerate(program.calls):
+            if (own := moves[call.block]) is not None:
+                places[number] = self.keep_alive(own.table(call.bases, lanes.bytes))
         for number, call in enumerate(program.calls):
             for r in program.repeats:
                 if r.first == number:

@@ -389,11 +389,11 @@ def _block(live: list[Value]) -> Block:
 
 def _copy(use: Use) -> Block:
     """A copy on absolute slots: it is that of one place only, and short."""
-    given = [("load", 0, value.slot) for value in use.arguments]
-    copies = [("add", i, -0.0) for i in range(len(given))]  # which is x, whatever x is
-    loads = [root.args[0].args[0] for root in use.shape.roots]
-    stores = tuple(Store(0, value.slot, len(given) + i) for i, value in zip(loads, use.made, strict=True))
-    return Block(1, 0, (*given, *copies), stores)
+    loads = [("load", 0, value.slot) for value in use.arguments]
+    copies = [("add", i, -0.0) for i in range(len(loads))]  # which is x, whatever x is
+    numbers = [root.args[0].args[0] for root in use.shape.roots]
+    stores = tuple(Store(0, value.slot, len(loads) + i) for i, value in zip(numbers, use.made, strict=True))
+    return Block(1, 0, (*loads, *copies), stores)
 
 
 def standalone_block(use: Use) -> Block:

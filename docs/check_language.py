@@ -32,6 +32,7 @@ CHECKED: tuple[str, ...] = (
     "cli",
     "compile",
     "constraints",
+    "control",
     "edit",
     "expr",
     "functions",

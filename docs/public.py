@@ -19,7 +19,7 @@ from typing import Any, Literal
 from registered import actuated_methods, constrained_methods, methods, signature_of
 
 import fourbar as fb
-from fourbar import baselines, constraints, contact, convert, dask, errors, lagrange, loops, observe, spatial
+from fourbar import baselines, constraints, contact, control, convert, dask, errors, lagrange, loops, observe, spatial
 from fourbar.bridges import drake, mujoco, pinocchio
 from fourbar.functions.registry import METHODS, Method
 from fourbar.identification import BaseParameters, Excitation, Fourier
@@ -156,6 +156,15 @@ def _identification() -> Iterator[Entry]:
         yield from members(kind)
 
 
+def _control() -> Iterator[Entry]:
+    for thing in _named(control):
+        if inspect.isclass(thing):
+            yield kind_of(thing, "control.")
+            yield from members(thing, only_own=True, title=f"control.{thing.__name__}")
+        else:
+            yield function(thing, "control.")
+
+
 def _conversions() -> Iterator[Entry]:
     named = _named(convert, ["StateMap"])
     yield from (function(thing) for thing in named if inspect.isfunction(thing))
@@ -265,6 +274,7 @@ def _sections() -> Iterator[Section]:
     yield Section("Viewing", (function(fb.view), kind_of(fb.View), *members(fb.View)))
     seen = tuple(function(getattr(observe, name), "observe.") for name in observe.__all__)
     yield Section("Observations: `fourbar.observe`", seen, observe)
+    yield Section("Control: `fourbar.control`", tuple(_control()), control)
     yield Section("Identification", tuple(_identification()))
     yield Section("Robots of the library", tuple(function(f, "robots.", True) for f in fb.robots.ROBOTS.values()))
     yield Section("Spatial algebra: `fourbar.spatial`", tuple(_spatial()), spatial)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from . import bridges as bridges
     from . import constraints as constraints
     from . import contact as contact
+    from . import control as control
     from . import convert as convert
     from . import lagrange as lagrange
     from . import robots as robots

@@ -49,10 +49,10 @@ SMALL_CONSTRAINED = 15000  # the same of robots that are held: all of their meth
 
 def robots() -> Iterator[tuple[str, Any]]:
     """How every robot is made, by name."""
+    from tests.algorithms.mechanisms import COUNT, mechanism
     from tests.constraints import held
     from tests.loops import looped
     from tests.loops.test_wide import ring
-    from tests.physics.mechanisms import COUNT, mechanism
 
     for name, make in fb.robots.ROBOTS.items():
         yield name, partial(make, 4) if name in ("gt_chain", "pbt_chain") else make

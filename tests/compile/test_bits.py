@@ -104,7 +104,7 @@ def some_results():
 @pytest.mark.slow  # an interpreter for each width
 @machine_code_only
 def test_every_width_by_environment():
-    code = "from compile.test_bits import some_results; print(some_results())"
+    code = "from tests.compile.test_bits import some_results; print(some_results())"
     running = [started(code, FOURBAR_LANES=str(width)) for width in (1, 2, 4, 8)]
     assert {finished(process) for process in running} == {some_results()}
 

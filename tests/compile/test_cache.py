@@ -329,7 +329,7 @@ _COUNTED = """
 import os, time
 import numpy as np
 from fourbar.compile import cache
-from compile.support import arguments, digest, pendulum
+from tests.compile.support import arguments, digest, pendulum
 compiled = []
 to_object = cache.to_object
 cache.to_object = lambda text: compiled.append(text) or to_object(text)

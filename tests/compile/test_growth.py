@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.loops.test_wide import ring
 
 import fourbar as fb
 from fourbar.algorithms.tiles import plus_product
@@ -18,6 +17,7 @@ from fourbar.functions import context
 from fourbar.functions.recording import MethodRecording
 from fourbar.joints import Revolute
 from fourbar.loops import Gear
+from tests.loops.test_wide import ring
 
 _AXES = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 

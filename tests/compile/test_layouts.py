@@ -139,7 +139,7 @@ def test_what_cannot_be_shown():
         pendulum().show("mass_matrix", "wasm")
 
 
-_TEXTS = "from compile.test_layouts import texts; print(texts())"
+_TEXTS = "from tests.compile.test_layouts import texts; print(texts())"
 
 
 def texts():

@@ -105,7 +105,7 @@ def programs():
 
 
 def test_programs_do_not_depend_on_the_hashes_of_the_process():
-    code = "from compile.test_loops import programs; print(programs())"
+    code = "from tests.compile.test_loops import programs; print(programs())"
     running = [started(code, PYTHONHASHSEED=seed) for seed in ("1", "99")]
     assert {finished(process) for process in running} == {programs()}
 

@@ -15,7 +15,7 @@ from fourbar.constraints import Contact, Prescribed, Rows
 from fourbar.joints import Fixed, Free, Planar, Prismatic, Revolute, Spherical, Universal
 from fourbar.loops import Closure, Constraint, Distance, Gear
 from fourbar.system.constrained.robot import Constrained
-from loops.looped import bars, shaped
+from tests.loops.looped import bars, shaped
 
 BATCH = 2
 

@@ -12,7 +12,7 @@ from fourbar import ArgumentError
 from fourbar.constraints import Contact, Prescribed
 from fourbar.joints import Free, Revolute
 from fourbar.system.constrained.robot import Constrained
-from loops.looped import near, shaped
+from tests.loops.looped import near, shaped
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import fourbar as fb
 from fourbar import Builder, ModelError, baselines
 from fourbar.joints import Free, Helical, Revolute
 from fourbar.loops import Closure
-from loops.looped import NAMES, mechanism, near, shaped, spanning, state
+from tests.loops.looped import NAMES, mechanism, near, shaped, spanning, state
 
 _MASSLESS = ("own_coordinate", "explicit")  # bodies that only loops hold
 EACH = pytest.mark.parametrize("name", [name for name in NAMES if name not in _MASSLESS])

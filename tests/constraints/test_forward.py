@@ -7,7 +7,7 @@ import pytest
 
 from fourbar import SingularError
 from fourbar.constraints import Contact, Prescribed
-from loops.looped import apply, near, slope, transposed
+from tests.loops.looped import apply, near, slope, transposed
 
 from .held import CASES, REDUNDANT, equations, exact, held, state, walker
 

@@ -16,7 +16,7 @@ from fourbar.functions import arguments
 from fourbar.functions.context import Context
 from fourbar.functions.methods.dynamics import hybrid_parts
 from fourbar.joints import Revolute, Spherical
-from loops.looped import apply, near, transposed
+from tests.loops.looped import apply, near, transposed
 
 from .held import State, equations, exact, held, state, walker
 

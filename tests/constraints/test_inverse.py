@@ -15,7 +15,7 @@ from fourbar.constraints import Prescribed
 from fourbar.joints import Fixed, Revolute
 from fourbar.loops import Closure
 from fourbar.system.constrained.robot import Constrained
-from loops.looped import apply, near, transposed
+from tests.loops.looped import apply, near, transposed
 
 pytestmark = pytest.mark.drawn_in_line
 

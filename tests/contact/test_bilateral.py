@@ -9,7 +9,7 @@ import fourbar as fb
 from fourbar.contact import Shape
 from fourbar.joints import Fixed, Prismatic, Revolute
 from fourbar.loops import Closure, Gear
-from loops.looped import mechanism, spanning, state
+from tests.loops.looped import mechanism, spanning, state
 
 FIXED_BASE = ("four_bar", "chained", "nested")
 

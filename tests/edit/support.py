@@ -8,8 +8,8 @@ import numpy as np
 
 from fourbar import System
 from fourbar.edit.coordinates import gather, gather_velocity
-from loops import looped
-from physics import mechanisms
+from tests.algorithms import mechanisms
+from tests.loops import looped
 
 
 def robot(name: str) -> System:

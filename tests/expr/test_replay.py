@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.derivatives import step
 
 from fourbar.expr import (
     Block,
@@ -27,6 +26,7 @@ from fourbar.expr import (
     sin,
     sqrt,
 )
+from tests.functions import step
 
 from .samples import GOLDEN, long_schedule
 from .schedules import SharedBy, directly, record, schedules, wishes

@@ -115,7 +115,7 @@ def test_blank_lines_do_not_matter():
 
 def test_text_does_not_depend_on_the_process():
     """Neither on the hashes of strings nor on addresses, on which the order of sets depends."""
-    script = "import sys; from expr.samples import all_texts; sys.stdout.write(all_texts())"
+    script = "import sys; from tests.expr.samples import all_texts; sys.stdout.write(all_texts())"
     path = os.pathsep.join([str(Path(__file__).parent.parent), *sys.path])
     seed = "12345" if os.environ.get("PYTHONHASHSEED") != "12345" else "54321"
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fourbar import System
-from loops import looped
-from physics import mechanisms
+from tests.algorithms import mechanisms
+from tests.loops import looped
 
 TREES = tuple(f"tree{i}" for i in range(mechanisms.COUNT))
 _SHORT = ("tree0", "geared")

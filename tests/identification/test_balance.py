@@ -11,7 +11,7 @@ import fourbar as fb
 from fourbar import ArgumentError, System, UnknownNameError, identify
 from fourbar.identification.data import Windows, step_weights
 from fourbar.mechanism.inertial_parameters import KINDS
-from physics.mechanisms import near
+from tests.algorithms.mechanisms import near
 
 from .arms import arm, base_values, changed, geared, measured, swing, without
 from .robots import EACH, FEW, robot_and_state

@@ -8,7 +8,7 @@ import pytest
 import fourbar as fb
 from fourbar import ArgumentError, Builder, ModelError, base_parameters
 from fourbar.joints import Free, Revolute
-from physics.mechanisms import near
+from tests.algorithms.mechanisms import near
 
 from .arms import arm, geared
 from .robots import FEW, robot_and_state

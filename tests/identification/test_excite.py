@@ -7,7 +7,7 @@ import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError, exciting_trajectory, identify
-from loops import looped
+from tests.loops import looped
 
 from .arms import arm, base_values, changed, geared
 

@@ -7,8 +7,8 @@ import pytest
 
 import fourbar as fb
 from fourbar.mechanism.inertial_parameters import KINDS, OF_JOINTS, RIGID
-from physics.mechanisms import near
-from physics.oracle import armature_force
+from tests.algorithms.mechanisms import near
+from tests.algorithms.oracle import armature_force
 
 from .robots import EACH, FEW, robot_and_state
 

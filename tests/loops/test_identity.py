@@ -62,7 +62,7 @@ def centipede(n: int) -> System:
 @pytest.mark.slow_cases("1")
 @pytest.mark.parametrize("seed", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_programs_do_not_depend_on_the_order_of_hashes(seed: str) -> None:
-    code = "from loops.test_identity import digest; print(digest(), end='')"
+    code = "from tests.loops.test_identity import digest; print(digest(), end='')"
     assert _elsewhere(code, seed).decode() == digest()
 
 

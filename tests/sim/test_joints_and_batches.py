@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from contact.bodies import G, ball, free_body, placed, world_velocity
 from fourbar.contact import Compliant, Shape
 from fourbar.mechanism.geometry import Geometry
+from tests.contact.bodies import G, ball, free_body, placed, world_velocity
 
 pytestmark = pytest.mark.usefixtures("no_warnings")
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from contact.walkers import hopper, standing, starts
 from fourbar.compile import rollout_kernel as machine
 from fourbar.sim.motions import given_numbers
 from fourbar.system.system import restore
 from fourbar.tree.parameters import change_parameters, find, parameters
+from tests.contact.walkers import hopper, standing, starts
 
 pytestmark = pytest.mark.usefixtures("no_warnings")
 

@@ -10,7 +10,7 @@ import pytest
 import fourbar as fb
 from fourbar.joints import Fixed, Free, Helical, Prismatic, Revolute
 from fourbar.loops import Distance
-from loops.test_varying_numbers import CASES, MAKERS, rebuilt
+from tests.loops.test_varying_numbers import CASES, MAKERS, rebuilt
 
 SLOW = [f"{kind}-{name}" for kind, name in CASES if kind in ("Renamed", "LoopWithLockedJoints", "Reflected", "Sines")]
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from contact.bodies import G, ball, placed
-from contact.test_actuators import differential
-from contact.walkers import hopper, starts
 from fourbar import observe
+from tests.contact.bodies import G, ball, placed
+from tests.contact.test_actuators import differential
+from tests.contact.walkers import hopper, starts
 
 pytestmark = pytest.mark.usefixtures("no_warnings")
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from contact.walkers import hopper, starts
 from fourbar.compile import kernel
 from fourbar.contact.step_rollout import RolloutStep
 from fourbar.functions.function import backend
+from tests.contact.walkers import hopper, starts
 
 DT = 2e-3
 STANCE = np.array([0.6, -1.2])

@@ -10,8 +10,8 @@ import pytest
 import fourbar as fb
 from fourbar.functions.function import backend
 from fourbar.joints import Prismatic, Revolute
-from loops import looped
-from physics.sprung import LOOPED, TREES, sprung, states
+from tests.algorithms.sprung import LOOPED, TREES, sprung, states
+from tests.loops import looped
 
 SOLID = {"mass": 2.0, "inertia": (0.1, 0.2, 0.3)}
 

@@ -15,8 +15,8 @@ from fourbar.functions.function import backend
 from fourbar.joints import Revolute
 from fourbar.sim.motions.outcome import acting_on
 from fourbar.sim.robot.runge_kutta import SimulatedState, step
-from physics.mechanisms import near, random_mechanism, small_mechanism, state
-from physics.sprung import sprung, states
+from tests.algorithms.mechanisms import near, random_mechanism, small_mechanism, state
+from tests.algorithms.sprung import sprung, states
 
 DT = 1e-3
 SOME = 1024 if backend() == "llvm" else 24  # the interpreter is for comparisons, not for speed

@@ -11,7 +11,7 @@ import fourbar as fb
 from fourbar.functions.function import backend
 from fourbar.joints import Free, Joint, Planar, Revolute, Schoenflies, Spherical, SphericalEuler, SphericalExponential
 from fourbar.loops import Closure, Constraint, Distance
-from physics.mechanisms import mechanism, near, quaternions, random_mechanism, small_mechanism, state
+from tests.algorithms.mechanisms import mechanism, near, quaternions, random_mechanism, small_mechanism, state
 
 pytestmark = pytest.mark.drawn_in_line
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from expr.support import triangular
 from fourbar.cli.main import main
 from fourbar.expr import Shared, Unrolled
 from fourbar.expr.program import Block, Store
 from fourbar.targets.c import CWriter
 from fourbar.targets.exported_functions import identifier, read, vectors
+from tests.expr.support import triangular
 
 from .support import chain
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from expr.support import triangular
 from fourbar.errors import extra, require_library
 from fourbar.expr import Unrolled
+from tests.expr.support import triangular
 
 from .support import chain
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.loops import looped
 
 import fourbar as fb
 from fourbar.joints import Free, Revolute
+from tests.loops import looped
 
 from .test_c import called, needs_compiler, shared
 

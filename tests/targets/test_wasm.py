@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from expr.support import triangular
 from fourbar.cli.main import main
 from fourbar.expr import Shared, Unrolled, interpret
 from fourbar.targets.exported_functions import Exported, read
 from fourbar.targets.wasm import Module, leb128, signed_leb128
+from tests.expr.support import triangular
 
 from .support import chain, floating
 

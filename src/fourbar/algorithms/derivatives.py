@@ -7,7 +7,7 @@ acceleration by ξ + ψ × V; when the velocity of joint j changes, the velociti
 u gains the force 2 ω × u.
 
 Kim's Table 5 differentiates RNEA along one scalar p: with p the coordinate of joint j, h = T⁻¹ ∂T is its S, and ∂V, ∂A,
-∂F of the table are the changes above, all p at once. tests/derivatives/kim.py has Tables 5-7 line by line; the tests
+∂F of the table are the changes above, all p at once. tests/functions/kim.py has Tables 5-7 line by line; the tests
 compare both.
 
 Derivatives of a joint's own motion by its coordinates, for joints whose S depends on q.

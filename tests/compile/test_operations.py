@@ -16,8 +16,10 @@ from fourbar.expr import (
     Unrolled,
     atan2,
     cos,
+    floor,
     from_text,
     interpret,
+    lookup,
     maximum,
     minimum,
     select,
@@ -34,6 +36,8 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, TINY, -3 * TINY, 2.3e-308, 1e-200, 1e200, HUGE,
 ORDINARY = (0.3, -1.9, 2.5, 7.25, -0.001, 40.0)
 PAIRS = np.array([(a, b) for a in SPECIAL + ORDINARY for b in SPECIAL + ORDINARY])
 
+TABLE = np.array([0.1, -7.0, math.inf, 3e300, 5.0]).tobytes()
+
 # Operations whose result is exact or correctly rounded: the same bits as NumPy's, whatever the operands.
 EXACT = {
     "add": lambda a, b: a + b,
@@ -47,6 +51,8 @@ EXACT = {
     "lt": lambda a, b: select(a < b, 1.0, -1.0),
     "le": lambda a, b: select(a <= b, 1.0, -1.0),
     "select": lambda a, b: select(a < b, a, b),
+    "floor": lambda a, b: floor(a),
+    "lookup": lambda a, b: lookup(TABLE, a),
 }
 ROUNDED = {
     "sin": lambda a, b: sin(a),

@@ -5,7 +5,24 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from fourbar.expr import Shared, Unrolled, atan2, cos, jvp, maximum, minimum, select, sin, sqrt, to_text, vjp
+import numpy as np
+
+from fourbar.expr import (
+    Shared,
+    Unrolled,
+    atan2,
+    cos,
+    floor,
+    jvp,
+    lookup,
+    maximum,
+    minimum,
+    select,
+    sin,
+    sqrt,
+    to_text,
+    vjp,
+)
 
 from .schedules import STEPS, record
 
@@ -76,8 +93,17 @@ def operations():
         chosen = (minimum(a, b), maximum(a, 0.5), select(a < b, t, 1.0), select(a <= t, 0.0, b))
         return arithmetic, elementary, chosen
 
+    def find(a, t):
+        return floor(a), lookup(np.array([0.25, -1.0]).tobytes(), t)
+
+    found = recorder.call(find, a, t)
     arithmetic, elementary, chosen = recorder.call(step, a, b, t)
-    outputs = [("arithmetic", (7,), arithmetic), ("elementary", (2, 2), elementary), ("chosen", (4,), chosen)]
+    outputs = [
+        ("arithmetic", (7,), arithmetic),
+        ("elementary", (2, 2), elementary),
+        ("chosen", (4,), chosen),
+        ("found", (2,), found),
+    ]
     return recorder.finish("operations", [*outputs, ("same", (3,), (b, 4.0, a)), ("scalar", (), (float("inf"),))])
 
 

@@ -6,16 +6,43 @@ import os
 import random
 from typing import Any
 
+import numpy as np
 from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 
-from fourbar.expr import Program, Unrolled, atan2, cos, exp, interpret, maximum, minimum, select, sin, sqrt, tanh
+from fourbar.expr import (
+    Program,
+    Unrolled,
+    atan2,
+    cos,
+    exp,
+    floor,
+    interpret,
+    lookup,
+    maximum,
+    minimum,
+    select,
+    sin,
+    sqrt,
+    tanh,
+)
 
 # Few examples, so that the tests run often; FOURBAR_TEST_EXAMPLES=5000 searches longer.
 _COUNT = int(os.environ.get("FOURBAR_TEST_EXAMPLES", "60"))
 EXAMPLES = settings(max_examples=_COUNT, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 CONSTANTS = (0.0, 1.0, -1.0, 2.0, -0.5, 3.0)
+
+_TABLE = np.array([0.5, -1.0, 2.0, 0.25]).tobytes()
+
+
+def _between(a: Any) -> Any:
+    """Entries of a table, with straight lines between them."""
+    inside = minimum(maximum(a, 0.0), 3.0)
+    first = minimum(floor(inside), 2.0)
+    part = inside - first
+    return lookup(_TABLE, first) * (1.0 - part) + lookup(_TABLE, first + 1.0) * part
+
 
 # Steps of a random calculation. All are defined for all reals and continuous, so that a last bit never matters.
 STEPS = {
@@ -34,6 +61,7 @@ STEPS = {
     "min": lambda a, b, c: minimum(a, b),
     "max": lambda a, b, c: maximum(a, b),
     "ramp": lambda a, b, c: select(a < b, c * (b - a), 0.0),
+    "stairs": lambda a, b, c: _between(a),
     "valley": lambda a, b, c: select(a >= b, a - b, b - a),
 }
 
@@ -135,6 +163,12 @@ class Dual:
 
     def cos(self):
         return Dual(cos(self.value), -sin(self.value) * self.slope)
+
+    def floor(self):
+        return Dual(floor(self.value))
+
+    def lookup(self, table):
+        return Dual(lookup(table, self.value))
 
     def tan(self):
         return self.sin() / self.cos()

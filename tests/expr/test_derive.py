@@ -13,7 +13,9 @@ from fourbar.expr import (
     atan2,
     cos,
     evaluate,
+    floor,
     jvp,
+    lookup,
     maximum,
     minimum,
     select,
@@ -42,6 +44,8 @@ CASES = {
     "select": (lambda a, b, c, d: select(a < b, c, d), [(0.3, 0.7, 1.0, 2.0), (0.7, 0.3, 1.0, 2.0)]),
     "lt": (lambda a, b: a < b, [(0.3, 0.7), (0.7, 0.3)]),
     "le": (lambda a, b: a <= b, [(0.3, 0.7), (0.7, 0.3)]),
+    "floor": (floor, [(0.3,), (-1.7,)]),
+    "lookup": (lambda a: lookup(np.array([2.0, -3.0, 5.0]).tobytes(), a), [(-0.4,), (1.6,), (7.3,)]),
 }
 OPS = [(op, point) for op in JVP for point in CASES.get(op, (None, [None]))[1]]
 EACH = pytest.mark.parametrize(("op", "point"), OPS)

@@ -152,9 +152,10 @@ def test_division_by_zero_and_the_like_are_silent():
 
 @pytest.mark.parametrize("op", MEANING)
 def test_operations_take_constants_for_any_operand(op):
-    count = {"neg": 1, "sin": 1, "cos": 1, "sqrt": 1, "select": 3}.get(op, 2)
+    count = {"neg": 1, "sin": 1, "cos": 1, "sqrt": 1, "select": 3, "floor": 1, "lookup": 1}.get(op, 2)
+    table = [bytes(8)] if op == "lookup" else []
     for constant in range(count):
         operands = [0.25 if i == constant else 0 for i in range(count)]
-        block = Block(1, 0, (("load", 0, 0), (op, *operands)), (Store(0, 1, 1),))
+        block = Block(1, 0, (("load", 0, 0), (op, *table, *operands)), (Store(0, 1, 1),))
         program = Program("p", 2, (Input("x", (), 0),), (Output("y", (), (1,)),), (), (block,), (Call(0, (0,)),))
-        assert interpret(program, {"x": 0.5})["y"] == MEANING[op](*(x or 0.5 for x in operands))
+        assert interpret(program, {"x": 0.5})["y"] == MEANING[op](*table, *(x or 0.5 for x in operands))

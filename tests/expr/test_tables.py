@@ -11,8 +11,14 @@ from fourbar.expr.interpret import MEANING
 from .support import STEPS
 from .test_derive import CASES
 
-TABLES = {"jvp": JVP, "vjp": VJP, "evaluate": EVALUATE, "fold": {**FOLD, **FOLD_UNARY, "select": None}, "tests": CASES}
-ARITY = dict.fromkeys(FOLD_UNARY, 1) | dict.fromkeys(FOLD, 2) | {"select": 3}
+TABLES = {
+    "jvp": JVP,
+    "vjp": VJP,
+    "evaluate": EVALUATE,
+    "fold": {**FOLD, **FOLD_UNARY, "select": None, "lookup": None},
+    "tests": CASES,
+}
+ARITY = dict.fromkeys(FOLD_UNARY, 1) | dict.fromkeys(FOLD, 2) | {"select": 3, "lookup": 1}
 CONDITIONS = ("lt", "le")
 
 
@@ -40,6 +46,8 @@ def block_of(op):
     loads = [("load", 0, k) for k in range(ARITY[op])]
     if op == "select":
         code = [*loads, ("lt", 0, 1), ("select", 3, 1, 2)]
+    elif op == "lookup":
+        code = [*loads, ("lookup", bytes(16), 0)]
     elif op in CONDITIONS:
         code = [*loads, (op, 0, 1), ("select", 2, 1.0, 0.0)]
     else:

@@ -14,9 +14,9 @@ import pytest
 
 import fourbar as fb
 from fourbar.cli.main import main
-from fourbar.expr import Shared, Unrolled
+from fourbar.expr import Shared, Unrolled, interpret, lookup
 from fourbar.expr.program import Block, Store
-from fourbar.targets.c import CWriter
+from fourbar.targets.c import HELPERS, CWriter
 from fourbar.targets.exported_functions import identifier, read, vectors
 from tests.expr.support import triangular
 
@@ -237,6 +237,34 @@ def test_parts_that_repeat_until_they_are_done(tmp_path: Path) -> None:
         library = shared(folder, "triangular")
         for n, wanted in ((0.0, 0.0), (1.0, 1.0), (4.0, 20.0), (12.0, 364.0)):
             assert called(library, "triangular", [np.array([n])], ()) == wanted
+
+
+@needs_compiler
+def test_tables_that_are_looked_up(tmp_path: Path) -> None:
+    """Each entry, also beyond both ends and for NaN; the table is written once, and in both precisions."""
+    library: dict[str, ctypes.CDLL] = {}
+    table = np.array([0.5, -2.0, 8.0, 1e-3])
+    recorder = Unrolled()
+    x = recorder.input("x", (8,))
+
+    def find(*x: Any) -> tuple[Any, ...]:
+        return tuple(lookup(table.tobytes(), a) for a in x)
+
+    program = recorder.finish("found", [("y", (8,), recorder.call(find, *x))])
+    for scalar in ("double", "float"):
+        writer = CWriter(scalar)
+        head = f"#include <math.h>\n#include <string.h>\ntypedef {scalar} real;\n{HELPERS['lookup'].text}\n"
+        tables = writer.lookup_tables([program, program])
+        assert len(tables) == 1
+        folder = tmp_path / scalar
+        folder.mkdir()
+        own = f"void found(const real *x, real *y);\n{writer.function('found', program)}"
+        (folder / "found.c").write_text("\n".join([head, *tables, own]), encoding="utf-8")
+        library[scalar] = shared(folder, "found")
+    given = np.array([-1.0, 0.0, 0.9, 1.0, 2.5, 3.0, 400.0, np.nan])
+    wanted = table[[0, 0, 0, 1, 2, 3, 3, 0]]
+    np.testing.assert_array_equal(called(library["double"], "found", [given], (8,)), wanted)
+    np.testing.assert_array_equal(interpret(program, {"x": given})["y"], wanted)
 
 
 @needs_compiler

@@ -16,7 +16,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.cli.main import main
-from fourbar.expr import Shared, Unrolled, interpret
+from fourbar.expr import Shared, Unrolled, floor, interpret, lookup
 from fourbar.targets.exported_functions import Exported, read
 from fourbar.targets.wasm import Module, leb128, signed_leb128
 from tests.expr.support import triangular
@@ -130,15 +130,24 @@ def test_every_operation_means_what_it_does_here() -> None:
             deep = deep * 0.5 + 1.0
         return (
             fb.minimum(x, y), fb.maximum(x, y), fb.select(x < y, x - y, x / y), fb.select(x <= y, 1.0, -x),
-            fb.atan2(x, y), fb.sqrt(x * x), fb.sin(x), fb.cos(y), deep,
+            fb.atan2(x, y), fb.sqrt(x * x), fb.sin(x), fb.cos(y), deep, floor(x), lookup(table, y), lookup(table, -x),
         )  # fmt: skip
 
-    recorder = Unrolled()
+    table, recorder = np.array([2.5, -1.0, 4.0, 0.5]).tobytes(), Unrolled()
     x, y = recorder.input("x", (2,))
-    program = recorder.finish("all", [("y", (9,), recorder.call(compute, x, y))])
+    program = recorder.finish("all", [("y", (12,), recorder.call(compute, x, y))])
     host = Host(Module([Exported("all", program, "")]).to_bytes())
-    for pair in ((1.0, 2.0), (2.0, 1.0), (-1.5, -1.5), (0.0, -0.0), (math.nan, 1.0), (1.0, math.nan), (1.0, math.inf)):
-        (found,) = host("all", [pair], (9,))
+    for pair in (
+        (1.0, 2.0),
+        (2.0, 1.0),
+        (-1.5, -1.5),
+        (0.0, -0.0),
+        (math.nan, 1.0),
+        (1.0, math.nan),
+        (1.0, math.inf),
+        (-7.3, 2.9),
+    ):
+        (found,) = host("all", [pair], (12,))
         np.testing.assert_allclose(found, interpret(program, {"x": np.array(pair)})["y"], rtol=1e-15)
 
 

@@ -39,6 +39,7 @@ DECLARATIONS = (
     "declare {v} @llvm.fabs.{suffix}({v})\n"
     "declare {v} @llvm.fma.{suffix}({v}, {v}, {v})\n"
     "declare {v} @llvm.sqrt.{suffix}({v})\n"
+    "declare {v} @llvm.floor.{suffix}({v})\n"
     "declare {v} @llvm.copysign.{suffix}({v}, {v})\n"
     "declare {v} @llvm.minimum.{suffix}({v}, {v})\n"
     "declare {v} @llvm.maximum.{suffix}({v}, {v})\n"

@@ -11,7 +11,7 @@ import ctypes
 import hashlib
 import marshal
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..expr import Block, Program
-from ..expr.program import MEMORY, Call, Repeat
+from ..expr.program import MEMORY, Repeat
 from ..expr.text import block_digest
 from ..once import once
 from . import batch_loop as words
-from . import signals
+from . import lookups, signals
 from .batch_loop import driver
 from .cache import load_module
 from .compilation_progress import report_progress
@@ -35,7 +35,7 @@ from .slot_moves import find_moves, moving_code
 
 _ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _COMPARE = {"lt": "olt", "le": "ole"}
-_INTRINSIC = {"sqrt": "sqrt", "min": "minimum", "max": "maximum"}
+_INTRINSIC = {"sqrt": "sqrt", "min": "minimum", "max": "maximum", "floor": "floor"}
 
 
 def _fusable(block: Block) -> dict[int, int]:
@@ -65,6 +65,7 @@ class _Body:
         self.angles: dict[str, tuple[str, str]] = {}
         self.ports = {0: "%workspace"} if fixed else {}
         self.far: dict[int, str] = {}  # where slots point at
+        self.lookups = {table: k for k, table in enumerate(block.lookups)}
 
     def _port(self, port: int) -> str:
         """Where a port points at, read just before it is first used."""
@@ -105,14 +106,24 @@ class _Body:
         where = self.code.let(f"getelementptr inbounds i8, ptr {self.far[slot]}, i64 {offset * self.lanes.bytes}")
         return self.code.let(f"load {self.lanes.double}, ptr {where}, align {self.lanes.bytes}, !invariant.load !0")
 
+    def _word(self, index: int, kind: str) -> str:
+        """A word of the table of a call, behind the offsets of its ports."""
+        where = self.code.let(f"getelementptr inbounds i8, ptr %table, i64 {8 * (self.block.ports + index)}")
+        return self.code.let(f"load {kind}, ptr {where}, align 8, !invariant.load !0")
+
     def _constant(self, index: int) -> str:
         v, w = self.lanes.double, self.lanes.width
-        where = self.code.let(f"getelementptr inbounds i8, ptr %table, i64 {8 * (self.block.ports + index)}")
-        scalar = self.code.let(f"load double, ptr {where}, align 8, !invariant.load !0")
+        scalar = self._word(index, "double")
         if self.lanes.scalar:
             return scalar
         first = self.code.let(f"insertelement {v} poison, double {scalar}, i64 0")
         return self.code.let(f"shufflevector {v} {first}, {v} poison, <{w} x i32> zeroinitializer")
+
+    def _lookup(self, table: bytes, index: str) -> str:
+        """Each lane's own entry of a table."""
+        first = self.block.table + lookups.WORDS * self.lookups[table]
+        entries, last = self._word(first, "ptr"), self._constant(first + 1)
+        return lookups.own_entries(self.elementary, entries, last, index)
 
     def _angle(self, op: str, x: str) -> str:
         if x not in self.angles:
@@ -143,6 +154,8 @@ class _Body:
             return self._constant(*operands)  # type: ignore[arg-type]
         if op == "select":
             return self.elementary.choose(self._condition(operands[0]), *map(self._operand, operands[1:]))
+        if op == "lookup":
+            return self._lookup(operands[0], self._operand(operands[1]))  # type: ignore[arg-type]
         args = [self._operand(x) for x in operands]
         if op in _ARITHMETIC:
             return self.elementary.arithmetic(_ARITHMETIC[op], *args)
@@ -276,6 +289,7 @@ def digest(program: Program, lanes: Lanes, watch: Watch) -> bytes:
         tuple((r.first, r.count, r.going, r.most) for r in program.repeats),
         (lanes.width, lanes.fma),
         tuple((name, tuple(own.angles), tuple(own.quaternions)) for name, own in watch.items()),
+        tuple(hashlib.sha256(table).digest() for block in program.blocks for table in block.lookups),
     )
     found = hashlib.sha256(marshal.dumps(parts, 2))  # later versions of the format distinguish shared objects
     for y in program.outputs:
@@ -420,7 +434,7 @@ class Tables:
         rows: list[tuple[int, int]] = []
         heads: dict[Repeat, int] = {}
         jumps: dict[Repeat, np.ndarray] = {}
-        places = self._entries(program.calls, lanes)
+        places = self._entries(program, lanes)
         moves = [find_moves(block) for block in program.blocks]
         for number, call in enumerate(program.calls):
             if (own := moves[call.block]) is not None:
@@ -438,17 +452,22 @@ class Tables:
                     jumps[r][words.TARGET] = len(rows)
         return np.array(rows, np.int64).reshape(-1, 2)
 
-    def _entries(self, calls: Sequence[Call], lanes: Lanes) -> list[int]:
-        """Where the bases of each call, followed by its constants, lie."""
+    def _entries(self, program: Program, lanes: Lanes) -> list[int]:
+        """Where the bases of each call, followed by its constants and the tables that it looks up, lie."""
+        calls, tables = program.calls, lookups.lookup_words(program, self.keep_alive)
         bases = np.array([len(call.bases) for call in calls], np.int64)
         constants = np.array([len(call.table) for call in calls], np.int64)
-        ends = np.cumsum(bases + constants)
-        starts = ends - bases - constants
+        words_of_lookups = np.array([len(tables[call.block]) for call in calls], np.int64)
+        ends = np.cumsum(bases + constants + words_of_lookups)
+        starts = ends - bases - constants - words_of_lookups
         entries = np.empty(ends[-1] if len(calls) else 0, np.int64)
         listed = chain.from_iterable(call.bases for call in calls)
         entries[_ranges(starts, bases)] = np.fromiter(listed, np.int64, bases.sum()) * lanes.bytes
         listed = chain.from_iterable(call.table for call in calls)
         entries.view(float)[_ranges(starts + bases, constants)] = np.fromiter(listed, float, constants.sum())
+        for call, start, end in zip(calls, ends - words_of_lookups, ends, strict=True):
+            if start < end:
+                entries[start:end] = tables[call.block]
         return (self.keep_alive(entries) + 8 * starts).tolist()
 
     def _presets(self, program: Program, lanes: Lanes) -> int:

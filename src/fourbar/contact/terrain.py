@@ -17,13 +17,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..errors import ModelError
-from ..expr import Expr, Graph, evaluate, jvp, maximum, minimum, sqrt
+from ..expr import Expr, Graph, evaluate, floor, jvp, lookup, maximum, minimum, sqrt
 from ..expr.pytree import flatten, leaves, unflatten
 from ..once import cached_property
 from ..spatial.linear import Scalar, Vec, dot
 
 _TINY = 1e-60
-_MOST_HEIGHTS = 4096  # each costs an operation at every contact
+_MOST_GIVEN = 4096  # heights that may differ from sample to sample: each costs an operation at every contact
 
 
 class SurfacePoint(NamedTuple):
@@ -315,8 +315,8 @@ class HeightField(OfMaterial, Terrain):
     Parameters
     ----------
     heights : array_like, shape (n, m)
-        Heights (m) at x = origin[0] + i spacing[0], y = origin[1] + j spacing[1]; at most 4096. Each is looked at in
-        every contact: a formula (`SignedDistance`) is faster where there is one.
+        Heights (m) at x = origin[0] + i spacing[0], y = origin[1] + j spacing[1], any number of them: a contact looks
+        up the four around it. Up to 4096 may differ from sample to sample (`numbers={"terrain.heights": ...}`).
     spacing : array_like, shape (2,), or float
         Distances (m) along x and y, or one for both.
     origin : array_like, shape (2,)
@@ -360,10 +360,10 @@ class HeightField(OfMaterial, Terrain):
             table = np.asarray(self.heights, float)
         except (TypeError, ValueError, OverflowError):
             table = np.zeros(0)
-        if table.ndim != 2 or min(table.shape) < 2 or table.size > _MOST_HEIGHTS or not np.isfinite(table).all():
+        if table.ndim != 2 or min(table.shape) < 2 or not np.isfinite(table).all():
             raise ModelError(
-                f"heights: expected a table of finite numbers, at least 2 x 2 and at most {_MOST_HEIGHTS} of them, "
-                f"got {'NaN or infinite numbers' if table.ndim == 2 and not np.isfinite(table).all() else table.shape}"
+                "heights: expected a table of finite numbers, at least 2 x 2, got "
+                f"{'NaN or infinite numbers' if table.ndim == 2 and not np.isfinite(table).all() else table.shape}"
             )
         for name in ("spacing", "origin"):
             try:
@@ -380,12 +380,20 @@ class HeightField(OfMaterial, Terrain):
         object.__setattr__(self, "heights", tuple([tuple(row) for row in rows]))
         self.material  # noqa: B018
 
+    def __hash__(self) -> int:
+        return hash((self._entries, self.spacing, self.origin, self.material))
+
     def __repr__(self) -> str:
-        flat = [z for row in self.heights for z in row]
+        table = np.frombuffer(self._entries, float)
         return (
-            f"<fourbar HeightField: {len(self.heights)} x {len(self.heights[0])} heights from {min(flat):.6g} to "
-            f"{max(flat):.6g} m, spacing {self.spacing}, origin {self.origin}, friction {self.friction}>"
+            f"<fourbar HeightField: {len(self.heights)} x {len(self.heights[0])} heights from {table.min():.6g} to "
+            f"{table.max():.6g} m, spacing {self.spacing}, origin {self.origin}, friction {self.friction}>"
         )
+
+    @cached_property
+    def _entries(self) -> bytes:
+        """The heights as doubles, row by row."""
+        return np.array(self.heights, float).tobytes()
 
     @cached_property
     def traced(self) -> TracedDistance:
@@ -394,7 +402,12 @@ class HeightField(OfMaterial, Terrain):
 
     def height(self, x: Scalar, y: Scalar) -> Scalar:
         """The height at a place."""
-        return _height(self.heights, self.spacing, self.origin, x, y)
+        n, m = len(self.heights), len(self.heights[0])
+        i, u = _cell((x - self.origin[0]) / self.spacing[0], n)
+        j, w = _cell((y - self.origin[1]) / self.spacing[1], m)
+        first = i * float(m) + j
+        at = [lookup(self._entries, first + k) for k in (0.0, 1.0, float(m), m + 1.0)]
+        return (1.0 - u) * ((1.0 - w) * at[0] + w * at[1]) + u * ((1.0 - w) * at[2] + w * at[3])
 
     def surface(self, point: Vec) -> SurfacePoint:
         return _at(self.traced, tuple(point))
@@ -409,7 +422,18 @@ class HeightField(OfMaterial, Terrain):
         return _at(traced, (*point, *leaves(heights)))
 
 
-def _height(heights: Any, spacing: Any, origin: Any, x: Scalar, y: Scalar) -> Scalar:
+def _cell(x: Scalar, n: int) -> tuple[Scalar, Scalar]:
+    """The interval of n even knots in which x is, by the number of its first knot, and how far x is in it, 0 to 1.
+
+    At a knot slopes are those after it; beyond the last, and there, zero.
+    """
+    inside = maximum(minimum(n - 1.0, x), 0.0)
+    first = minimum(floor(inside), n - 2.0)
+    return first, inside - first
+
+
+def _height_among(heights: Any, spacing: Any, origin: Any, x: Scalar, y: Scalar) -> Scalar:
+    """The height at a place from all heights, which are given."""
     along_x = _tents((x - origin[0]) / spacing[0], len(heights))
     along_y = _tents((y - origin[1]) / spacing[1], len(heights[0]))
     return dot(along_x, [dot(row, along_y) for row in heights])
@@ -418,9 +442,14 @@ def _height(heights: Any, spacing: Any, origin: Any, x: Scalar, y: Scalar) -> Sc
 @lru_cache(maxsize=8)
 def _any_heights(n: int, m: int, spacing: tuple[float, ...], origin: tuple[float, ...]) -> TracedDistance:
     """z - height(x, y) with heights (n, m) that are given, and its gradient."""
+    if n * m > _MOST_GIVEN:
+        raise ModelError(
+            f"heights of {n} x {m} cannot differ from sample to sample, at most {_MOST_GIVEN} can; give one "
+            "HeightField with all samples' terrain side by side, and start each sample on its own"
+        )
 
     def above(x: Scalar, y: Scalar, z: Scalar, heights: Any) -> Scalar:
-        return z - _height(heights, spacing, origin, x, y)
+        return z - _height_among(heights, spacing, origin, x, y)
 
     return _traced(above, {"heights": ((0.0,) * m,) * n})
 

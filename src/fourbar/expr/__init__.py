@@ -13,6 +13,8 @@ from .functions import asin as asin
 from .functions import atan2 as atan2
 from .functions import cos as cos
 from .functions import exp as exp
+from .functions import floor as floor
+from .functions import lookup as lookup
 from .functions import maximum as maximum
 from .functions import minimum as minimum
 from .functions import select as select

@@ -24,6 +24,8 @@ JVP: dict[str, Callable[..., Any]] = {
     "select": lambda n, c, a, b, dc, da, db: select(c, da, db),
     "lt": lambda n, a, b, da, db: 0.0,
     "le": lambda n, a, b, da, db: 0.0,
+    "floor": lambda n, a, da: 0.0,
+    "lookup": lambda n, table, index, dt, di: 0.0,
 }
 
 # node, arguments, cotangent of the node -> cotangents of the arguments.
@@ -42,6 +44,8 @@ VJP: dict[str, Callable[..., tuple[Any, ...]]] = {
     "select": lambda n, c, a, b, w: (0.0, *_split(c, w)),
     "lt": lambda n, a, b, w: (0.0, 0.0),
     "le": lambda n, a, b, w: (0.0, 0.0),
+    "floor": lambda n, a, w: (0.0,),
+    "lookup": lambda n, table, index, w: (0.0, 0.0),
 }
 
 

@@ -14,7 +14,7 @@ from .autodiff import reachable
 from .node import Expr, Graph, Value
 
 _COMMUTE = ("add", "mul")
-_SLOW = ("sin", "cos", "sqrt", "atan2", "div")  # worth a load even where their operands are needed anyway
+_SLOW = ("sin", "cos", "sqrt", "atan2", "div", "lookup")  # worth a load even where their operands are needed anyway
 
 
 class Reuse:

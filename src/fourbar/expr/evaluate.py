@@ -25,6 +25,8 @@ MEANING: dict[str, Callable[..., Any]] = {
     "min": functions.minimum,
     "max": functions.maximum,
     "select": functions.select,
+    "floor": functions.floor,
+    "lookup": functions.lookup,
 }
 
 

@@ -139,6 +139,7 @@ FOLD_UNARY: dict[str, dict[int, Callable[[Expr], Any]]] = {
     "sin": {NEGATED: lambda a: neg(unary("sin", _inner(a)))},
     "cos": {NEGATED: lambda a: unary("cos", _inner(a))},
     "sqrt": {},
+    "floor": {},
 }
 
 # What f(a, a) is, where it is not a new node.

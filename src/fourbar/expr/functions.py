@@ -32,6 +32,7 @@ tan = _elementary("tan", "Tangent", math.tan, np.tan)
 sqrt = _elementary("sqrt", "Square root", math.sqrt, np.sqrt)
 exp = _elementary("exp", "Exponential", lambda x: float(np.exp(x)), np.exp)
 tanh = _elementary("tanh", "Hyperbolic tangent", math.tanh, np.tanh)
+floor = _elementary("floor", "The whole number below", lambda x: float(np.floor(x)), lambda x: np.floor(np.real(x)))
 
 
 def atan2(y: Any, x: Any) -> Any:
@@ -55,6 +56,20 @@ def asin(x: Any) -> Any:
 def acos(x: Any) -> Any:
     """Arc cosine, in [0, π]."""
     return atan2(sqrt((1.0 - x) * (1.0 + x)), x)
+
+
+def lookup(table: bytes, index: Any) -> Any:
+    """The entry of a table at an index, of which the whole part counts.
+
+    `table` is the bytes of doubles, at least one. An index below zero, and NaN, is that of the first entry, one beyond
+    the table that of the last.
+    """
+    method = getattr(index, "lookup", None)
+    if method is not None:
+        return method(table)
+    entries, place = np.frombuffer(table, float), np.real(index)
+    found = entries[np.where(place >= 0.0, np.minimum(place, len(entries) - 1.0), 0.0).astype(np.int64)]
+    return found if isinstance(index, np.ndarray) else float(found)
 
 
 def select(condition: Any, a: Any, b: Any) -> Any:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .functions import floor, lookup
+
 if TYPE_CHECKING:
     from .program import Block, Call, Program, Repeat
 
@@ -26,6 +28,8 @@ MEANING: dict[str, Callable[..., Any]] = {
     "lt": operator.lt,
     "le": operator.le,
     "select": np.where,
+    "floor": floor,
+    "lookup": lookup,
 }
 
 

@@ -56,7 +56,7 @@ class Expr:
     def __repr__(self) -> str:
         if self.op == "input":
             return f"{self.args[0]}[{self.args[1]}]"
-        shown = ", ".join(f"%{a.id}" if isinstance(a, Expr) else repr(a) for a in self.args)
+        shown = ", ".join(f"%{a.id}" if isinstance(a, Expr) else _text_of(a) for a in self.args)
         return f"%{self.id} = {self.op}({shown})"
 
     def __bool__(self) -> bool:
@@ -72,6 +72,10 @@ class Expr:
             "a traced expression has no numerical value yet; use fourbar's sin, cos, sqrt, atan2, ... (or "
             "numpy's), not math's"
         )
+
+
+def _text_of(constant: Any) -> str:
+    return f"table of {len(constant) // 8}" if constant.__class__ is bytes else repr(constant)
 
 
 class Value:

@@ -64,6 +64,7 @@ METHODS: dict[str, Callable[[Any], Any]] = {  # of expressions, which NumPy call
     "arcsin": asin,
     "arccos": acos,
     "fabs": abs,
+    "floor": lambda x: fold.unary("floor", x),
     "deg2rad": lambda x: x * (math.pi / 180.0),
     "radians": lambda x: x * (math.pi / 180.0),
     "rad2deg": lambda x: x * (180.0 / math.pi),
@@ -168,7 +169,7 @@ def unsupported_error(name: str) -> TypeError:
     """The error for a function of NumPy that cannot be recorded."""
     return TypeError(
         f"np.{name} of traced expressions is not recorded; there are + - * /, sin, cos, tan, asin, acos, atan2, sqrt, "
-        "exp, tanh, minimum, maximum and select of fourbar, and NumPy's functions that are made of these"
+        "exp, tanh, floor, minimum, maximum and select of fourbar, and NumPy's functions that are made of these"
     )
 
 
@@ -287,6 +288,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "arctan": lambda self: fold.binary("atan2", self, 1.0),
     "exp": exp,
     "tanh": tanh,
+    "lookup": lambda self, table: self.graph.node("lookup", table, self),
     "arctan2": _forward(lambda a, b: fold.binary("atan2", a, fold.scalar(b))),
     **METHODS,
     **{name: _refuse(name) for name in _UNSUPPORTED},

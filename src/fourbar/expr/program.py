@@ -16,7 +16,8 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
-# An instruction is (op, operands...): an int is the number of an earlier instruction, a float is a constant.
+# An instruction is (op, operands...): an int is the number of an earlier instruction, a float is a constant, bytes are
+# a table of doubles: ("lookup", table, index).
 # Three operations read memory: ("load", port, offset), ("table", index) and, in kernels only, ("far", slot, offset):
 # entry `offset` of the vectors that lie where the bits of a slot say (`compile/in_place_input.py`).
 Instruction = tuple[Any, ...]
@@ -41,6 +42,11 @@ class Block:
     code: tuple[Instruction, ...]
     stores: tuple[Store, ...]
     digest: str = field(default="", init=False, repr=False, compare=False)  # of its text, once computed
+
+    @property
+    def lookups(self) -> tuple[bytes, ...]:
+        """The tables that it looks numbers up in, in the order of their first use."""
+        return tuple(dict.fromkeys(table for op, *operands in self.code if op == "lookup" for table in operands[:1]))
 
     def with_digest(self, digest: str) -> Block:
         """The same block with a known digest."""
@@ -125,6 +131,11 @@ class Program:
             for number in range(repeat.first, repeat.end):
                 often[number] *= repeat.most
         return often
+
+    @property
+    def lookups(self) -> tuple[bytes, ...]:
+        """The tables that it looks numbers up in."""
+        return tuple(dict.fromkeys(table for block in self.blocks for table in block.lookups))
 
     @property
     def operations(self) -> int:

@@ -16,6 +16,8 @@ from .program import MEMORY, Block, Call, Input, Instruction, Output, Program, R
 
 
 def _operand(x: object) -> str:
+    if x.__class__ is bytes:
+        return f"#{x.hex()}"  # type: ignore[attr-defined]
     return f"%{x}" if x.__class__ is int else repr(x)
 
 
@@ -33,9 +35,16 @@ def block_text(block: Block) -> str:
 
 
 def block_digest(block: Block) -> str:
-    """A hash of all that a block is, which identifies it. It is stored with the block, for large ones take long."""
+    """A hash of all that the code of a block is, which identifies that. It is stored with it, for large ones take long.
+
+    Of the tables that it looks up only which is which: blocks that do the same with others share their code.
+    """
     if not block.digest:
-        parts = (block.ports, block.table, block.code, [(s.port, s.offset, s.value) for s in block.stores])
+        numbers = {table: f"#{k}" for k, table in enumerate(block.lookups)}
+        code = block.code
+        if numbers:
+            code = tuple(tuple(numbers[x] if x.__class__ is bytes else x for x in instruction) for instruction in code)
+        parts = (block.ports, block.table, code, [(s.port, s.offset, s.value) for s in block.stores])
         block.with_digest(hashlib.sha256(marshal.dumps(parts, 2)).hexdigest())  # 2: as in `kernel.digest`
     return block.digest
 
@@ -73,7 +82,9 @@ def _parse_shape(text: str) -> tuple[int, ...]:
     return () if text == "scalar" else tuple(map(int, text.split("x")))
 
 
-def _parse_operand(text: str) -> int | float:
+def _parse_operand(text: str) -> Any:
+    if text.startswith("#"):
+        return bytes.fromhex(text[1:])
     return int(text[1:]) if text.startswith("%") else float(text)
 
 
@@ -127,7 +138,7 @@ def from_text(text: str) -> Program:
 
 _LENGTH = 8  # bytes that say where the slots of the outputs begin: these are written as they lie in memory
 _LONG = 100_000
-_KNOWN = {str, int, float}  # marshal writes similar types (NumPy's numbers) as something else
+_KNOWN = {str, int, float, bytes}  # marshal writes similar types (NumPy's numbers) as something else
 
 
 def pack(program: Program) -> bytes:

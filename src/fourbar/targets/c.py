@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,7 +36,7 @@ from .exported_functions import (
 SCALARS = {"double": "", "float": "f"}  # the type of all numbers, and the suffix of its constants and functions
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<="}
-_LIBRARY = ("sin", "cos", "sqrt")
+_LIBRARY = ("sin", "cos", "sqrt", "floor")
 _CONDITIONS = ("lt", "le")
 _LISTED = 2048  # entries beyond which a loop over a table copies them, so that compilers need not think about each
 
@@ -51,6 +52,11 @@ class Helper(NamedTuple):
 HELPERS = {
     "min": Helper("least", "static inline real least(real a, real b) { return (a < b || a != a) ? a : b; }"),
     "max": Helper("most", "static inline real most(real a, real b) { return (b < a || a != a) ? a : b; }"),
+    "lookup": Helper(
+        "lookup",
+        "static inline real lookup(const real *table, int last, real x) {\n"
+        "    return table[x >= 0 ? (x < last ? (int)x : last) : 0];\n}",
+    ),
 }
 
 
@@ -89,6 +95,9 @@ class CWriter:
 
     def _line(self, k: int, instruction: Instruction, place: Callable[[int, int], str]) -> str:
         op, *operands = instruction
+        if op == "lookup":
+            table, index = operands
+            return f"    const real t{k} = lookup({_table_name(table)}, {len(table) // 8 - 1}, {self._operand(index)});"
         if op == "load":
             return f"    const real t{k} = {place(*operands)};"
         if op == "table":
@@ -135,6 +144,12 @@ class CWriter:
         """The parameters of a function: inputs, then outputs."""
         given, found = parameter_names(program)
         return [*(f"const real *{name}" for name in given), *(f"real *{name}" for name in found)]
+
+    def lookup_tables(self, programs: Sequence[Program]) -> list[str]:
+        """The tables that programs look numbers up in."""
+        distinct = dict.fromkeys(table for program in programs for table in program.lookups)
+        listed = [(table, _comma_list(map(self.number, np.frombuffer(table, float).tolist()))) for table in distinct]
+        return [f"static const real {_table_name(table)}[] = {{{entries}}};" for table, entries in listed]
 
     def _tables(self, name: str, program: Program, fixed: Sequence[bool]) -> list[str]:
         """Where the ports of all calls point, their constants, and where long results are: one array each."""
@@ -188,6 +203,11 @@ _TAKEN = frozenset([
     "enum", "typedef", "volatile", "register", "restrict", "inline", "auto", "char", "short", "long", "signed",
     "unsigned", "extern",
 ])  # fmt: skip
+
+
+def _table_name(table: bytes) -> str:
+    """A name for a table of numbers, by what is in it."""
+    return f"lookup{sha256(table).hexdigest()[:16]}"
 
 
 def _safe(name: str) -> str:
@@ -372,7 +392,8 @@ def _source(prefix: str, functions: Sequence[Exported], writer: CWriter, casadi:
     bodies = [writer.function(f.name, f.program) for f in functions]
     helpers = [helper for helper in HELPERS.values() if any(f"{helper.name}(" in body for body in bodies)]
     head = f'#include "{prefix}.h"\n\n#include <math.h>\n#include <string.h>\n\ntypedef {prefix}_real real;\n'
-    parts = [head, *(helper.text for helper in helpers), *bodies]
+    tables = writer.lookup_tables([f.program for f in functions])
+    parts = [head, *(helper.text for helper in helpers), *tables, *bodies]
     if casadi:
         parts += [casadi_symbols(f.name, f.program) for f in functions]
     return "\n\n".join(parts) + "\n"

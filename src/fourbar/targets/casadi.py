@@ -33,6 +33,7 @@ _MEANING: dict[str, Callable[..., Any]] = {
     "lt": casadi.lt,
     "le": casadi.le,
     "select": casadi.if_else,
+    "floor": casadi.floor,
 }
 
 
@@ -89,6 +90,11 @@ def replay(program: Program, name: str) -> Any:
         raise ArgumentError(
             f"fourbar.casadi.function: {program.name} repeats a part of its program until that is solved, which a "
             "CasADi expression cannot; export it as C and call it with casadi.external"
+        )
+    if program.lookups:
+        raise ArgumentError(
+            f"fourbar.casadi.function: {program.name} looks numbers up in a table, which a CasADi expression cannot; "
+            "export it as C and call it with casadi.external"
         )
     inputs = {x.name: casadi.SX.sym(x.name, *_columns(x.shape)) for x in program.inputs}
     slots: list[Any] = [casadi.SX.nan()] * program.slots

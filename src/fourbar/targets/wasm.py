@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import struct
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,9 +31,10 @@ _GET, _SET, _CALL, _SELECT, _END, _BRANCH, _BRANCH_IF, _BLOCK, _LOOP = 0x20, 0x2
 _LOAD_I32, _LOAD, _STORE, _NUMBER_I32, _NUMBER = 0x28, 0x2B, 0x39, 0x41, 0x44
 _ADD_I32, _AT_LEAST_I32, _NOT_I32, _ABOVE, _CONVERTED = 0x6A, 0x4E, 0x45, 0x64, 0xB7
 _COPY_MEMORY = b"\xfc\x0a\x00\x00"
+_WHOLE, _SHIFT = b"\xfc\x03", 0x74  # a number without its fraction: 0 of negative ones and NaN
 _PLAIN = {
     "add": 0xA0, "sub": 0xA1, "mul": 0xA2, "div": 0xA3, "min": 0xA4, "max": 0xA5, "neg": 0x9A, "sqrt": 0x9F,
-    "lt": 0x63, "le": 0x65,
+    "lt": 0x63, "le": 0x65, "floor": 0x9C,
 }  # fmt: skip
 _IMPORTED = {"sin": 1, "cos": 1, "atan2": 2}  # with how many arguments
 _CONDITIONS = ("lt", "le")
@@ -101,8 +102,11 @@ class _FunctionCode(NamedTuple):
 class _BlockCode:
     """A block as a function. `fixed`: all its ports are at slot 0; else it is given where its ports and table are."""
 
-    def __init__(self, block: Block, fixed: bool, workspace: int, imported: dict[str, int]) -> None:
+    def __init__(
+        self, block: Block, fixed: bool, workspace: int, imported: dict[str, int], lookups: Mapping[bytes, int]
+    ) -> None:
         self._block, self._fixed, self._workspace, self._imported = block, fixed, workspace, imported
+        self._lookups = lookups  # the addresses of tables
         self._ports = 0 if fixed else block.ports
         self._needed = needed_instructions(block)
         self._kept = self._kept_values()
@@ -177,6 +181,10 @@ class _BlockCode:
         if op == "select":
             condition, yes, no = operands
             return self._operand(yes) + self._operand(no) + self._condition(condition) + bytes([_SELECT])
+        if op == "lookup":
+            table, index = operands
+            nearest = self._operand(index) + _number(len(table) // 8 - 1.0) + bytes([_PLAIN["min"]]) + _WHOLE
+            return nearest + _address(3) + bytes([_SHIFT]) + _with_address(_LOAD, self._lookups[table])
         given = b"".join(map(self._operand, operands))
         if op in self._imported:
             return given + bytes([_CALL]) + leb128(self._imported[op])
@@ -203,11 +211,14 @@ class Module:
         used = {op for p in programs for b in p.blocks for k in needed_instructions(b) for op in [b.code[k][0]]}
         self.imports = [name for name in _IMPORTED if name in used]
         self._imported = {name: i for i, name in enumerate(self.imports)}
-        self._data = bytearray()
-        self._workspace = _FIRST + sum(map(self._data_size, programs))
+        tables = dict.fromkeys(table for p in programs for table in p.lookups)
+        self._data = bytearray(b"".join(np.frombuffer(table, float).astype("<f8").tobytes() for table in tables))
+        self._workspace = _FIRST + sum(map(self._data_size, programs)) + len(self._data)
         slots = max((p.slots for p in programs), default=0)
         self.heap = self._workspace + 8 * max(1, slots)  # where memory is free
         self._codes: list[_FunctionCode] = []
+        places = accumulate(map(len, tables), initial=_FIRST)
+        self._lookups = dict(zip(tables, places, strict=False))
         self._entries = {f.name: self._program(f.program) for f in functions}
         if _FIRST + len(self._data) != self._workspace:
             raise AssertionError("constants take another size than was counted")
@@ -224,7 +235,7 @@ class Module:
                  for i, b in enumerate(program.blocks)]  # fmt: skip
         first = len(self._imported) + len(self._codes)
         for block, is_fixed in zip(program.blocks, fixed, strict=True):
-            self._codes.append(_BlockCode(block, is_fixed, self._workspace, self._imported).function())
+            self._codes.append(_BlockCode(block, is_fixed, self._workspace, self._imported, self._lookups).function())
         start = _FIRST + len(self._data)
         bases = [self._workspace + 8 * base for c in program.calls for base in c.bases]
         bases += [0] * (len(bases) % 2)

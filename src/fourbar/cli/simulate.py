@@ -36,6 +36,7 @@ from ..robots.chains import closed_form as of_double_pendulum
 from ..robots.linkages import closed_form as of_crank_rocker
 from ..sim import Run, SimulationWarning, simulate
 from ..sim.motions.outcome import beyond_limits
+from ..sim.simulations import DT, SCENE_DT
 from ..system.system import System
 from . import scene_simulation, shared_arguments
 from .shared_arguments import (
@@ -84,7 +85,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser, nargs="?", default=DEFAULT_ROBOT)
     parser.add_argument("--duration", type=positive, default=10.0, metavar="S", help="seconds (default: 10)")
-    parser.add_argument("--dt", type=positive, default=1e-3, metavar="S", help="step size (default: 0.001)")
+    parser.add_argument(
+        "--dt", type=positive, metavar="S",
+        help=f"step size (default: {DT:g}, with contacts or limits {SCENE_DT:g})",
+    )  # fmt: skip
     parser.add_argument(
         "--ground", nargs="?", type=number, const=math.nan, metavar="HEIGHT",
         help=(
@@ -117,21 +121,20 @@ def run(args: argparse.Namespace) -> int:
         raise ArgumentError("--limits cannot be combined with --no-passive: where limits act, springs and damping do")
     contacts = not args.no_contacts and scene_simulation.touches(robot, ground)
     draw = None if args.no_picture else _drawing(args.output, contacts)
+    dt = args.dt or (SCENE_DT if contacts or args.limits else DT)
     with _printed_warnings():
         if contacts:
             result: Any = _simulate_contacts(
-                robot, ground, args.duration, args.dt, calm=ground.asked and not args.no_passive
+                robot, ground, args.duration, dt, calm=ground.asked and not args.no_passive
             )
-            rows = scene_simulation.contact_rows(robot, result, args.dt)
+            rows = scene_simulation.contact_rows(robot, result, dt)
         elif args.limits:
-            every = -(-_steps(robot, args.duration, args.dt) // _MOST_RECORDED)
-            result = scene_simulation.measure_limits(
-                robot, _start(robot), args.duration, args.dt, every, _count_steps([0])
-            )
-            rows = scene_simulation.limit_rows(robot, result, args.dt)
+            every = -(-_steps(robot, args.duration, dt) // _MOST_RECORDED)
+            result = scene_simulation.measure_limits(robot, _start(robot), args.duration, dt, every, _count_steps([0]))
+            rows = scene_simulation.limit_rows(robot, result, dt)
         else:
-            result = _measure(robot, args.duration, args.dt, passive=not args.no_passive)
-            rows = _rows(robot, result, args.dt)
+            result = _measure(robot, args.duration, dt, passive=not args.no_passive)
+            rows = _rows(robot, result, dt)
     print(shared_arguments.pairs(rows))
     if draw is not None:
         draw(robot, result, args.output)

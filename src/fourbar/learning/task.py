@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..sim.motions.read_arguments import check_times, read_period
 from ..sim.scenes.scene import Scene
+from ..sim.simulations import SCENE_DT
 from .actions import Action
 from .layout import StateLayout
 from .worlds import Worlds
@@ -121,7 +122,7 @@ class Task:
         reset: Function | None = None,
         info: Function | None = None,
         period: float = 0.02,
-        dt: float = 2e-3,
+        dt: float = SCENE_DT,
         duration: float | None = 10.0,
         randomize: Mapping[str, Any] | None = None,
         memory: Mapping[str, Any] | None = None,

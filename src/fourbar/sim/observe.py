@@ -5,14 +5,14 @@
 
 An observation belongs to the state at the end of a step. Accelerations and forces of a scene are means over the step
 that ends there, in axes as they were at its start, like the forces of its contacts; those of a robot alone are of that
-instant. `Observer` and `InstantObserver` evaluate them at the start of a motion, and for a robot alone. At the start,
-where no step has been made yet, forces and the rates of the robot's velocities count as zero: `acceleration` and `imu`
-show what the velocities alone contribute, and the IMU gravity.
+instant. An `Observer` evaluates them at the start of a motion, and for a robot alone. At the start, where no step has
+been made yet, forces and the rates of the robot's velocities count as zero: `acceleration` and `imu` show what the
+velocities alone contribute, and the IMU gravity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -534,37 +534,6 @@ class Start:
         return None if spec is None else {"force": [0.0] * (3 * len(spec.candidates))}
 
 
-def cached_observer(cache: dict[Any, Any], make: Callable[..., Any], model: Any, *given: Any) -> Any:
-    """An observer of a model that was made before, found among `kept` ones of the same model, or a new one."""
-    return make_recent(cache, (make, *given), partial(make, model, *given))
-
-
-class Observer:
-    """Observations of states at which a motion begins."""
-
-    def __init__(self, model: Any, which: tuple[Parameter, ...], observed: tuple[tuple[str, Observation], ...]) -> None:
-        self._model, self._which, self._observed = model, which, observed
-        tree = model.cluster_tree
-        numbers = {name: x.shape for name, x in zip(argument_names(which), which, strict=True)}
-        records = {f"{OBSERVED}{name}": x.shape(model) for name, x in observed}
-        state = {"q": (tree.nq,), "v": (tree.nv,)}
-        key = (model.mechanism, getattr(model, "spec", None), which, observed)
-        self._rollout = Rollout(Step("observe", self._write, state, {}, numbers, records, key=key))
-
-    def _write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
-        end = Start(VariedContext.with_parameters(self._model, recorder, given, self._which))
-        found = {f"{OBSERVED}{name}": x.write(end) for name, x in self._observed}
-        return {"q": given["q"], "v": given["v"], **found}
-
-    def observe(self, q: np.ndarray, v: np.ndarray, numbers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Observations at states (..., nq), (..., nv), by name."""
-        if not self._observed:
-            return {}
-        rolled = self._rollout.run({"q": q, "v": v}, {}, numbers, steps=1)
-        axis = rolled.made.ndim
-        return {name: np.take(rolled.records[f"{OBSERVED}{name}"], 0, axis=axis) for name, _ in self._observed}
-
-
 class Present:
     """A state of a robot alone, with what acts there; see `StepEnd`."""
 
@@ -606,33 +575,56 @@ class Present:
         return
 
 
-class InstantObserver:
-    """Observations of a robot alone at times, states and controls."""
+def cached_observer(cache: dict[Any, Any], model: Any, *given: Any) -> Observer:
+    """An observer of a model, found in a cache of such observers, or a new one."""
+    return make_recent(cache, given, partial(Observer, model, *given))
 
-    def __init__(self, model: Any, law: ForceLaw, observed: tuple[tuple[str, Observation], ...]) -> None:
-        self._model, self._law, self._observed = model, law, observed
+
+class Observer:
+    """Observations of states: of those at which motions begin, or, under a `law`, of a robot alone at any time.
+
+    `which` are parameters that differ from sample to sample.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        which: tuple[Parameter, ...],
+        observed: tuple[tuple[str, Observation], ...],
+        law: ForceLaw | None = None,
+    ) -> None:
+        self._model, self._which, self._observed, self._law = model, which, observed, law
         self._rollouts: dict[tuple[str, ...], Rollout] = {}  # by the controls that are given
 
     def _write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
-        c = VariedContext.with_parameters(self._model, recorder, given, self._law.which)
-        end = Present(c, given["t"][0], self._law)
+        c = VariedContext.with_parameters(self._model, recorder, given, self._which)
+        end = Start(c) if self._law is None else Present(c, given["t"][0], self._law)
         found = {f"{OBSERVED}{name}": x.write(end) for name, x in self._observed}
         return {"q": given["q"], "v": given["v"], **found}
 
-    def observe(self, t: Any, q: np.ndarray, v: np.ndarray, controls: dict[str, Any], numbers: Any) -> dict[str, Any]:
-        """Observations by name; leading axes broadcast."""
+    def observe(
+        self, q: np.ndarray, v: np.ndarray, numbers: Mapping[str, Any], t: Any = None,
+        controls: Mapping[str, Any] | None = None,
+    ) -> dict[str, np.ndarray]:  # fmt: skip
+        """Observations at states q (..., nq) and v (..., nv), by name; under a law at times t (...), with controls
+        (..., size) that are given to it. Leading axes broadcast.
+        """
+        if not self._observed:
+            return {}
+        controls = controls or {}
         if tuple(controls) not in self._rollouts:
             self._rollouts[tuple(controls)] = self._rollout(controls)
-        rollout = self._rollouts[tuple(controls)]
-        rolled = rollout.run({"q": q, "v": v}, {}, {"t": t, **controls, **numbers}, steps=1)
+        times = {} if self._law is None else {"t": t}
+        rolled = self._rollouts[tuple(controls)].run({"q": q, "v": v}, {}, {**times, **controls, **numbers}, steps=1)
         axis = rolled.made.ndim
         return {name: np.take(rolled.records[f"{OBSERVED}{name}"], 0, axis=axis) for name, _ in self._observed}
 
-    def _rollout(self, controls: dict[str, Any]) -> Rollout:
-        tree, which = self._model.cluster_tree, self._law.which
-        shapes: dict[str, tuple[int, ...]] = {"t": ()} | {name: x.shape[-1:] for name, x in controls.items()}
-        shapes |= {name: x.shape for name, x in zip(argument_names(which), which, strict=True)}
+    def _rollout(self, controls: Mapping[str, Any]) -> Rollout:
+        tree, law = self._model.cluster_tree, self._law
+        shapes: dict[str, tuple[int, ...]] = {} if law is None else {"t": ()}
+        shapes |= {name: x.shape[-1:] for name, x in controls.items()}
+        shapes |= {name: x.shape for name, x in zip(argument_names(self._which), self._which, strict=True)}
         records = {f"{OBSERVED}{name}": x.shape(self._model) for name, x in self._observed}
-        own = (self._law.passive, self._law.torque, which, tuple(controls))
-        key = (self._model.mechanism, self._observed, own)
+        acting = None if law is None else (law.passive, law.torque, tuple(controls))
+        key = (self._model.mechanism, getattr(self._model, "spec", None), self._which, self._observed, acting)
         return Rollout(Step("observe", self._write, {"q": (tree.nq,), "v": (tree.nv,)}, {}, shapes, records, key=key))

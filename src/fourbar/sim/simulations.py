@@ -18,13 +18,13 @@ from .robot.robot_motion import run_robot
 
 Progress = Callable[[Iterable[int]], Iterable[int]]
 USE_ROLLOUT = "use rollout, which works on dask arrays lazily, chunk by chunk, or "
-_DT = 1e-3  # the length of Runge-Kutta steps (s), if none is given
+DT, SCENE_DT = 1e-3, 2e-3  # the length of steps (s), if none is given: of Runge-Kutta steps, of steps with contacts
 
 
 class Staged:
     """A scene, as far as a simulation knows it: the length of its steps (s), and what makes them."""
 
-    default_dt = 2e-3
+    default_dt = SCENE_DT
     robot: Any
 
     def _run(self, request: MotionRequest) -> Run:
@@ -156,7 +156,7 @@ def simulate(
     (0.1, [[0.0, 0.0, 9.81]])
     """
     refuse_lazy("simulate", USE_ROLLOUT, q=q, v=v, tau=tau, u=u, f_ext=f_ext)
-    dt = _default_dt(robot) if dt is None else dt
+    dt = default_dt(robot) if dt is None else dt
     check_times(duration, dt)
     check_progress(progress)
     every, (hold, is_law) = read_counts(every, passive, threads), read_hold(period, dt)
@@ -254,7 +254,7 @@ def rollout(
     >>> runs.q.shape, bool(runs.diverged.any())
     ((21, 8, 2), False)
     """
-    dt = _default_dt(robot) if dt is None else dt
+    dt = default_dt(robot) if dt is None else dt
     every, (hold, is_law) = read_counts(every, passive, threads), read_hold(period, dt)
     steps = read_steps(steps, hold, tau, u)
     request = MotionRequest(
@@ -266,9 +266,9 @@ def rollout(
     return rollout_lazily(robot, robot if isinstance(robot, Staged) else None, rollout, request, period)
 
 
-def _default_dt(robot: Any) -> float:
+def default_dt(robot: Any) -> float:
     """The length of a step (s), if none is given."""
-    return robot.default_dt if isinstance(robot, Staged) else _DT
+    return robot.default_dt if isinstance(robot, Staged) else DT
 
 
 def _run(robot: Any, request: MotionRequest) -> Run:

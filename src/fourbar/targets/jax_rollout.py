@@ -23,6 +23,7 @@ from ..sim.motions.outcome import acting_on, warn_of_contacts, with_passive
 from ..sim.motions.read_arguments import check_actuators, check_closed, read_counts, read_period, read_steps
 from ..sim.robot.runge_kutta_step import GIVEN, Followed, ForceLaw, StageRecording, Traced
 from ..sim.scenes.scene import Scene
+from ..sim.simulations import default_dt
 from ..system.system import System
 from ..tree.parameters import Parameter
 from .jax import array, call, check_precision, function, jax, whole
@@ -143,7 +144,7 @@ def rollout(
     >>> jax.jit(jax.grad(height))(0.1 * jnp.ones((50, 2))).shape
     (50, 2)
     """
-    dt = (robot.default_dt if isinstance(robot, Scene) else 1e-3) if dt is None else dt
+    dt = default_dt(robot) if dt is None else dt
     plan = _read_plan(dt, steps, period, every, passive, tau, u)
     if not isinstance(robot, System | Scene):
         raise ArgumentError(

@@ -31,7 +31,7 @@ from ..motions.outcome import (
 )
 from ..motions.read_arguments import MotionRequest, check_closed, on_copies, read_state, starting_configuration
 from ..motions.run import Run
-from ..observe import InstantObserver, Observer, cached_observer, check_driven, read_observations
+from ..observe import Observer, cached_observer, check_driven, read_observations
 from .constrained import ConstrainedFollower, ConstrainedRun, check_met, constrained_rollout, follower_of, in_drives
 from .runge_kutta import Follower, PythonSamples, SimulatedState, step
 from .runge_kutta_step import Followed, ForceLaw, Traced, control_sizes, rollout_of
@@ -287,7 +287,7 @@ class RobotMotion(ControlledMotion):
         observations: dict[str, np.ndarray] = {}
         if self.observed:
             values = self._values()
-            watch = self._observer(Observer, self.numbers.which, self.observed)
+            watch = self._observer(self.numbers.which, self.observed)
             observations = {name: x[None] for name, x in watch.observe(run.q[0], run.v[0], values).items()}
             if len(run.t) > 1:
                 later = self._later(run, acted, values)
@@ -315,11 +315,11 @@ class RobotMotion(ControlledMotion):
             follower = follower_of(self.held, robots, None, self.acting is with_passive)
             acting["a"] = follower.accelerations(run.q[1:], run.v[1:], tau)
         t = run.t[1:].reshape(-1, *[1] * (run.q.ndim - 2))
-        watch = self._observer(InstantObserver, law, self.observed)
-        return watch.observe(t, run.q[1:], run.v[1:], acting, values)
+        watch = self._observer(law.which, self.observed, law)
+        return watch.observe(run.q[1:], run.v[1:], values, t, acting)
 
-    def _observer(self, make: Any, *given: Any) -> Any:
-        return cached_observer(vars(self.robot).setdefault("_observers", {}), make, self.robot.model, *given)
+    def _observer(self, *given: Any) -> Observer:
+        return cached_observer(vars(self.robot).setdefault("_observers", {}), self.robot.model, *given)
 
     def _control_records(self, name: str, numbers: np.ndarray) -> np.ndarray:
         """The controls in the steps that end with these numbers (n, ..., size); NaN at the start."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import ArgumentError
 from ...functions.derivatives import read_names
+from ..motions.controlled_motion import MotionControls
 from ..motions.given_numbers import NOTHING
 from ..motions.read_arguments import read_period, read_steps
 from ..motions.run import Run
@@ -108,7 +109,9 @@ def rollout_vjp(
     moving = derivatives.numbers(_CALLER, numbers, names)
     given = {"dt": dt, "u": u, "period": period, "numbers": numbers, "threads": threads}
     run = scene.rollout(q, v, tau, steps=count, every=every, **given)
-    back = _Backwards(scene, derivatives, moving, names, run, _Controls(tau, u, hold), float(smoothing), threads)
+    held = MotionControls(_CALLER, scene.robot, count, hold, tau=tau, u=u)
+    constant = {name for name, x in (("tau", tau), ("u", u)) if np.ndim(x) == 1}
+    back = _Backwards(scene, derivatives, moving, names, run, held, constant, float(smoothing), threads)
     back.run_back(_read_weights(weights, run, scene.robot.nv), count, every, float(dt))
     return back.result()
 
@@ -132,47 +135,25 @@ def _read_weights(weights: Any, run: Run, nv: int) -> tuple[np.ndarray, np.ndarr
     return arrays[0], arrays[1]
 
 
-class _Controls:
-    """Joint forces and controls of actuators that are held for some steps: (..., rows, n), (n,) or None."""
-
-    def __init__(self, tau: Any, u: Any, hold: int) -> None:
-        self.hold = hold
-        self.arrays = {k: None if x is None else np.asarray(x, float) for k, x in (("tau", tau), ("u", u))}
-
-    def at(self, name: str, step: int) -> np.ndarray | None:
-        """The control (..., n) in a step."""
-        x = self.arrays[name]
-        return x if x is None or x.ndim == 1 else x[..., step // self.hold, :]
-
-    def some(self, name: str, first: int, count: int, batch: tuple[int, ...]) -> np.ndarray | None:
-        """The controls (count, ..., n) in some steps."""
-        if self.arrays[name] is None:
-            return None
-        rows: list[Any] = [self.at(name, first + k) for k in range(count)]
-        return np.stack([np.broadcast_to(x, (*batch, x.shape[-1])) for x in rows])
-
-
 class _Backwards:
     """The way back through a run: the weights of a state, and the gradients so far."""
 
     def __init__(
         self, scene: Scene, derivatives: StepDerivatives, moving: MovingNumbers, names: tuple[str, ...], run: Run,
-        controls: _Controls, smoothing: float, threads: int | None,
+        controls: MotionControls, constant: set[str], smoothing: float, threads: int | None,
     ) -> None:  # fmt: skip
         self._scene, self._derivatives, self._moving, self._run = scene, derivatives, moving, run
         self._names, self._controls, self._smoothing, self._threads = names, controls, smoothing, threads
+        self._constant = constant  # the controls that are one row for all periods
         self._batch = run.q.shape[1:-1]
-        self._driven = tuple(name for name in ("tau", "u") if controls.arrays[name] is not None)
+        self._driven = tuple(controls.arrays)
         self._wanted = ("q", "v", *self._driven, *moving.arguments.values())
-        self._by_control = {name: np.zeros(self._spread(controls.arrays[name])) for name in self._driven}
+        axes = {name: 1 if name in constant else 2 for name in self._driven}  # of a control, without those of samples
+        shapes = {name: controls.arrays[name].shape[-n:] for name, n in axes.items()}
+        self._by_control = {name: np.zeros((*self._batch, *shape)) for name, shape in shapes.items()}
         shapes = {name: moving.parameters[name].shape for name in names}
         self._by_number = {name: np.zeros((*self._batch, *shape)) for name, shape in shapes.items()}
         self._edges, self._condition = np.zeros(self._batch, int), np.ones(self._batch)
-
-    def _spread(self, control: Any) -> tuple[int, ...]:
-        """The shape of a gradient by controls: with all leading axes of the samples."""
-        core = control.shape[-min(2, control.ndim) :]
-        return (*self._batch, *core)
 
     def run_back(self, weights: tuple[np.ndarray, np.ndarray], steps: int, every: int, dt: float) -> None:
         """Go from the end to the start."""
@@ -184,22 +165,20 @@ class _Backwards:
 
     def _segment(self, row: int, first: int, count: int, dt: float) -> None:
         """Steps between two records: states and impulses of all of them at once, then backwards one by one."""
-        run, controls, batch = self._run, self._controls, self._batch
+        run = self._run
         q, v = run.q[row][None], run.v[row][None]
-        held = {name: controls.some(name, first, count, batch) for name in ("tau", "u")}
+        held = {name: self._rows_of_steps(name, first, count) for name in self._driven}
         numbers = self._numbers_by_name()
         if count > 1:
-            rows = {name: None if x is None else np.moveaxis(x, 0, -2) for name, x in held.items()}
-            part = self._scene.rollout(
-                q[0], v[0], rows["tau"], u=rows["u"], steps=count, dt=dt, numbers=numbers, threads=self._threads
-            )
+            rows: dict[str, Any] = {name: np.moveaxis(x, 0, -2) for name, x in held.items()}
+            part = self._scene.rollout(q[0], v[0], **rows, steps=count, dt=dt, numbers=numbers, threads=self._threads)
             q, v = part.q[:-1], part.v[:-1]
-        arguments = StepArguments(q, v, held["tau"], dt, held["u"], None, self._cold(), NOTHING, self._threads)
+        tau, u = (held.get(name) for name in ("tau", "u"))
+        arguments = StepArguments(q, v, tau, dt, u, None, self._cold(), NOTHING, self._threads)
         step = self._derivatives.solve(arguments, self._moving)
         report = []
         for k in reversed(range(count)):
-            own = {name: None if y is None else y[k] for name, y in held.items()}
-            at = arguments._replace(q=q[k], v=v[k], tau=own["tau"], u=own["u"], impulse=step.impulse[k])
+            at = arguments._replace(q=q[k], v=v[k], impulse=step.impulse[k], **{name: x[k] for name, x in held.items()})
             pair = {"w_q": self.q, "w_v": self.v}
             *gradients, told = self._derivatives.evaluate("vjp", at, self._moving, self._wanted, self._smoothing, pair)
             report.append(told)
@@ -208,6 +187,11 @@ class _Backwards:
         _, margins, condition, tolerance = self._derivatives.judge(_CALLER, step, np.array(report))
         self._edges = self._edges + (margins <= tolerance).any(axis=-1).sum(axis=0)
         self._condition = np.maximum(self._condition, condition.max(axis=0))
+
+    def _rows_of_steps(self, name: str, first: int, count: int) -> np.ndarray:
+        """The controls (count, ..., n) in some steps."""
+        rows = [self._controls.at(name, first + k) for k in range(count)]
+        return np.stack([np.broadcast_to(x, (*self._batch, x.shape[-1])) for x in rows])
 
     def _cold(self) -> np.ndarray:
         """No impulses: constraints are met by the motion, and are not looked at again."""
@@ -223,7 +207,7 @@ class _Backwards:
         count = len(self._driven)
         for name, gradient in zip(self._driven, gradients[:count], strict=True):
             total = self._by_control[name]
-            if self._controls.arrays[name].ndim == 1:  # type: ignore[union-attr]  (it is given)
+            if name in self._constant:
                 total += gradient
             else:
                 total[..., step // self._controls.hold, :] += gradient

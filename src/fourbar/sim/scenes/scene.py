@@ -378,9 +378,9 @@ class Scene(Staged, Hinted):
         """Rollouts by what they take and the velocities that they follow."""
         return {}
 
-    def observer(self, *given: Any) -> Any:
+    def observer(self, *given: Any) -> Observer:
         """The observer of starts of motions, for parameters that are given and observations."""
-        return cached_observer(self._observers, Observer, self.model, *given)
+        return cached_observer(self._observers, self.model, *given)
 
     @cached_property
     def _observers(self) -> dict[Any, Any]:

@@ -51,8 +51,8 @@ class SceneMotion(ControlledMotion):
         for name, x in controls.traced.items():
             forces[name] = Force(Commands(x, name, control_sizes(robot)[name]), request.hold)
         taken = scene.inputs(Taken(**forces, which=numbers.which, observed=observed, terrain=numbers.terrain))
-        start = scene.read_state(caller, request.q, request.v, numbers)
-        samples = _at_start(scene, start, request, taken, numbers, controls.batch)
+        q, v = scene.read_state(caller, request.q, request.v, numbers)
+        samples = _at_start(scene, taken, {"q": q, "v": v}, request.dt, numbers, controls.batch, caller)
         self.scene, self._observed = scene, [name for name, _ in observed]
         first: dict[str, Any] = {"q": samples.part("q"), "v": samples.part("v"), "gap": np.nan, "acting": np.nan}
         if observed:
@@ -154,18 +154,16 @@ def warn_of(name: str, which: np.ndarray, when: np.ndarray, what: str, advice: s
 
 
 def _at_start(
-    scene: Scene, state: tuple[np.ndarray, np.ndarray], wanted: MotionRequest, taken: Taken,
-    numbers: GivenNumbers, batch: tuple[int, ...],
+    scene: Scene, taken: Taken, state: dict[str, Any], dt: Any, numbers: GivenNumbers, batch: tuple[int, ...],
+    caller: str,
 ) -> Any:  # fmt: skip
-    """Samples at their start."""
+    """Samples at their start, where nothing has acted, and nothing failed, yet."""
     home = scene.chart(taken, scene.robot)
     friction = scene.friction if numbers.friction is None else numbers.friction
-    inputs = {"dt": wanted.dt, "friction": friction, **numbers.values}
     charted = partial(ChartedRun, scene.robot, partial(scene.chart, taken), which=taken.which)
     start = charted if home.loops else home.rollout.start
-    first = {name: np.zeros(shape) for name, shape in home.rollout.step.state.items()}
-    first |= {"q": state[0], "v": state[1], "late": np.array(-1.0)}  # nothing has acted, and nothing failed, yet
-    return start(first, inputs, batch, caller=wanted.caller)
+    first = {name: np.zeros(shape) for name, shape in home.rollout.step.state.items()} | {"late": np.array(-1.0)}
+    return start(first | state, {"dt": dt, "friction": friction, **numbers.values}, batch, caller=caller)
 
 
 class Stepped(NamedTuple):
@@ -272,19 +270,13 @@ class SceneStep:
         """The same by a motion of one step, in which loops are followed in other velocities, or in parts of the step,
         where they need it.
         """
-        scene, n = self._scene, self._n
-        friction = self._friction if x.numbers.friction is None else x.numbers.friction
-        shapes = self._home.rollout.step.controls
+        n, shapes = self._n, self._home.rollout.step.controls
         controls = {
             name: np.asarray(y, float) for name, y in zip(self._controls, self._controls_in_order(x), strict=True)
         }
         leading = [y.shape[: y.ndim - len(shapes[name])] for name, y in controls.items()]
-        first = {name: np.zeros(shape) for name, shape in self._home.rollout.step.state.items()}
-        first |= {"q": x.q, "v": x.v, "late": np.array(-1.0)}
-        first |= {} if x.impulse is None else {"impulse": x.impulse}
-        given = {"dt": x.dt, "friction": friction, **x.numbers.values}
-        run = ChartedRun(scene.robot, partial(scene.chart, self._taken), first, given, np.broadcast_shapes(*leading),
-                         "step", self._taken.which)  # fmt: skip
+        state = {"q": x.q, "v": x.v} | ({} if x.impulse is None else {"impulse": x.impulse})
+        run = _at_start(self._scene, self._taken, state, x.dt, x.numbers, np.broadcast_shapes(*leading), "step")
         rows = run.rows({name: np.expand_dims(y, y.ndim - len(shapes[name])) for name, y in controls.items()}, 1)
         records = {name: np.empty((run.n, 1, *run.record_shapes[name])) for name in ("residual", "gap", "force")}
         run.advance(1, rows, records, hold=ALWAYS, threads=x.threads)

@@ -119,10 +119,10 @@ def test_what_was_found_goes_with_its_mechanism() -> None:
     lower(mechanism)
     parameters(mechanism)
     key = id(mechanism)
-    assert key in lower.kept and key in parameters.kept
+    assert key in lower.cache and key in parameters.cache
     del mechanism
     gc.collect()
-    assert key not in lower.kept and key not in parameters.kept
+    assert key not in lower.cache and key not in parameters.cache
 
 
 def test_other_masses_leave_loops_as_they_are(ties: list[tuple[str, ...]]) -> None:

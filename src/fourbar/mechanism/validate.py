@@ -197,9 +197,11 @@ def read_geometry(what: str, value: Any) -> tuple[Geometry, ...]:
 
 def read_softness(what: str, softness: Any) -> Any:
     """The softness of a joint; None for MuJoCo's own."""
+    if softness is None:  # without loading contacts
+        return None
     from .contact import JointSoftness
 
-    if softness is None or isinstance(softness, JointSoftness):
+    if isinstance(softness, JointSoftness):
         return softness
     raise ModelError(f"{what}: softness must be a JointSoftness or None, got {softness!r}")
 

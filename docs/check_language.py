@@ -1,13 +1,14 @@
 """Checks names and phrases:  python docs/check_language.py [--locals PACKAGE]
 
-Three rules of CONTRIBUTING.md, "Names and sentences", that a program can check:
+Four rules of CONTRIBUTING.md, "Names and sentences", that a program can check:
 
 - phrases: pages, docstrings and messages contain none of `PHRASES`,
+- openings: the first sentence of a docstring names the thing, and does not begin as one of `OPENINGS`,
 - functions: a function is a verb or the noun of its result, not a past participle,
 - locals: `x`, `found`, `own` and other words of `VAGUE` are last read within three lines of their assignment.
 
-Names and locals are checked in the packages of `CHECKED`; phrases everywhere but in those of `UNREAD`. `--locals` lists
-the vague locals of a package, checked or not.
+Names and locals are checked in the packages of `CHECKED`; phrases and openings everywhere but in those of `UNREAD`.
+`--locals` lists the vague locals of a package, checked or not.
 """
 
 from __future__ import annotations
@@ -74,8 +75,11 @@ PHRASES = {  # what to write instead, by a regular expression of the phrase
     r"\bblows?\b": "impacts",
     r"\bpale (copy|copies)\b": "translucent copies, ghosts",
     r"\bsees to it\b": "ensures",
+    r"\bto be said of\b": "a remark on",
     r"\bis no news\b|\bare no news\b": "is expected",
 }
+
+OPENINGS = ("What", "That which", "Who", "All of it", "Itself")
 
 VAGUE = ("x", "found", "own", "given", "made", "more", "kept", "taken", "way", "ways", "leap", "course")
 NEAR = 3  # lines between the assignment and the last use of a vague local
@@ -140,6 +144,15 @@ def prose(tree: ast.Module) -> Iterator[ast.Constant]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.count(" ") > 1:
             yield node
+
+
+def openings(file: Path, tree: ast.Module) -> Iterator[Fault]:
+    """Docstrings that do not begin with the name of a thing."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = (ast.get_docstring(node) or "").partition("\n")[0]
+            if re.match(rf"({'|'.join(OPENINGS)})\b", first):
+                yield Fault(file, node.body[0].lineno, f"{first!r}: name the thing first")
 
 
 def is_participle(name: str) -> bool:
@@ -217,6 +230,7 @@ def faults() -> Iterator[Fault]:
         if package_of(file) not in UNREAD:
             for node in prose(tree):
                 yield from phrases(file, node.lineno, str(node.value))
+            yield from openings(file, tree)
         if package_of(file) in CHECKED:
             yield from functions(file, tree)
             yield from long_lived_locals(file, tree)

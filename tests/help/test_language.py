@@ -32,6 +32,13 @@ def test_phrases_are_found_across_lines() -> None:
     assert fault.line == 5 and "feel" in fault.text
 
 
+def test_docstrings_begin_with_the_thing() -> None:
+    check = script("check_language")
+    source = 'def f():\n    """{0} of a call."""\n'
+    for words, expected in (("What is left", 1), ("All of it", 1), ("The rest", 0), ("Whatever f returns", 0)):
+        assert len(list(check.openings(Path("f.py"), ast.parse(source.format(words))))) == expected
+
+
 def test_locals_that_live_long_are_found() -> None:
     check = script("check_language")
     lines = "def f(items):", "{0} = []", "for item in items:", "    if item:", "        {0}.append(item)", "return {0}"

@@ -152,8 +152,8 @@ def hybrid_dynamics(
 
 
 class _Biases(dict[int, Bias]):
-    """By cluster what velocity alone and, where some are held, their accelerations do. Recorded when the sweeps reach
-    the cluster, so that no value waits for its use."""
+    """Bias accelerations and forces by cluster: of velocities and, where some are held, of their accelerations.
+    Recorded when the sweeps reach the cluster, so that no value waits for its use."""
 
     def __init__(self, s: Sweeps, free: Sequence[Bias], held: Mapping[int, HeldNode], a: Sequence[Vec]) -> None:
         super().__init__((n, own) for n, own in enumerate(free) if n not in held)
@@ -230,7 +230,7 @@ def _link(
 def _compose(
     k: Kinematics, own: _Link, g: Vec, children: tuple[_Sent, ...]
 ) -> tuple[tuple[Wrench, ...], Mat, Vec, _Sent]:
-    """The momenta Ic S of unit motions in the carrier's frame, their part of M, the forces f, what is sent on."""
+    """The momenta Ic S of unit motions in the carrier's frame, their part of M, the forces f, the message onward."""
     Ic = sum((sent.Ic for sent in children), own.IA)
     F = sum((sent.F for sent in children), own.F)
     twists = k.S.twists()

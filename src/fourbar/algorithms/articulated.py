@@ -131,7 +131,7 @@ class ArticulatedLink(NamedTuple):
     varies: bool = False
 
     def gather(self, children: Hung, p: Sequence[Wrench]) -> tuple[Resistance, list[Wrench]]:
-        """IA and pA of every link, with what hangs on it."""
+        """IA and pA of every link, with those of the links that it carries."""
         return _gather_links((self.k,), p, children)
 
     def release(self, children: Hung) -> Outcome:
@@ -278,7 +278,7 @@ class ArticulatedCluster(NamedTuple):
         return hinge, CarrierMessages((_less(Articulated.of(whole), losses),))
 
     def _largest_resistance(self, IA: Resistance, rates: list[Vec], motion: list[Twist]) -> Scalar:
-        """An upper bound of what resists rates of the joints, with the motion of the links that they are."""
+        """An upper bound of the resistance to rates of the joints, with the twists of the links at these rates."""
         bodies = sum(Articulated.of(I).largest_resistance(t) for I, t in zip(IA.IA, motion, strict=True))
         pairs = [(x, y) for k, own in zip(self.ks, rates, strict=True) for x, y in zip(k.armature, own, strict=True)]
         return bodies + sum(x * y * y for x, y in pairs)

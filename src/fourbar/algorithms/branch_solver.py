@@ -56,7 +56,7 @@ def among(parents: Sequence[int], chosen: Sequence[int]) -> list[int]:
 
 
 def branches(parents: Sequence[int]) -> list[Branch]:
-    """All branches, what carries first."""
+    """All branches, carriers before those that they carry."""
     children = [0] * len(parents)
     for above in parents:
         if above >= 0:

@@ -138,7 +138,7 @@ def couple_all(
 
 
 def _motions(first_v: Sequence[int], joints: Sequence[int], of: Sequence[tuple[Any, ...]]) -> list[tuple[int, Any]]:
-    """For each velocity of some joints: its number, and what belongs to it."""
+    """For each velocity of some joints its number, and its entry in `of`."""
     return [(first_v[i] + k, x) for i in joints for k, x in enumerate(of[i])]
 
 

@@ -22,7 +22,7 @@ from .sweep import Outcome, Sweeps
 
 
 def carried_inward(k: Kinematics, children: tuple[AnyInertia, ...]) -> Outcome:
-    """For each velocity of a joint the most that what it carries could resist, in the units of that velocity: the mass
+    """For each velocity of a joint an upper bound of the inertia that it carries, in the units of that velocity: mass
     where it pushes, the trace of the inertia at the joint where it turns, and the armature."""
     I = sum(children, k.I)
     diagonal = [abs(I.matrix()[i][i]) for i in range(6)]

@@ -40,7 +40,7 @@ def outward(k: Kinematics, parent: Moved, v: Vec, a: Vec, F_ext: Wrench) -> Move
 
 
 def inward(k: Kinematics, children: tuple[Wrench, ...], own: Moved, a: Vec) -> Outcome:
-    """F = own + Σ Xᵀ F of the children;  τ = Sᵀ F, plus what the armature takes."""
+    """F = own + Σ Xᵀ F of the children;  τ = Sᵀ F, plus the force of the armature."""
     F = sum(children, own.F)
     tau = k.S.project(F) + [j * x for j, x in zip(k.armature, a, strict=True)]
     return Outcome(tau, k.X.force_to_parent(F))
@@ -76,7 +76,7 @@ def to_body(pose: Transform, F: Wrench) -> Wrench:
 
 
 def add_wrench(pose: Transform, F: Wrench, total: Wrench) -> Wrench:
-    """A wrench in a body's frame, added to what acts on its link."""
+    """A wrench in a body's frame, added to the wrench on its link."""
     return total + pose.force_to_parent(F)
 
 

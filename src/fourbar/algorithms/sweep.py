@@ -94,7 +94,7 @@ class Sweeps:
         self.k: list[Any] = [None] * len(tree.links)
 
     def fold(self, function: Callable[..., Any], *args: Any) -> Any:
-        """function(*args), recorded only if it depends on what is: of constants it stays a constant."""
+        """function(*args), recorded only if an argument is recorded: of constants it is a constant."""
         recorded = any(x.__class__ is Value for x in leaves(args))
         return self.recorder.call(function, *args) if recorded else function(*args)
 
@@ -175,7 +175,7 @@ class Node(Protocol):
 
 
 class KeepingNode:
-    """A node that gives every step what it kept of an earlier one."""
+    """A node that passes to every step the values that an earlier one kept."""
 
     def __init__(self, node: Node, kept: Any) -> None:
         self._node, self._kept = node, kept
@@ -192,7 +192,7 @@ class ClusterSweeps:
         self.s, self.clusters, self.nodes = s, clusters, nodes
 
     def keeping(self, kept: Sequence[Any]) -> ClusterSweeps:
-        """Sweeps whose steps take, after the cluster, what it kept of an earlier one."""
+        """Sweeps whose steps take, after the cluster, the values that it kept of an earlier sweep."""
         return ClusterSweeps(self.s, self.clusters, [KeepingNode(*x) for x in zip(self.nodes, kept, strict=True)])
 
     @cached_property

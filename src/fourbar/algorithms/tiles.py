@@ -185,7 +185,7 @@ def _row_blocks(first: int, n: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _eliminate(recorder: Recorder, left: Rows, n: int, first: int) -> Factored:
-    """Take a block out of what is left; in its columns stays the negative of the factor's part below."""
+    """Eliminate a block from the rest; its columns then hold the negative of the factor's part below."""
     last = min(first + BLOCK, n)
     block = recorder.call(factor, Mat(Vec(row[first:last]) for row in left[first:last]))
     parts: Rows = []

@@ -14,7 +14,7 @@ _DERIVATIVES = ("jvp", "vjp", "jacobian")
 
 
 def add_functions(parser: argparse.ArgumentParser, folder: str, named: str) -> None:
-    """Declare which robot and functions are written, where, and under which name; `named` says what has it."""
+    """Declare which robot and functions are written, where, and under which name; `named`: the thing with that name."""
     parser.add_argument("source", metavar="ROBOT", help="a model file, or a robot of the library")
     parser.add_argument(
         "--functions", default="inverse_dynamics,forward_dynamics", metavar="F,G",

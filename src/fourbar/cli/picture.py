@@ -239,7 +239,7 @@ def _forces(axes: Any, robot: System, touched: ContactSimulation) -> None:
 
 
 def _side(axes: Any, robot: System, touched: ContactSimulation) -> None:
-    """The robot from the side at the start and at the end, with the paths of what touched."""
+    """The robot from the side at the start and at the end, with the paths of the points that touched."""
     up, q = up_of(robot), touched.run.q
     rise = int(np.argmax(np.abs(up)))
     sign = float(np.sign(up[rise]))

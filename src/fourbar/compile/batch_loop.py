@@ -57,7 +57,7 @@ def driver(lanes: Lanes) -> str:
 
 
 def transfers(lanes: Lanes) -> list[str]:
-    """The functions that move samples between arrays and the workspace, and what they declare."""
+    """The functions that move samples between arrays and the workspace, and their declarations."""
     return [
         DECLARATIONS,
         Pack(lanes).function("pack"),

@@ -276,7 +276,7 @@ def untrusted_folder(folder: Path) -> str | None:
 
 
 def _replaceable(status: os.stat_result) -> str | None:
-    """Why others may move what is in a folder; None if only this user and root may.
+    """The reason why others can replace files of a folder; None if only this user and root can.
 
     In a folder with the sticky bit everybody can move only their own files.
     """

@@ -134,7 +134,7 @@ def _assembly(state: int, drop: int, free: int, clear: int, weak: int) -> str:
 
 
 class Release:
-    """The function for instances of this layout, and what they must hold for it: `fields`, by offset."""
+    """The function that frees instances of this layout, and the `fields` that it needs there, by offset."""
 
     def __init__(self, *at: int) -> None:
         self._code: Loaded = load_module(f"release {at}", lambda: _assembly(*at))
@@ -386,7 +386,7 @@ class Environment:
         self._table[words.INPUTS] = len(program.inputs)
 
     def follow(self, other: Environment, kind: type) -> None:
-        """Serve what another callable serves, but hand out each result in an instance of a class with one slot."""
+        """Serve the calls of another callable, but return each result in an instance of a class with one slot."""
         own = [words.MASK, words.NEXT, words.WRAP, *range(words.FIRST_SPARE, words.FIRST_NAME)]
         served = np.delete(np.arange(words.TABLE_WORDS), own)
         self._table[served] = other._table[served]

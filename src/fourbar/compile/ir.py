@@ -20,7 +20,7 @@ class Lanes:
     scalar: bool = False  # one lane, written without vectors: LLVM need not scalarise them
 
     def plain(self) -> Lanes:
-        """The same lanes as they are best written in a block."""
+        """The same lanes as blocks use them: a scalar if there is one lane."""
         return replace(self, scalar=self.width == 1)
 
     def _of(self, kind: str) -> str:

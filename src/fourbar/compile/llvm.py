@@ -251,7 +251,7 @@ def _symbols(code: bytes, sections: np.ndarray) -> tuple[np.ndarray | None, byte
 
 
 def _relocate(content: np.ndarray, relocations: np.ndarray, symbols: np.ndarray, places: np.ndarray, base: int) -> bool:
-    """Write into a section at `base` the distance to what it refers to; False where that is unknown."""
+    """Write into a section at `base` the distances to the symbols that it refers to; False if one is unknown."""
     used = symbols[relocations["symbol"]]
     inside = (used["section"] != _UNDEFINED) & (used["section"] < _SPECIAL)
     if not np.all(np.isin(relocations["type"], _RELATIVE) & inside) or np.any(places[used["section"]] < 0):

@@ -13,7 +13,7 @@ from .vectorcall_words import Checks, entries, field, keep
 
 
 def functions() -> list[str]:
-    """@gather, @check, @apart, and what they call."""
+    """@gather, @check, @apart, and the functions that they call."""
     return [_gather(), _place_keywords(), _number(), _convert(), _row(), _leading(), _check(), _apart()]
 
 

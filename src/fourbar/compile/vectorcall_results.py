@@ -9,7 +9,7 @@ from .vectorcall_words import describe, entries, field, keep
 
 
 def functions() -> list[str]:
-    """@obtain, @all_without_nan, @drop, @finish, and what they call."""
+    """@obtain, @all_without_nan, @drop, @finish, and the functions that they call."""
     return [_obtain(), _without_nan(), _all_without_nan(), _drop(), _finish()]
 
 

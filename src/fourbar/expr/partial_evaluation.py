@@ -161,7 +161,7 @@ class _Separation:
             self._rest.append((number, rest.block(1, 0), Call(0, (0,))))
 
     def _early_values(self, number: int, block: Block) -> list[_Made | None]:
-        """For each instruction what it is if it depends on the named arguments alone.
+        """The value of each instruction that depends on the named arguments alone.
 
         A product that only a sum of the rest needs stays with it: both are one operation there, rounded once, and
         results keep their bits.
@@ -243,16 +243,16 @@ class _Separation:
         return Separated(before, rest, self._moved)
 
     def _ending(self, slot: int) -> int:
-        """Where the rest finds at its end what the program has in a slot."""
+        """The slot in which the second program has, at its end, a value of the whole one."""
         made = self._holds.get(slot)
         return slot if made is None or made is _CONSTANT else self._place(made)
 
     def _end(self, made: _Made) -> int:
-        """Where the first program has, at its end, what crosses over."""
+        """The slot in which the first program has, at its end, a value that the second one reads."""
         return made.number if made.call == -1 else self._program.slots + self.crossing[made]
 
     def _storing(self) -> Iterator[tuple[int, Block, Call]]:
-        """The calls of the first program, with stores of what crosses over."""
+        """The calls of the first program, with stores of the values that the second one reads."""
         crossing: dict[int, list[_Made]] = {}
         for made in self.crossing:
             crossing.setdefault(made.call, []).append(made)

@@ -219,7 +219,7 @@ def rates(
 def pull_block(
     piece: BlockFunction, x: tuple[Any, ...], c: tuple[Any, ...], weights: tuple[Any, ...], before: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    """Cotangents of what a block loads, added to those they had before."""
+    """Cotangents of the values that a block loads, added to those from later blocks."""
     own = piece.pull.run([*x, *c, *weights])
     return tuple(a + b for a, b in zip(before, own, strict=True))
 
@@ -299,7 +299,7 @@ def _sum_by_code(patterns: Patterns, count: Counter[Pattern]) -> dict[Pattern, i
 
 
 def _drop_patterns(pieces: Sequence[BlockFunction], used: list[dict[Pattern, int]]) -> list[Patterns]:
-    """For each piece the patterns that get no code of their own, and what stands in for them."""
+    """For each piece the patterns without code of their own, and the patterns used in their place."""
     moved: list[Patterns] = [{} for _ in pieces]
     work = sum(n * piece.reach(p).size for piece, own in zip(pieces, used, strict=True) for p, n in own.items())
     left = _MORE * work

@@ -138,7 +138,7 @@ class Records:
         return users
 
     def _outlast(self, first: int, end: int) -> None:
-        """Keep what tasks[first:end], which run again and again, read and did not make until the last of them."""
+        """Keep the values that tasks[first:end], which are repeated, read from earlier ones, until the last of them."""
         made = {value for task in self._tasks[first:end] for value in task.exports}
         for task in self._tasks[first:end]:
             for value in task.loads:

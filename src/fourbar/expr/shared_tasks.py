@@ -136,7 +136,7 @@ def _needs(shape: TracedStep, roots: tuple[int, ...]) -> Needs:
 
 @dataclass
 class Live:
-    """The calls whose results are used, their numbers among all, and what each of them has to compute."""
+    """The calls whose results are used, their numbers among all, and the results that each of them has to compute."""
 
     uses: list[Use]
     numbers: list[int]

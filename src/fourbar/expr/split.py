@@ -132,7 +132,7 @@ class _SplitPart(BlockPart):
         return read if read[0] in MEMORY else ("load", *self._places[i][0])
 
     def finish(self, late: Iterable[Store]) -> Block:
-        """The part, with stores of what others read, and with those that are left to it."""
+        """The part, with stores of values that other parts read, and with those that are left to it."""
         self.stores += [Store(*place, self.numbers[i]) for i in self.made for place in self._places.get(i, ())]
         for store in late:
             self.store(store)

@@ -160,7 +160,7 @@ class Unrolled:
         return result
 
     def begin_block(self) -> None:
-        """Begin another block here, so that what follows lies together."""
+        """Begin another block here, so that the instructions that follow lie together."""
         if self._graphs[-1].nodes:
             self._close(len(self._graphs[-1].nodes))
 
@@ -301,7 +301,7 @@ class Unrolled:
         return tuple(blocks), tuple(calls), self._loops.repeats(place)
 
     def _reuse(self, live: list[list[Value]]) -> Reuse:
-        """Let blocks take what earlier ones have computed."""
+        """Let blocks reuse values of earlier ones."""
         reuse = Reuse(self._values)
         for block, values in enumerate(live):
             use = self._standalone.get(block)
@@ -336,7 +336,7 @@ class Unrolled:
         return live
 
     def _outlast(self, enter: int, turn: int, live: list[list[Value]]) -> None:
-        """Keep what a repeat reads, and did not make, until its last pass has ended in block `turn`."""
+        """Keep the values that a repeat reads from before it until its last pass has ended in block `turn`."""
         inside = range(enter + 1, turn + 1)
         made = {value for block in inside for value in live[block]}
         for block in inside:

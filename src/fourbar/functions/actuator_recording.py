@@ -99,7 +99,7 @@ def speeds(c: Context) -> list[Scalar]:
 
 
 def _states(c: Context) -> Iterator[tuple[ActuatorLaw, Scalar, Scalar, Scalar]]:
-    """Law, control, length and velocity of each actuator; zeros for what its law does not ask for."""
+    """Law, control, length and velocity of each actuator; zeros for those that its law does not use."""
     laws_of_actuators = [_law(c.model.mechanism.name, actuator) for actuator in c.actuators]
     nothing = [0.0] * len(laws_of_actuators)
     length = lengths(c) if any(law.needs_length for law in laws_of_actuators) else nothing
@@ -174,7 +174,7 @@ def gains_of(c: Context) -> list[Gain]:
 
 
 def actuator_gains(c: Context) -> Gains:
-    """The gains of all actuators at the given state and control; zero for what is at an end of its range."""
+    """The gains of all actuators at the given state and control; zero for those at an end of their range."""
     total = Gains(c.still(), c.still(), [])
     for gain in gains_of(c):
         if gain.is_coupled:

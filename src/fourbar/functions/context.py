@@ -253,7 +253,7 @@ def record(
 def record_program(
     name: str, run: Callable[[Any], Outputs], block: int = 1000, largest: int = LARGEST_UNROLLED
 ) -> Program:
-    """The program of what `run` does with a recorder: unrolled if that is small enough, else with shared steps."""
+    """The program that `run` writes with a recorder: unrolled if that is small enough, else with shared steps."""
     try:
         recorder: Any = Unrolled(block, largest=largest)
         outputs = run(recorder)

@@ -41,7 +41,7 @@ class ResultRates(NamedTuple):
 
 
 class Forwards(NamedTuple):
-    """A program being replayed, and what follows from its values and their rates, if that is not all."""
+    """A program being replayed, and the function of its values and rates that completes the results, if any."""
 
     replay: Replay
     rest: Callable[..., Any] | None = None
@@ -119,7 +119,7 @@ class DerivativeRecording(Recording):
         return self._original.program(self._own(present))
 
     def _forwards(self, present: tuple[str, ...], block: int, piece: int = PIECE) -> Forwards:
-        """A replay of what is differentiated, or of its data where it has stages."""
+        """A replay of the differentiated program, or of its data where it has stages."""
         original, arguments = self._original, self._own(present)
         stages = original.stages if isinstance(original, MethodRecording) else None
         if stages is None or not isinstance(original, MethodRecording):
@@ -137,7 +137,7 @@ class DerivativeRecording(Recording):
         return Forwards(Replay(source, c.recorder, entries, piece), partial(stages.rates, c, **static))
 
     def _inputs(self, source: Program, recorder: Any, known: Entries) -> Entries:
-        """The inputs of the original function, beside what is known; what is left out is zero."""
+        """The inputs of the original function besides known ones; those left out are zero."""
         left = {x.name: x.shape for x in source.inputs if x.name not in known}
         return {**known, **{name: recorder.input(name, shape) for name, shape in left.items()}}
 

@@ -234,7 +234,7 @@ class FunctionState:
         return results[0] if len(results) == 1 else tuple(results)
 
     def _call_with_arrays(self, args: tuple[Any, ...]) -> Any:
-        """The results by machine code of what has become arrays that it takes; NotImplemented where that is not so."""
+        """The results of machine code for arguments as arrays; NotImplemented if it does not take these."""
         arrays, changed = [], False
         for value in args:
             array = quick_array(value)

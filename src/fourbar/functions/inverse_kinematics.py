@@ -383,7 +383,7 @@ class Searcher:
         return self.call(inverse_kinematics.between, x, wall.lower, wall.upper)
 
     def problem(self, q: Vec) -> tuple[NormalEquations, Vec]:
-        """The normal equations at a configuration, and what is missed there."""
+        """The normal equations at a configuration, and the errors there."""
         given = {**self.c.given, "q": tuple(q)}
         c = Context.at(self.c.model, self.c.recorder, given)
         missed, (rows, passed) = self._target_errors(c), self._walls(c)
@@ -407,7 +407,9 @@ class Searcher:
         return StepBounds(Vec(lower), Vec(upper))
 
     def _step(self, search: Search) -> tuple[Vec, Any]:
-        """The next step, and what it promises: velocities that meet a bound are held there, the others solved again."""
+        """The next step, and the decrease that it predicts. Velocities that meet a bound are held there, the others
+        solved again.
+        """
         call, problem, pattern = self.call, search.problem, self.pattern
         bounded, box = tuple(x.velocity for x in self.box), self._bounds(search.q)
         damped_problem = problem.A, problem.g, call(inverse_kinematics.damping, problem, search.mu, pattern)
@@ -420,7 +422,7 @@ class Searcher:
         return step, call(inverse_kinematics.predicted_decrease, problem, step, pattern)
 
     def trial(self, search: Search) -> tuple[Vec, Any]:
-        """Where the next step leads, and what it promises."""
+        """The configuration after the next step, and the decrease that is predicted."""
         step, promised = self._step(search)
         q, delta = list(search.q), list(step)
         parts = []
@@ -457,7 +459,7 @@ def _integrate(embedding: Any, q: Vec, delta: Vec) -> Vec:
 
 
 def search(c: Context, aims: tuple[Aim, ...], limits: bool, held: tuple[int, ...]) -> Outputs:
-    """Where a search from q0 ends, and what is missed there: |e|², limits, passes, then each distance and angle."""
+    """The end of a search from q0, and its errors: |e|², limits, passes, then each distance and angle."""
     found = Searcher(c, aims, limits, held).run()
     report = [found.problem.cost, found.problem.outside, found.passes, *found.report]
     return [("q", (len(found.q),), list(found.q)), ("report", (len(report),), report)]

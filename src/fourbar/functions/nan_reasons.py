@@ -191,7 +191,7 @@ def zero_quaternion(cluster_tree: ClusterTree, argument: str, rows: np.ndarray) 
 
 
 def wrong_coordinates(cluster_tree: ClusterTree, argument: str, rows: np.ndarray) -> str:
-    """What is wrong with configurations (n, nq) of which some describe no placement; nothing in most."""
+    """A message about configurations (n, nq) of which some describe no placement; empty if all do."""
     from ..compile.elementary import LARGEST_ANGLE
 
     wrong = zero_quaternion(cluster_tree, argument, rows)

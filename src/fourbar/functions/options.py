@@ -94,5 +94,5 @@ class Choices:
 
 
 def _is_plain(option: Any) -> bool:
-    """Whether what equals this option means the same: not so for 1, which equals True."""
+    """Whether all values equal to this option mean the same; not so for 1, which equals True."""
     return type(option) is str or (type(option) is tuple and all(type(x) in (str, float, int) for x in option))

@@ -178,7 +178,7 @@ def changing(of: Recording, which: tuple[Parameter, ...]) -> Recording:
 
 
 class ChangeJvp(Jvp):
-    """Along one direction in which numbers of the model change too, from what they are."""
+    """Along one direction in which numbers of the model change too, at their own values."""
 
     def __init__(self, of: Recording, which: tuple[Parameter, ...]) -> None:
         super().__init__(changing(of, which))

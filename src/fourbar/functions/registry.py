@@ -172,7 +172,7 @@ def method(
 ) -> Any:
     """Register a recording function as a method; its docstring becomes the method's.
 
-    What it takes is described by the declarations; the docstring says what differs, and what is returned.
+    Its arguments are described by their declarations; the docstring describes differences and results.
     """
 
     def register(function: Record) -> Record:

@@ -243,20 +243,20 @@ class _Rest(Borrowed):
 
 
 def _required_argument(argument: Argument | None, x: Any) -> Argument:
-    """An argument that has to be given; without one of the function's own, that for what is known."""
+    """A required argument of the function; without one, that of the values that follow from the parameters."""
     moves, rows = (None, ()) if argument is None else (argument.moves, argument.rows)
     return Argument(x.name, x.shape, False, moves, rows)
 
 
 class _Served(NamedTuple):
-    """A function, and what it takes for the parameters."""
+    """A function, and the array that it takes in place of the parameters."""
 
     function: Any
     known: np.ndarray
 
 
 class _Ready:
-    """A function of some arguments with what follows from the parameters; it takes that at a certain `place`.
+    """A function of some arguments, with the values that follow from the parameters, which it takes at a `place`.
 
     For a batch with as many samples as the parameters have, along one axis, that is read where it lies, in `vectors`;
     for others it is brought along in `rows`, which broadcast.
@@ -269,7 +269,7 @@ class _Ready:
         self._axes = [len(x.shape) + 1 for x in self._rest.inputs if x.name != KNOWN]
 
     def serving(self, args: Sequence[Any]) -> _Served:
-        """What serves a call with these arguments."""
+        """The compiled function for a call with these arguments."""
         n = self._samples
         for x, axes in zip(args, self._axes, strict=False):
             if x.__class__ is not np.ndarray or x.ndim != axes or len(x) != n:

@@ -106,7 +106,7 @@ class Gathered:
             self.add(merge(blocks), level + 1)
 
     def whole(self) -> Evidence | None:
-        """All of it; None if there were no parts."""
+        """The evidence of all parts together; None if there were none."""
         level = 0
         while level < len(self._levels):
             blocks, self._levels[level] = self._levels[level], []

@@ -47,7 +47,7 @@ class Table:
 
     @property
     def place(self) -> Place:
-        """Where it is, for findings."""
+        """Its place in the file, for findings."""
         return self.place_of()
 
     def place_of(self, *key: str) -> Place:
@@ -123,7 +123,7 @@ class Table:
         return {str(name): self._number(f"{key}.{str(name)[:60]}", x, key, str(name)) for name, x in value.items()}
 
     def without(self, *keys: str) -> dict[str, Any]:
-        """All entries but these, for a reader of plain tables, who finds what is wrong in them."""
+        """All entries but these, for a reader of plain tables, which reports faults in them."""
         self._read.update(self._content)
         return {key: value for key, value in self._content.items() if key not in keys}
 

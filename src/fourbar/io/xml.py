@@ -124,7 +124,7 @@ class _TreeBuilder:
 
 
 def _check_encoding(source: Source, reading: Reading) -> None:
-    """Explain what expat would only call an invalid token."""
+    """Explain a wrong encoding, which expat would call an invalid token."""
     data = source.data
     if not data.strip():
         reading.fail(Place(source.name), "the file is empty")

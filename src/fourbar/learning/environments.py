@@ -62,7 +62,7 @@ class EpisodeDisplay:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What Gymnasium asks an environment about its pictures."""
+        """The metadata that Gymnasium asks of an environment: render modes and pictures per second."""
         return {"render_modes": [*RENDER_MODES], "render_fps": round(1.0 / self._task.period)}
 
     def show(self, q: np.ndarray, period: float = 0.0) -> None:

@@ -166,7 +166,7 @@ def mix(a: Surface, b: Surface) -> Surface:
 
 
 def _plain(surface: Surface) -> Surface:
-    """Without what chooses: bits, priority and weight."""
+    """The surface without its rules of choice: bits, priority and weight."""
     return replace(surface, groups=PLAIN.groups, meets=PLAIN.meets, priority=0, mix=1.0)
 
 

@@ -94,7 +94,7 @@ class Imu:
         return (6,)
 
     def write(self, end: StepEnd) -> list[Any]:
-        """Its entries."""
+        """The entries of the observation."""
         frame = ("frame", self.frame)
         spin = OfMethod("velocity", (frame, ("expressed_in", "frame"))).write(end)[:3]
         linear = OfMethod("acceleration", (frame,)).write(end)[3:]
@@ -132,7 +132,7 @@ class OfContacts:
         return (*(() if self.contact is not None else (len(count),)), *(() if self.found else (3,)))
 
     def write(self, end: StepEnd) -> list[Any]:
-        """Its entries."""
+        """The entries of the observation."""
         places, contacts = self._places(end.now.model), end.contacts or {}
         forces = [Vec(contacts["force"][3 * k : 3 * k + 3]) for k in places]
         if not self.found:
@@ -153,7 +153,7 @@ class OfActuators:
         return (len(subject.mechanism.actuators),)
 
     def write(self, end: StepEnd) -> list[Any]:
-        """Its entries."""
+        """The entries of the observation."""
         return end.actuator_forces
 
 
@@ -166,7 +166,7 @@ class OfJoints:
         return (subject.cluster_tree.nv,)
 
     def write(self, end: StepEnd) -> list[Any]:
-        """Its entries."""
+        """The entries of the observation."""
         now = end.own.now
         return list(now.given.get("tau", (0.0,) * now.nv))
 
@@ -180,7 +180,7 @@ class Energies:
         return (3,)
 
     def write(self, end: StepEnd) -> list[Any]:
-        """Its entries."""
+        """The entries of the observation."""
         return [OfMethod(x).write(end)[0] for x in ("kinetic_energy", "potential_energy", "spring_energy")]
 
 
@@ -197,7 +197,7 @@ class OfFunction:
         return (len(symbols(self.traced.function, graph.inputs("t", 1)[0], *given)),)
 
     def write(self, end: StepEnd) -> list[Any]:
-        """Its entries."""
+        """The entries of the observation."""
         c = end.own.now
         return list(c.recorder.call(symbols, self.traced.function, end.t, Vec(c.given["q"]), Vec(c.given["v"])))
 
@@ -519,7 +519,7 @@ class Start:
 
     @property
     def own(self) -> StepEnd:
-        """Itself."""
+        """The same end: velocities are the robot's own."""
         return self
 
     @property
@@ -561,7 +561,7 @@ class Present:
 
     @property
     def own(self) -> StepEnd:
-        """Itself."""
+        """The same end: velocities are the robot's own."""
         return self
 
     @property

@@ -32,7 +32,7 @@ class HeldJoints(NamedTuple):
     coordinates: np.ndarray
 
     def keep(self, start: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Another start (nq) with what stays as it is at the first (..., nq)."""
+        """Another start (nq), with held coordinates as in the first (..., nq)."""
         return np.where(self.coordinates, start, other) if self.velocities else other
 
 
@@ -258,7 +258,7 @@ def _count(name: str, x: Any, least: int) -> int:
 
 
 class Settings(NamedTuple):
-    """What a user asks of all searches, as it was given."""
+    """The settings of all searches, as the user gives them."""
 
     tolerance: float
     restarts: int | None
@@ -293,7 +293,7 @@ def find(robot: System, targets: Mapping[str, Any], center_of_mass: Any, q0: Any
 
 
 def _check(cluster_tree: ClusterTree, asked: Settings) -> _Plan:
-    """What a user asks, checked."""
+    """The settings of all searches, checked."""
     tolerance = asked.tolerance
     if not (np.ndim(tolerance) == 0 and 0.0 < tolerance < np.inf):
         raise ArgumentError(f"inverse_kinematics: tolerance must be a positive number, got {tolerance!r}")

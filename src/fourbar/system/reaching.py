@@ -35,7 +35,7 @@ class Reaching:
 
     @cached_property
     def _searches(self) -> dict[Any, Any]:
-        """Compiled searches by what they aim at, and starts by their seed."""
+        """Compiled searches by their kinds of targets, and starts by their seed."""
         return {}
 
     def inverse_kinematics(

@@ -206,7 +206,7 @@ _TAKEN = frozenset([
 
 
 def _table_name(table: bytes) -> str:
-    """A name for a table of numbers, by what is in it."""
+    """A name for a table of numbers, from its contents."""
     return f"lookup{sha256(table).hexdigest()[:16]}"
 
 

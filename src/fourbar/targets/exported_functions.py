@@ -171,7 +171,7 @@ def check_single(caller: str, function: Exported) -> None:
 
 
 def _trial(function: Exported) -> _Trial:
-    """Random states, and what the interpreter finds there.
+    """Random states, and the results of the interpreter there.
 
     Quaternions need not be of length one here, nor loops closed: a program is a formula. Where one finds no results
     then, as those that close loops do, configurations are those of the robot.

@@ -51,7 +51,7 @@ def _unfit(why: str) -> UnfitLibrary:
 
 
 def _parts() -> tuple[Any, ...]:
-    """The modules of JAX that are used, and what is used of each."""
+    """The modules of JAX that are used, and the names used of each."""
     try:
         modules = tuple(import_module(f"jax.{name}") for name in _USED)
     except ImportError as error:

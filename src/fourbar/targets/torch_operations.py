@@ -127,7 +127,7 @@ class Operator:
         return self.through_numpy(args)
 
     def through_numpy(self, args: Sequence[Any]) -> Any:
-        """`direct` for what its machine code does not serve."""
+        """`direct`, for calls that its machine code does not serve."""
         if duals._current_level >= 0 or _transformed() or _dispatch_modes() or _tracing():
             return None
         for x in args:

@@ -73,7 +73,7 @@ class Spinning(Revolute):
 
 
 def _is_symmetric(I: Inertia) -> bool:
-    """Whether what is left of a hinged body is symmetric about its axis; not if it is made of symbols."""
+    """Whether the rest of a hinged body is symmetric about its axis; never if it is made of symbols."""
     S = I.Sigma
     if not all(isinstance(x, float | int) for x in (I.m, *I.h, *S)):
         return False

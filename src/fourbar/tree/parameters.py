@@ -101,7 +101,7 @@ class Parameter(NamedTuple):
 
     @property
     def is_passive(self) -> bool:
-        """Whether it belongs to what a joint does by itself."""
+        """Whether it is a number of passive forces of a joint."""
         return self.owners == "joints" and self.field in _PASSIVE
 
     def is_placement(self, mechanism: Mechanism) -> bool:

@@ -239,7 +239,7 @@ def glb(
 
 
 def _page_data(recording: RecordedMotion, drawing: Drawing, follow: bool | None, writer: GltfWriter) -> dict[str, Any]:
-    """What a page needs besides: the camera, the floor, the look, the legend."""
+    """The other data of a page: the camera, the floor, the look, the legend."""
     bounds = recording.bounds(drawing)
     middle, radius = recording.floor(drawing)
     return {

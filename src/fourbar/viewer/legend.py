@@ -1,4 +1,4 @@
-"""What colours and arrows mean."""
+"""The legend of colours and arrows."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def below(bounds: np.ndarray) -> float:
 
 
 def numbers() -> dict[str, Any]:
-    """All of it, for a page."""
+    """All numbers of the look, for a page."""
     return {
         "sky": SKY, "horizon": HORIZON, "floor": FLOOR, "line": LINE, "sun": SUN, "strong": STRONG, "fade": FADE,
         "light": (AMBIENT, UPWARDS, DIRECT, BESIDE), "gloss": (GLOSS, SHARP), "lines": (FINE, BOLD), "shade": SHADE,

@@ -136,7 +136,7 @@ def half_axes(body: Body) -> tuple[np.ndarray, np.ndarray] | None:
 
 def inertias(mechanism: Mechanism, size: float) -> list[Item]:
     """Ellipsoids of the same mass and inertia as the bodies; larger ones than the robot faint and red, since they would
-    hide it, and since a file rarely means what they say."""
+    hide it, and since they usually come from mistakes in a file."""
     items = []
     for k, body in enumerate(mechanism.bodies):
         axes_of_body = half_axes(body)

@@ -15,7 +15,7 @@ _TAPS = np.array(
 
 
 class Visibility(NamedTuple):
-    """What pixels (n) see: number of the triangle, -1 for none, and its nearness there (the larger is in front)."""
+    """The nearest triangle of each pixel (n): its number, -1 for none, and its nearness (the larger is in front)."""
 
     face: np.ndarray
     nearness: np.ndarray

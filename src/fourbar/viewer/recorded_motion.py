@@ -249,7 +249,7 @@ class RecordedMotion:
 
     @property
     def base_title(self) -> str:
-        """What pages call that body."""
+        """The name of that body on pages."""
         return self.followed or "the base"
 
     def base_shift(self, k: int) -> np.ndarray:

@@ -148,7 +148,7 @@ class Renderer:
         return (blocks.clip(0.0, 1.0) * 255.0 + 0.5).astype(np.uint8)
 
     def _lumps(self, k: int) -> tuple[Lump | None, list[Lump]]:
-        """What is seen at a state: the opaque triangles, and those that are not, item by item."""
+        """The triangles at a state: the opaque ones, and the others item by item."""
         r = self.recording
         places = r.places(self.drawing, slice(k, k + 1))[0]
         solid, clear = [], [*self._ghosts]

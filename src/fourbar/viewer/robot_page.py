@@ -44,7 +44,7 @@ class PoseHandle(NamedTuple):
 
 @dataclass(frozen=True)
 class Posed:
-    """A configuration with closed loops, and what is to be said of it in a line (empty: nothing)."""
+    """A configuration with closed loops, and a remark on it of one line, which may be empty."""
 
     q: np.ndarray
     said: str
@@ -224,7 +224,7 @@ def _beside(robot: System, q: np.ndarray, still: list[str]) -> np.ndarray:
 
 
 def _still(robot: System, frame: str) -> list[str]:
-    """The free joints, but for that of what is dragged."""
+    """The free joints, but for that of the dragged body."""
     tree = robot.model.cluster_tree
     dragged = read_frame(tree, frame).link
     return [joint.name for i, joint in enumerate(tree.moving) if joint.joint.nv == 6 and i != dragged]
@@ -234,7 +234,7 @@ _NONE = "(none)"
 
 
 class RobotPage:
-    """Sliders and what they move. Callbacks come from threads of the server, one at a time."""
+    """Sliders and the joints that they move. Callbacks come from threads of the server, one at a time."""
 
     def __init__(self, window: ServedPage, recording: RecordedMotion) -> None:
         self.window, self.recording = window, recording
@@ -297,7 +297,7 @@ class RobotPage:
             self.show(Posed(q, self.posture.judge(q)))
 
     def show(self, posed: Posed, sliders: bool = True) -> None:
-        """Draw a configuration, say what is to be said of it, and move the sliders there."""
+        """Draw a configuration, show its remark, and move the sliders there."""
         with self._lock:
             self.q = posed.q
             self.window.place(self.recording_places())

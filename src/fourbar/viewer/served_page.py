@@ -196,7 +196,7 @@ _LIT, _WANTED = 0.85, 0.9  # light on a surface in the sun: there, and with the 
 
 
 def aces(light: np.ndarray) -> np.ndarray:
-    """What the screen shows of light (3), both linear."""
+    """Light (3) as the screen shows it, both linear."""
     v = _IN @ light
     return _OUT @ ((v * (v + 0.0245786) - 0.000090537) / (v * (0.983729 * v + 0.432951) + 0.238081))
 
@@ -444,7 +444,7 @@ class ServedPage:
         self._write_legend()
 
     def _write_legend(self) -> None:
-        """Say what the colours of the layers mean that are shown."""
+        """Write the meaning of the colours of visible layers."""
         if self._legend is not None:
             box, entries = self._legend
             box.content = "".join(_legend_line(x) for x in entries if x.layer in self.shown)
@@ -466,7 +466,7 @@ def _legend_line(entry: Entry) -> str:
 
 
 def put(handle: Any, T: np.ndarray, scales: np.ndarray | None = None) -> None:
-    """Move what is drawn many times to poses (n, 4, 4), of sizes (n, 3)."""
+    """Move repeated items to poses (n, 4, 4), with sizes (n, 3)."""
     handle.batched_positions = T[:, :3, 3].astype(np.float32)
     handle.batched_wxyzs = quaternions(T[:, :3, :3]).astype(np.float32)
     if scales is not None:

@@ -29,7 +29,7 @@ _MOST_GHOSTS = 10
 
 
 def aim(recording: RecordedMotion, drawing: Drawing, follow: bool) -> np.ndarray:
-    """The box (2, 3) that is looked at: the robot if the camera follows it, else where it goes."""
+    """The box (2, 3) that the camera shows: around the robot if it follows it, else around the whole motion."""
     return drawing.bounds if follow else recording.bounds(drawing)
 
 

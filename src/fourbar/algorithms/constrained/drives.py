@@ -106,7 +106,7 @@ def upper_solve(L: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> Vec:
 
 
 class LeastActuatorForces(NamedTuple):
-    """Forces of the actuators, and the largest ratio of the size of a column of B to what is left of it by others."""
+    """Forces of the actuators, and the largest ratio of a column of B to its part outside the span of the others."""
 
     tau: Vec
     weakness: Scalar
@@ -239,7 +239,7 @@ def _gap(tau: Vec, A: Sequence[Vec], force: Vec, plan: Plan) -> Scalar:
 
 
 def _all_rows(force: Vec, A: Mat, plan: Plan) -> tuple[Vec, Scalar, Scalar]:
-    """The least forces along all rows that do what these on the chosen rows do; weakness; how loose the others are."""
+    """The least forces along all rows with the effect of these on the chosen rows; weakness; looseness of others."""
     chosen = plan.rows.rows
     others = [i for i in range(len(A)) if i not in chosen]
     factors = orthogonal([A[i] for i in chosen], plan.rows.sizes)
@@ -284,7 +284,7 @@ class ForceChange(NamedTuple):
 
 
 def solve_point(tau: Vec, A: Mat, plan: Plan) -> Point:
-    """The forces, and what their changes need; `plan` is direct."""
+    """The forces, and the quantities that their derivatives use; `plan` is direct."""
     shared = (share_torque if plan.least_torque else share_force)(tau, A, plan)
     rho = driven_forces(tau, A, shared.force, plan)
     if not plan.least_torque:

@@ -101,7 +101,7 @@ def _contradiction(own: Scalar, terms: Sequence[Scalar], quiet: float) -> Scalar
 
 
 def spread(force: Vec, T: list[Vec], chosen: tuple[int, ...], others: list[int]) -> Vec:
-    """The least forces that do what forces on the chosen rows alone would do."""
+    """The least forces along all rows with the effect of forces on the chosen rows."""
     r = len(chosen)
     N = Mat(
         Vec([(1.0 if i == j else 0.0) + dot([t[i] for t in T], [t[j] for t in T]) for j in range(r)]) for i in range(r)

@@ -105,7 +105,7 @@ def respond_inward(
 
 
 class RowResponse(NamedTuple):
-    """For each row what a unit force along it leaves in a cluster, u; and the cluster's own answer w = D⁻¹ u."""
+    """The responses of a cluster to a unit force along each row: the force u left in it, and its answer w = D⁻¹ u."""
 
     u: Columns
     w: Columns

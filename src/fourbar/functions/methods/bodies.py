@@ -113,7 +113,7 @@ def _with_inertia(total: Articulated, I: Any, home: Transform, own: Transform) -
 
 
 def _with_buoyancy(total: Wrench, I: Any, home: Transform, own: Transform, gravity: Vec) -> Wrench:
-    """With what gravity does not do to the fluid around a body, as in `FluidInertia.correction`."""
+    """A wrench plus the weightless part of a body in a fluid (`FluidInertia.weightless`)."""
     return total + I.to_parent(home.then(own.inverse())).weightless(gravity)
 
 

@@ -21,7 +21,7 @@ from .dynamics import acceleration_parts, hybrid_parts
 
 
 class _Independent(NamedTuple):
-    """∂τ/∂q, ∂τ/∂v and M on the independent velocities, and what the tree's variation was."""
+    """∂τ/∂q, ∂τ/∂v and M on the independent velocities, and the variation of the tree."""
 
     q: Rows
     v: Rows

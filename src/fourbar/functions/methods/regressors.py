@@ -268,7 +268,7 @@ def momentum_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
 
     See Also
     --------
-    momentum_rate_regressor : What motion itself adds to the momentum.
+    momentum_rate_regressor : The change of momentum by motion itself.
     regressor : Of the joint forces.
 
     Examples

@@ -279,7 +279,7 @@ class MjcfWriter:
         self.screws: list[Gear] = []  # slides that follow the hinges of screws
 
     def write(self) -> tuple[str, Report]:
-        """All of it."""
+        """The document, and the report of parts that it cannot express."""
         m = self.mechanism
         child(self.root, "compiler", angle="radian", autolimits="true", inertiafromgeom="false")
         said, flags = options(m.contacts)

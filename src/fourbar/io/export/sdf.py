@@ -236,7 +236,7 @@ class SdfWriter:
         self.folded = _placement_bodies(mechanism)
 
     def write(self) -> tuple[str, Report]:
-        """All of it."""
+        """The document, and the report of parts that it cannot express."""
         m, model = self.mechanism, self.model
         if not m.bodies:
             self.unsaid.refuse("a robot without bodies")

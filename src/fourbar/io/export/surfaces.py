@@ -36,7 +36,7 @@ class Losses:
         self._where.setdefault(what, []).append(where)
 
     def report(self) -> None:
-        """All of it."""
+        """Report everything."""
         for what, names in self._where.items():
             listed = ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
             self._unsaid.leave(f"{what} of surfaces are left out (of {listed})")

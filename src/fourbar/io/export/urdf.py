@@ -66,7 +66,7 @@ class UrdfWriter:
         self.losses = Losses(unsaid)
 
     def write(self) -> tuple[str, Report]:
-        """All of it."""
+        """The document, and the report of parts that it cannot express."""
         m = self.mechanism
         child(self.root, "link", name=WORLD)
         for body, c in zip(m.bodies, m.joints, strict=True):

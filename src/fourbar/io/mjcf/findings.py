@@ -52,7 +52,7 @@ class Findings:
         self.model, self.names, self.lines, self.reading = model, names, lines, reading
 
     def report(self) -> None:
-        """All of it."""
+        """Report everything."""
         self._medium()
         self._bodies()
         self._joints()

@@ -57,7 +57,7 @@ class _Finder:
         self.taken.add(joint)
 
     def grow(self, start: Iterable[NamedFrame | None], first_only: bool, turned: bool) -> None:
-        """Place what joints carry on what is placed, outwards."""
+        """Place links outwards, each on the one that its joint is mounted on."""
         queue = list(start)
         for link in queue:
             for joint in self.touching.get(link, ()):

@@ -174,7 +174,7 @@ class ChartTable:
 
     @cached_property
     def _neutral(self) -> tuple[np.ndarray, bool]:
-        """What is usual of loops in the neutral configuration, and whether the robot's own velocities do well there."""
+        """The `usual` velocities of loops in the neutral configuration, and whether the robot's own do well there."""
         charts, q = self.at(0), self.robot.model.neutral()
         return update_reference(charts.sizes(q), None)[self.home.loops], bool(charts.holds(q[None])[0] >= POOR)
 

@@ -60,7 +60,7 @@ class ChartedWorlds:
         return self.samples
 
     def _note(self, worlds: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
-        """Note what is shown of some worlds, v (m, nv), and whether any is followed in other velocities."""
+        """Note the states that users see of some worlds, v (m, nv), and whether any is followed in other velocities."""
         self._shown[0][worlds], self._shown[1][worlds] = q[worlds], v
         self.any_away = bool(self.samples.chart.any())
 

@@ -141,8 +141,8 @@ def are_passive(which: Iterable[Parameter]) -> bool:
 
 
 class NamedNumbers(NamedTuple):
-    """What some names mean: parameters of the robot, numbers of terrain, the names of both as arguments, and the
-    friction of all contacts, if it is among them.
+    """Numbers found by their names: parameters of the robot, numbers of terrain, the names of both as arguments, and
+    the friction of all contacts, if it is among them.
     """
 
     which: tuple[Parameter, ...]
@@ -152,7 +152,7 @@ class NamedNumbers(NamedTuple):
 
 
 def named_numbers(mechanism: Mechanism, numbers: Any, grounds: Grounds) -> NamedNumbers:
-    """What the names of numbers mean."""
+    """The numbers that names stand for."""
     every = which_numbers(mechanism, numbers, grounds)
     terrain, touching = (tuple(x for x in every if x.owners == owners) for owners in (TERRAINS, CONTACTS))
     which = tuple(x for x in every if x.owners not in (TERRAINS, CONTACTS))
@@ -165,7 +165,7 @@ def read_numbers(
 ) -> GivenNumbers:
     """Numbers by name as the user gives them, nothing if None.
 
-    What names mean is found in `known`, or added to it, since finding it takes longer than a step.
+    `known` holds the numbers of names that were read before: finding them takes longer than a step.
     """
     if numbers is None:
         return NOTHING

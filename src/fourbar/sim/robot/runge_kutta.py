@@ -231,7 +231,7 @@ def diverged(state: SimulatedState) -> np.ndarray:
 
 
 class Progress(NamedTuple):
-    """What became of each sample, how many steps it has made, and the steps since the start."""
+    """The status of each sample, its number of steps, and the steps since the start."""
 
     status: np.ndarray
     made: np.ndarray

@@ -269,7 +269,7 @@ class Batch(Hinted):
         return self._arrays()
 
     def _inputs(self, acting: tuple[str, ...]) -> Taken:
-        """What a step takes and reports, with some controls; joint forces are always among them."""
+        """The inputs and reports of a step, with some controls; joint forces are always among them."""
         u, f_ext = (GIVEN if name in acting else NONE for name in ("u", "f_ext"))
         return self.scene.inputs(Taken(GIVEN, u, self._parameters, self._observed, self._terrain, f_ext))
 

@@ -482,7 +482,7 @@ class Scene(Staged, Hinted):
         return notebook(lambda: still(self.robot, self.start(), self.terrains, self.added), table)
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
-        """What may touch, then the joints with limits or friction."""
+        """Contacts, then the joints with limits or friction."""
         for x in self.spec.candidates:
             yield x.name, f"{x.friction:.6g}", f"{x.restitution:.6g}", ""
         for x in self.spec.joints:

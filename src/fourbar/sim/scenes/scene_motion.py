@@ -122,7 +122,7 @@ class SceneMotion(ControlledMotion):
         )
 
     def _reason(self, run: Run) -> str | None:
-        """What was not finite, if samples have diverged."""
+        """A message about the first control that was not finite, if samples have diverged."""
         if np.any(run.diverged):
             self.controls.look_at_rows(self.dt)
         return self.controls.not_finite.reason()
@@ -134,7 +134,7 @@ def _round_up(x: float) -> float:
 
 
 def _toggle_advice(robot: System) -> str:
-    """What to do about a loop at a toggle position."""
+    """Advice on a loop at a toggle position."""
     return (
         f"its independent velocities ({', '.join(robot.names.velocities)}) do not determine the motion there, and what "
         "follows counts as not converged; choose others with robot.with_independent(...), or let loops be rows of the "

@@ -140,7 +140,7 @@ def free_roots(robot: System) -> list[int]:
 
 
 def lift(robot: System, candidates: Sequence[Candidate], q: np.ndarray) -> np.ndarray:
-    """q with what moves freely lifted, or lowered, against gravity until the lowest of its shapes touches."""
+    """q with freely moving roots lifted, or lowered, along gravity until the lowest of their shapes touches."""
     q = np.array(q, float)
     g = np.array(robot.mechanism.gravity, float)
     up = -g / np.linalg.norm(g) if g.any() else np.array([0.0, 0.0, 1.0])
@@ -177,7 +177,7 @@ _WIDEST = 1.0  # rad
 
 
 def largest_moves(robot: System, candidates: Sequence[Candidate], reach: float) -> np.ndarray:
-    """By how much velocities (nv) of what carries contacts may move in a step (m, rad); infinite for all others."""
+    """Largest displacements (nv) in a step (m, rad) of velocities that move contacts; infinite for all others."""
     tree = robot.model.cluster_tree
     carriers = {link for x in candidates for link in x.links if link != GROUND}
     for link in tuple(carriers):

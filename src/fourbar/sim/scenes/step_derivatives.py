@@ -241,7 +241,7 @@ class StepDerivatives:
         return step_derivative(kind, of, wanted)
 
     def judge(self, caller: str, step: Stepped, report: np.ndarray) -> tuple[Stepped, np.ndarray, np.ndarray, float]:
-        """The step with what its derivative is worth; a warning of steps that were not solved."""
+        """The step, with margins, condition and tolerance of its derivative; warns of steps that were not solved."""
         tolerance = max(_EDGE * self._scene.spec.tolerance, _ROUNDING)
         missed = np.asarray(report[..., -1] > tolerance)
         if missed if missed.ndim == 0 else missed.any():

@@ -525,7 +525,7 @@ def _change(entries: Entries) -> ForceChange:
 
 
 def _force_rates(c: Context, data: Entries, rates: Sequence[Entries], plan: Plan) -> list[dict[str, Sequence[Any]]]:
-    """Changes of the forces of drives and rows from those of what they depend on."""
+    """Rates of the forces of drives and rows, from the rates of their inputs."""
     (tau, A), m = _change(data), len(data["rows"]) // len(data["needed"])
     point = c.recorder.call(solve_point, tau, A, plan)
     force_rates: list[dict[str, Sequence[Any]]] = []

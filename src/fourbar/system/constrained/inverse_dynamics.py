@@ -73,7 +73,7 @@ _SYMMETRIC = 1e-9  # tolerance of asymmetric entries of a weight, relative to âˆ
 
 @dataclass(frozen=True)
 class Drives:
-    """Actuated joints, what is least where their forces are not unique, and its weight (None: the identity)."""
+    """Actuated joints, the norm minimised where their forces are not unique, and its weight (None: the identity)."""
 
     joints: tuple[str, ...]
     least: str = "torque"

@@ -34,7 +34,7 @@ Prescribed = tuple[tuple[bool, ...], ...]  # by cluster, for each of its indepen
 
 
 class RowProblem(NamedTuple):
-    """Rows, b in Ω λ = -b, and what follows from λ."""
+    """Rows, b in Ω λ = -b, and the results that follow from λ."""
 
     rowed: Rowed
     b: Vec

@@ -93,3 +93,20 @@ def test_every_type_of_loop_has_its_figure() -> None:
         assert name.lower() in figures and f"| ![{name}](images/loops/{name.lower()}.svg) | `{name}(" in text
     drawn = {path.stem: path.read_text(encoding="utf-8") for path in (DOCS / "images" / "loops").glob("*.svg")}
     assert drawn == {name: draw().svg(draw.__doc__.strip()) for name, draw in figures.items()}
+
+
+def _ragged_rows(text: str) -> list[str]:
+    """Rows of tables with another number of cells than the first row, such as tables whose lines were joined."""
+    rows, cells = [], 0
+    for line in re.sub(r"```.*?```", "", text, flags=re.DOTALL).splitlines():
+        count = len(re.split(r"(?<!\\)\|", line.strip())) if line.startswith("|") else 0
+        if count and cells not in (0, count):
+            rows.append(line)
+        cells = count and (cells or count)
+    return rows
+
+
+def test_rows_of_tables_have_equally_many_cells() -> None:
+    assert _ragged_rows("| a | b | | --- | --- | | c | d |\n| e | f |\n") == ["| e | f |"]
+    pages = [*DOCS.glob("*.md"), *DOCS.parent.glob("*.md"), *(DOCS / "site").glob("*.md")]
+    assert [(page.name, row) for page in pages for row in _ragged_rows(page.read_text(encoding="utf-8"))] == []

@@ -80,7 +80,7 @@ io/export/urdf.py _ENDLESS
 io/numbers.py _ENDLESS
 joints/euclidean.py _ENDLESS
 mechanism/validate.py LARGEST
-sim/simulations.py _DT
+sim/simulations.py DT SCENE_DT
 spatial/inertia.py _LARGEST
 """  # what counts as infinite; a step in time
 

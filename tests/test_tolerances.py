@@ -15,7 +15,7 @@ from fourbar.io.export.equivalents import closed_coordinates
 
 SOURCE = Path(fb.__file__).parent
 SMALL, LARGE = 1e-3, 1e6  # ratios that decide may be written as their inverses
-ELSEWHERE = ("tolerances.py", "compile/elementary.py", "contact/")  # coefficients of series; a solver with its own
+ELSEWHERE = ("tolerances.py", "compile/elementary.py", "contact/", "shapes/")  # series, and what has its own
 
 # Small numbers that decide nothing about ranks, gaps, singular positions and convergence.
 FORMATS = """

@@ -17,7 +17,8 @@ from fourbar.contact import Shape, Solid
 from fourbar.contact.boxes import BoxAndBox
 from fourbar.contact.candidates import APART
 from fourbar.contact.capsules import ALONG, CapsuleAndSolid
-from fourbar.contact.solid_terrain import DISTANCE
+from fourbar.shapes import Box, Capsule
+from fourbar.shapes.registry import TYPES
 from fourbar.spatial.linear import Vec
 from fourbar.spatial.transform import IDENTITY, Transform
 
@@ -98,12 +99,13 @@ def test_a_capsule_touches_where_it_is_nearest() -> None:
     for kind, size in (("box", (0.3, 0.4, 0.2)), ("capsule", (0.1, 0.4)), ("cylinder", (0.15, 0.3))):
         for p, d in rng.normal(scale=0.4, size=(40, 2, 3)):
             found = ALONG[kind](Vec(p.tolist()), Vec(d.tolist()), size)
-            near = [float(DISTANCE[kind](Vec((p + t * d).tolist()), size).gap) for t in np.linspace(0.0, 1.0, 201)]
-            best = float(DISTANCE[kind](Vec((p + float(found.nearest) * d).tolist()), size).gap)
+            distance = TYPES[kind](*size).distance
+            near = [float(distance(Vec((p + t * d).tolist())).gap) for t in np.linspace(0.0, 1.0, 201)]
+            best = float(distance(Vec((p + float(found.nearest) * d).tolist())).gap)
             assert min(near) < 0.0 or best < min(near) + 1e-12
             over = [t for t in np.linspace(0.0, 1.0, 201) if found.begin < t < found.end]
             if over and kind == "box" and best > 0.0:  # over a face: straight to it
-                normals = [DISTANCE[kind](Vec((p + t * d).tolist()), size) for t in (over[0], over[-1])]
+                normals = [distance(Vec((p + t * d).tolist())) for t in (over[0], over[-1])]
                 assert all(sorted(abs(float(x)) for x in y.normal) == [0.0, 0.0, 1.0] for y in normals if y.gap > 0.0)
 
 
@@ -117,14 +119,14 @@ def test_a_capsule_leaves_a_box_that_its_middle_line_has_entered_on_the_shortest
             continue
         entered += 1
         a, b = (tuple(x.tolist()) for x in ends)
-        made = CapsuleAndSolid((a, b), radius, "box", tuple(2.0 * half), IDENTITY)
+        made = CapsuleAndSolid((a, b), radius, Box(*(2.0 * half)), IDENTITY)
         deepest = min(made.touches(IDENTITY, IDENTITY), key=lambda x: float(x.gap))
         assert abs(deepest.gap - (exact - radius)) < 1e-8
         n = np.array([float(x) for x in deepest.normal])
         assert abs(np.linalg.norm(n) - 1.0) < 1e-12
         assert abs(signed_distance(ends - deepest.gap * n, SIGNS * half) - radius) < 1e-6
     assert entered > 80
-    long = CapsuleAndSolid(((-0.5, 0.02, 0.15), (0.5, 0.02, 0.15)), radius, "box", tuple(2.0 * half), IDENTITY)
+    long = CapsuleAndSolid(((-0.5, 0.02, 0.15), (0.5, 0.02, 0.15)), radius, Box(*(2.0 * half)), IDENTITY)
     found = long.touches(IDENTITY, IDENTITY)  # sunk into a face, over which it lies
     assert np.allclose([[float(x) for x in y.normal] for y in found], [[0.0, 0.0, 1.0]] * 2)
     assert np.allclose([float(x.gap) for x in found], -0.05 - radius)
@@ -154,7 +156,7 @@ def test_forces_act_on_the_first_of_two_whatever_their_shapes_are(kind: str) -> 
 
 
 def test_a_capsule_along_another_touches_at_two_points() -> None:
-    made = CapsuleAndSolid(((0.0, 0.0, -0.3), (0.0, 0.0, 0.3)), 0.1, "capsule", (0.1, 0.4), IDENTITY)
+    made = CapsuleAndSolid(((0.0, 0.0, -0.3), (0.0, 0.0, 0.3)), 0.1, Capsule(0.1, 0.4), IDENTITY)
     found = made.touches(pose(np.eye(3), np.array([0.0, 0.2, 0.1])), IDENTITY)
     assert np.allclose([x.gap for x in found], 0.0, atol=1e-15)
     assert np.allclose(sorted(float(x.point[2]) for x in found), [-0.2, 0.2])

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.edit.mass_from_shapes import MassMoments, of_faces, of_shape, of_shapes
+from fourbar.edit.mass_from_shapes import of_shape, of_shapes
 from fourbar.errors import extra
 from fourbar.joints import Revolute
 from fourbar.mechanism.geometry import Geometry
 from fourbar.mechanism.placement import Placement
+from fourbar.shapes.base import MassMoments, moments_of_faces
 
 from .support import close
 
@@ -79,7 +80,7 @@ FACES = np.array([[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 
 @pytest.mark.parametrize("faces", [FACES, FACES[:, ::-1]], ids=["outwards", "inwards"])
 def test_faces_of_a_box(faces: np.ndarray) -> None:
     expected = of_shape("a", Geometry("box", (1.0, 2.0, 3.0), Placement(position=(0.5, 1.0, 1.5))))
-    found = of_faces(CUBE, faces)
+    found = moments_of_faces(CUBE, faces)
     for a, b in zip(found, expected, strict=True):
         close(a, b, 1e-14)
 

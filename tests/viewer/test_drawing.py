@@ -14,6 +14,7 @@ import pytest
 import fourbar as fb
 from fourbar.mechanism.geometry import Geometry
 from fourbar.mechanism.placement import Placement
+from fourbar.shapes import Capsule
 from fourbar.sim.motions.results import load_recording
 from fourbar.spatial.linear import Vec
 from fourbar.viewer import recorded_motion, triangles
@@ -48,7 +49,7 @@ def volume(solid: triangles.TriangleSurface) -> float:
         (triangles.box(1.0, 2.0, 3.0), 6.0),
         (triangles.cylinder(0.5, 2.0, 200), np.pi * 0.25 * 2.0),
         (triangles.sphere(1.0, 96), 4.0 / 3.0 * np.pi),
-        (triangles.capsule(0.5, 1.0, 96), np.pi * 0.25 + np.pi / 6.0),
+        (triangles.surface_of(Capsule(0.5, 1.0), 96), np.pi * 0.25 + np.pi / 6.0),
         (triangles.ellipsoid(1.0, 2.0, 0.5), 4.0 / 3.0 * np.pi),
     ],
 )

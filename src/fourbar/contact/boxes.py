@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..expr import maximum, minimum, select, sqrt
+from ..shapes.box import Box
 from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
 from .candidates import APART, Touch
-from .solid_terrain import of_box
 
 Three = tuple[float, float, float]
 POINTS = 9
@@ -27,7 +27,7 @@ _FLAT = 1.0 - 0.5 * 0.05**2  # cos of the angle up to which crossing edges are a
 _CORNERS = tuple((x, y, z) for x in (1.0, -1.0) for y in (1.0, -1.0) for z in (1.0, -1.0))
 
 
-class Box(NamedTuple):
+class BoxInWorld(NamedTuple):
     """A box in the world: its axes (columns of its rotation), centre and half edges."""
 
     axes: tuple[Vec, Vec, Vec]
@@ -88,7 +88,7 @@ def _weighted(weights: Sequence[Scalar], parts: Iterable[Vec]) -> Vec:
     return total
 
 
-def separating(first: Box, second: Box) -> SeparatingAxis:
+def separating(first: BoxInWorld, second: BoxInWorld) -> SeparatingAxis:
     """The best of the fifteen axes; a face rather than edges that are as good, and of the first box rather."""
     t = second.centre - first.centre
     R = [[dot(a, b) for b in second.axes] for a in first.axes]
@@ -126,10 +126,10 @@ def _unit(i: int) -> Vec:
     return Vec([float(i == k) for k in range(3)])
 
 
-def _turned(box: Box, normal: Vec) -> Box:
+def _turned(box: BoxInWorld, normal: Vec) -> BoxInWorld:
     """A box with its axes in such an order that the one that `normal` (of 1.0 and 0.0) names is the last."""
-    once = Box((box.axes[1], box.axes[2], box.axes[0]), box.centre, Vec((box.half[1], box.half[2], box.half[0])))
-    twice = Box((box.axes[2], box.axes[0], box.axes[1]), box.centre, Vec((box.half[2], box.half[0], box.half[1])))
+    (x, y, z), (a, b, c) = box.axes, box.half
+    once, twice = BoxInWorld((y, z, x), box.centre, Vec((b, c, a))), BoxInWorld((z, x, y), box.centre, Vec((c, a, b)))
     return _either(normal[0] > 0.5, once, _either(normal[1] > 0.5, twice, box))
 
 
@@ -140,7 +140,7 @@ def _largest(x: Sequence[Scalar]) -> Vec:
     return Vec((first, second, 1.0 - first - second))
 
 
-def flat_on(own: Box, normal: Vec, other: Box) -> Flat:
+def flat_on(own: BoxInWorld, normal: Vec, other: BoxInWorld) -> Flat:
     """A face of a box, by the axis that `normal` names and the side where the other is, and the other's nearest."""
     own = _turned(own, normal)
     side = _sign(dot(own.axes[2], other.centre - own.centre))
@@ -197,7 +197,7 @@ def corners_of(x: Flat) -> list[tuple[Vec, Any]]:
     return found
 
 
-def crossing(first: Box, second: Box, axis: SeparatingAxis) -> tuple[Touch, Any]:
+def crossing(first: BoxInWorld, second: BoxInWorld, axis: SeparatingAxis) -> tuple[Touch, Any]:
     """Where the edges of an axis cross; and whether they do within their lengths (1.0)."""
     a, b = _weighted(axis.first, first.axes), _weighted(axis.second, second.axes)
     start, end = first.centre, second.centre
@@ -217,23 +217,23 @@ def crossing(first: Box, second: Box, axis: SeparatingAxis) -> tuple[Touch, Any]
     return Touch(axis.apart, point, -axis.along), there
 
 
-def nearest_corner(own: Box, other: Box, sign: float) -> Touch:
+def nearest_corner(own: BoxInWorld, other: BoxInWorld, sign: float) -> Touch:
     """The corner of a box that is nearest to another box; the normal leads to the corner (times the sign)."""
     best: Any = None
     for p, q, r in _CORNERS:
         corner = own.centre + _weighted((p * own.half[0], q * own.half[1], r * own.half[2]), own.axes)
         away = corner - other.centre
-        gap, normal = of_box(Vec([dot(x, away) for x in other.axes]), tuple(2.0 * h for h in other.half))
+        gap, normal = Box(*(2.0 * h for h in other.half)).distance(Vec([dot(x, away) for x in other.axes]))
         turned = _weighted(normal, other.axes)
         found = Touch(gap, corner - turned * (0.5 * gap), turned * sign)
         best = found if best is None else _either(found.gap < best.gap, found, best)
     return best
 
 
-def _box(pose: Transform, half: Three) -> Box:
+def _box(pose: Transform, half: Three) -> BoxInWorld:
     R = pose.R
     x, y, z = (Vec([row[k] for row in R]) for k in range(3))
-    return Box((x, y, z), pose.p, Vec(half))
+    return BoxInWorld((x, y, z), pose.p, Vec(half))
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ class BoxAndBox:
         passing = select(corner.gap > 0.0, corner.gap, APART) < minimum(least, last.gap) - _EVEN * size
         return (*touches, _either(passing, corner, last))
 
-    def _chosen(self, a: Box, b: Box, axis: SeparatingAxis) -> tuple[list[Scalar], Scalar]:
+    def _chosen(self, a: BoxInWorld, b: BoxInWorld, axis: SeparatingAxis) -> tuple[list[Scalar], Scalar]:
         """The normal of the faces that overlap, among six (1.0, others 0.0), and whether these touch (1.0): those of
         the axis, or the nearest to that of crossing edges."""
         near = [_size(dot(axis.along, x)) for x in (*a.axes, *b.axes)]

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..expr import maximum, minimum, select, sqrt
+from ..shapes.base import ShapeType
+from ..shapes.box import Box
+from ..shapes.cylinder import Cylinder
 from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
 from .candidates import APART, Touch
 from .deep_capsules import WayOut, way_out
-from .solid_terrain import DISTANCE, of_cylinder
 
 Three = tuple[float, float, float]
 POINTS = 2
@@ -102,11 +104,12 @@ def along_capsule(p: Vec, d: Vec, size: tuple[float, ...]) -> Along:
 
 def along_cylinder(p: Vec, d: Vec, size: tuple[float, ...]) -> Along:
     """A segment p + t d and a cylinder along z; the nearest place by halving, since the distance is convex."""
+    cylinder = Cylinder(*size)
     low: Scalar = 0.0
     high: Scalar = 1.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        rises = dot(of_cylinder(p + d * middle, size).normal, d) > 0.0
+        rises = dot(cylinder.distance(p + d * middle).normal, d) > 0.0
         low, high = select(rises, low, middle), select(rises, middle, high)
     nearest = 0.5 * (low + high)
     side = _over(p[2], d[2], 0.5 * size[1])
@@ -144,27 +147,31 @@ class CapsuleAndSolid:
 
     ends: tuple[Three, Three]
     radius: float
-    kind: str
-    size: tuple[float, ...]
+    solid: ShapeType
     pose: Transform
+
+    @property
+    def size(self) -> tuple[float, ...]:
+        """The sizes of the solid."""
+        return self.solid.numbers
 
     def touches(self, first: Transform, second: Transform) -> tuple[Touch, ...]:
         """The contacts, in the world."""
         solid = second.then(self.pose)
         p, end = (solid.unrotate(first.point(Vec(x)) - solid.p) for x in self.ends)
         d = end - p
-        along = ALONG[self.kind](p, d, self.size)
-        if self.kind == "box":
+        along = ALONG[self.solid.kind](p, d, self.size)
+        if isinstance(self.solid, Box):
             return self._out_of_box(solid, p, d, self._near(solid, p, d, along))
         return self._near(solid, p, d, along)
 
     def _near(self, solid: Transform, p: Vec, d: Vec, along: Along) -> tuple[Touch, Touch]:
         """The balls that are nearest, and furthest from there over a face."""
-        distance = DISTANCE[self.kind]
+        distance = self.solid.distance
         size = self.radius + sum(self.size)
 
         def near(t: Scalar) -> Scalar:
-            return distance(p + d * t, self.size).gap
+            return distance(p + d * t).gap
 
         lies = along.begin <= along.end
         most = near(along.nearest) + _EVEN * size
@@ -204,6 +211,6 @@ class CapsuleAndSolid:
 
     def _at(self, solid: Transform, centre: Vec) -> Touch:
         """A ball of the capsule, in the axes of the solid, against it."""
-        far, normal = DISTANCE[self.kind](centre, self.size)
+        far, normal = self.solid.distance(centre)
         point = solid.point(centre - normal * (0.5 * (far + self.radius)))
         return Touch(far - self.radius, point, solid.rotate(normal))

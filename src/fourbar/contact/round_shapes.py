@@ -1,4 +1,4 @@
-"""Balls, points and ellipsoids on terrain: one point each, where the shape is nearest.
+"""Balls, points and smooth shapes on terrain: one point each, where the shape is nearest.
 
 A function of x, y, z that is zero on a surface is a distance near that surface only. Seen from the centre of a ball of
 8 cm in a bowl of half a metre it may be wrong by 2 mm, and the normal by several degrees; as the ball moves, the gap
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..expr import sqrt
+from ..shapes.base import ShapeType
 from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
 from .candidates import Touch
@@ -65,12 +65,12 @@ class BallOnTerrain:
 
 
 @dataclass(frozen=True)
-class EllipsoidOnTerrain:
-    """An ellipsoid on the first link against what does not move."""
+class RoundOnTerrain:
+    """A smooth shape on the first link, by its centre and axes there, against what does not move."""
 
     centre: tuple[float, float, float]
     rotation: tuple[tuple[float, ...], ...]
-    half_axes: tuple[float, float, float]
+    shape: ShapeType
     terrain: Terrain
 
     steady = False
@@ -81,8 +81,7 @@ class EllipsoidOnTerrain:
 
         def support(normal: Vec) -> Support:
             n = pose.unrotate(normal)
-            squared = Vec([a * a * x for a, x in zip(self.half_axes, n, strict=True)])
-            reach = sqrt(dot(squared, n))
-            return Support(reach, pose.rotate(squared * (1.0 / reach)))
+            farthest = self.shape.support(n)
+            return Support(dot(farthest, n), pose.rotate(farthest))
 
         return nearest(self.terrain, pose.p, support, 1 if self.terrain.flat else max(self.terrain.looks, _LOOKS))

@@ -14,6 +14,9 @@ from ..joints.euclidean import is_flat
 from ..mechanism.contact_pairs import BodyShape
 from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import WORLD, Mechanism
+from ..shapes.base import ShapeType
+from ..shapes.endless import HalfSpace
+from ..shapes.registry import kinds_of_numbers
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
 from ..tree.cluster_tree import GROUND, ClusterTree, multiply_out
@@ -21,8 +24,8 @@ from . import nearest_candidates, shape_pairs
 from .candidates import Candidate, Footing, JointRow
 from .collision_filter import CollisionFilter, Meeting
 from .laws import Law
-from .shapes import KINDS, Hulls, PlacedShape, Shape, material_of, moves, of_body, on_terrain, placed, reach
-from .solid_terrain import SOLIDS, Solid
+from .shapes import Hulls, PlacedShape, Shape, material_of, moves, of_body, on_terrain, placed, reach
+from .solid_terrain import Solid
 from .terrain import HeightField, Material, Plane, Terrain
 
 MOST = 160  # contacts of a step: every one is computed in every step
@@ -154,7 +157,7 @@ def _named(
         if own.left:
             raise ModelError(
                 f"contacts: the shapes of body {item!r} are not simulated: {', '.join(own.left)}; put one of "
-                f"{', '.join(KINDS)} in their place: Shape({item!r}, 'sphere', 0.02)"
+                f"{', '.join(kinds_of_numbers('on_terrain'))} in their place: Shape({item!r}, 'sphere', 0.02)"
             )
     elif item not in cluster_tree.frames:
         raise unknown("frame or body", item, [*cluster_tree.frames, *cluster_tree.bodies])
@@ -166,7 +169,7 @@ def as_shape(x: Terrain) -> PlacedShape | None:
     if not isinstance(x, Solid):
         return None
     pose = multiply_out(Transform.of(x.rotation, Vec(x.position)))
-    return PlacedShape("", WORLD, GROUND, pose, x.kind, x.size, x.material)
+    return PlacedShape("", WORLD, GROUND, pose, x.form, x.material)
 
 
 def _called(shape: Any) -> str:
@@ -191,7 +194,7 @@ def floors(mechanism: Mechanism, cluster_tree: ClusterTree, hulls: Hulls, left: 
         if link == GROUND:
             R, p = np.array(pose.R, float), np.array(pose.p, float)
             for k, x in enumerate(body.geometry):
-                if x.role == "collision" and x.kind in ("plane", "hfield"):
+                if x.role == "collision" and x.form.is_terrain:
                     made = _terrain(x, R, p)
                     if made is not None:
                         found.append(Ground(made, x.name or body.name, BodyShape(body.name, k, x)))
@@ -203,11 +206,11 @@ def _terrain(x: Geometry, R: np.ndarray, p: np.ndarray) -> Terrain | None:
     rotation, position = R @ np.array(x.placement.rotation, float), R @ np.array(x.placement.position, float) + p
     m = material_of(x.surface)
     numbers = {"torsion": m.torsion, "rolling": m.rolling, "restitution": m.restitution, "soft": x.surface}
-    if x.kind == "plane":
+    if isinstance(x.form, HalfSpace):
         return Plane(m.friction, tuple(position.tolist()), tuple(rotation[:, 2].tolist()), **numbers)
-    if x.kind in SOLIDS:
+    if can_be_terrain(x.form):
         return Solid(x.kind, x.size, position, rotation, m.friction, **numbers)
-    if x.kind != "hfield":
+    if not x.heights:
         return None
     if np.abs(rotation - np.eye(3)).max() > 1e-12:
         raise ModelError(f"{_called(x)} is rotated; only height fields along the axes of the world are simulated")
@@ -215,6 +218,11 @@ def _terrain(x: Geometry, R: np.ndarray, p: np.ndarray) -> Terrain | None:
     spacing = tuple(size / (n - 1) for size, n in zip(x.size[:2], heights.shape, strict=True))
     origin = (position[0] - x.size[0] / 2, position[1] - x.size[1] / 2)
     return HeightField(heights, spacing, origin, m.friction, **numbers)
+
+
+def can_be_terrain(shape: ShapeType) -> bool:
+    """Whether a solid that does not move is terrain for all others."""
+    return bool(shape.sizes) and shape.is_of_numbers() and shape.has("distance")
 
 
 def _larger(a: float | None, b: float | None, default: float) -> float:
@@ -315,9 +323,9 @@ def between(first: PlacedShape, second: PlacedShape, met: Meeting, law: Law) -> 
     if shape_pairs.can_touch(first.kind, second.kind):
         return _of_two(name, (first, second), material, law)
     moving, fixed = (second, first) if first.link == GROUND else (first, second)
-    if fixed.link != GROUND or fixed.kind not in SOLIDS:
+    if fixed.link != GROUND or not can_be_terrain(fixed.form):
         return None
-    solid = Solid(fixed.kind, fixed.size, tuple(fixed.pose.p), tuple(map(tuple, fixed.pose.R)))
+    solid = Solid(fixed.kind, fixed.form.numbers, tuple(fixed.pose.p), tuple(map(tuple, fixed.pose.R)))
     return _on(name, moving, solid, material, law)._replace(shapes=(first, second))
 
 
@@ -340,7 +348,7 @@ def among(
             raise ModelError(
                 f"pairs: {a.name!r} is a {a.kind} and {b.name!r} a {b.kind}, which cannot touch each other; moving "
                 f"shapes that can: {', '.join(shape_pairs.KNOWN)}, and a cylinder with balls and capsules; fixed ones "
-                f"that touch all moving shapes: {', '.join(SOLIDS)}"
+                f"that touch all moving shapes: {', '.join(kinds_of_numbers('distance')[:-1])}"
             )
         found.append(group)
     return found
@@ -359,7 +367,7 @@ def _every_pair(
             found.append(group)
         elif met is not None:
             for x in (a, b):
-                if x.link == GROUND and x.kind not in SOLIDS:
+                if x.link == GROUND and not can_be_terrain(x.form):
                     deaf[f"{_called(x)}, which is fixed"] = None
                 elif x.kind not in shape_pairs.KNOWN and GROUND not in (a.link, b.link):
                     others = f"moving shapes{' other than balls and capsules' * (x.kind == 'cylinder')}"

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..shapes.base import ShapeType
+from ..shapes.box import Box
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
 from . import boxes, capsules
@@ -17,7 +19,6 @@ from .boxes import BoxAndBox
 from .candidates import OneOf, Touch
 from .capsules import CapsuleAndSolid
 from .shapes import PlacedShape, balls
-from .solid_terrain import DISTANCE
 
 Three = tuple[float, float, float]
 
@@ -28,15 +29,14 @@ class BallAndSolid:
 
     at: Three
     radius: float
-    kind: str
-    size: tuple[float, ...]
+    solid: ShapeType
     pose: Transform
 
     def touch(self, first: Transform, second: Transform) -> Touch:
         """The contact, in the world: halfway between the two surfaces."""
         centre = first.point(Vec(self.at))
         solid = second.then(self.pose)
-        far, normal = DISTANCE[self.kind](solid.unrotate(centre - solid.p), self.size)
+        far, normal = self.solid.distance(solid.unrotate(centre - solid.p))
         n = solid.rotate(normal)
         return Touch(far - self.radius, centre - n * (0.5 * (far + self.radius)), n)
 
@@ -71,19 +71,13 @@ def can_touch(a: str, b: str) -> bool:
     return first in KNOWN and (second in KNOWN or (second == "cylinder" and first != "box"))
 
 
-def _half(shape: PlacedShape) -> Three:
-    x, y, z = shape.size
-    return (0.5 * x, 0.5 * y, 0.5 * z)
-
-
 def geometries(a: PlacedShape, b: PlacedShape) -> Iterator[Any]:
     """The geometries of the contacts of two shapes, of which a is the first."""
     turned = _ORDER.index(a.kind) > _ORDER.index(b.kind)
     first, second = (b, a) if turned else (a, b)
     if first.kind in ROUND:
         ((at, radius),) = balls(first)
-        kind, size = ("sphere", second.size or (0.0,)) if second.kind in ROUND else (second.kind, second.size)
-        made: Any = BallAndSolid(at, radius, kind, size, second.pose)
+        made: Any = BallAndSolid(at, radius, second.form, second.pose)
         yield InOtherOrder(made) if turned else made
         return
     made, points = _manifold(first, second)
@@ -93,5 +87,6 @@ def geometries(a: PlacedShape, b: PlacedShape) -> Iterator[Any]:
 def _manifold(a: PlacedShape, b: PlacedShape) -> tuple[Any, int]:
     if a.kind == "capsule":
         (start, radius), (end, _) = balls(a)
-        return CapsuleAndSolid((start, end), radius, b.kind, b.size, b.pose), capsules.POINTS
-    return BoxAndBox(a.pose, _half(a), b.pose, _half(b)), boxes.POINTS
+        return CapsuleAndSolid((start, end), radius, b.form, b.pose), capsules.POINTS
+    assert isinstance(a.form, Box) and isinstance(b.form, Box)
+    return BoxAndBox(a.pose, a.form.half, b.pose, b.form.half), boxes.POINTS

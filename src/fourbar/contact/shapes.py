@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,16 +15,17 @@ from ..mechanism.contact_pairs import BodyShape
 from ..mechanism.geometry import Geometry, Hull
 from ..mechanism.mechanism import WORLD, Mechanism
 from ..mechanism.validate import read_placement
+from ..shapes.base import BallFeature, RimFeature, ShapeType
+from ..shapes.hull import ConvexHull
+from ..shapes.registry import TYPES, read_shape
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
 from ..tree.cluster_tree import GROUND, ClusterTree, Location, multiply_out
 from .rims import on_rim
-from .round_shapes import BallOnTerrain, EllipsoidOnTerrain
-from .solid_terrain import read_size
+from .round_shapes import BallOnTerrain, RoundOnTerrain
 from .terrain import Material, OfMaterial, Terrain
 
 Three = tuple[float, float, float]
-KINDS = ("point", "sphere", "capsule", "box", "cylinder", "ellipsoid")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Shape(OfMaterial):
     frame : str
         The frame or body.
     kind : str, default "point"
-        One of "point", "sphere", "capsule", "box", "cylinder", "ellipsoid".
+        One of "point", "sphere", "capsule", "box", "cylinder", "ellipsoid", or another registered shape.
     size : float or sequence of float
         Metres: nothing for a point, the radius of a sphere, radius and length of a capsule (without its caps) or a
         cylinder along z, the three edges of a box, the three half axes of an ellipsoid.
@@ -81,9 +81,7 @@ class Shape(OfMaterial):
     def __post_init__(self) -> None:
         if not isinstance(self.frame, str):
             raise ModelError(f"Shape: expected the name of a frame or body, got {self.frame!r}")
-        if self.kind not in KINDS:
-            raise ModelError(f"Shape of {self.frame!r}: kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
-        numbers = read_size(f"Shape of {self.frame!r}", self.kind, self.size)
+        numbers = read_shape(f"Shape of {self.frame!r}", self.kind, self.size).numbers
         place = read_placement(f"Shape of {self.frame!r}", self.position, self.rotation, self.rpy)
         object.__setattr__(self, "size", numbers)
         object.__setattr__(self, "position", place.position)
@@ -95,19 +93,22 @@ class Shape(OfMaterial):
 class PlacedShape(NamedTuple):
     """A shape on a link: its pose in the link's frame, and whose it is.
 
-    A "hull" is a mesh, as those corners (`points`, in the axes of the shape) of its convex hull that touch. `source` is
-    the shape of the model that it stands for, None where it was added.
+    `form` of a mesh is the convex hull of those of its corners that touch. `source` is the shape of the model that it
+    stands for, None where it was added.
     """
 
     name: str
     body: str
     link: int
     pose: Transform
-    kind: str
-    size: tuple[float, ...]
+    form: ShapeType
     material: Material
-    points: tuple[Three, ...] = ()
     source: BodyShape | None = None
+
+    @property
+    def kind(self) -> str:
+        """The name of its kind."""
+        return self.form.kind
 
 
 Hulls = Callable[[Geometry], Hull]
@@ -129,7 +130,7 @@ def _home(cluster_tree: ClusterTree, name: str, rotation: Any, position: Any) ->
 def placed(cluster_tree: ClusterTree, shape: Shape, name: str) -> PlacedShape:
     """A shape by name as one by number."""
     link, pose = _home(cluster_tree, shape.frame, shape.rotation, shape.position)
-    return PlacedShape(name, shape.frame, link, pose, shape.kind, shape.size, shape.material)
+    return PlacedShape(name, shape.frame, link, pose, TYPES[shape.kind](*shape.size), shape.material)
 
 
 def of_body(cluster_tree: ClusterTree, mechanism: Mechanism, body: str, hulls: Hulls) -> OfModel:
@@ -139,21 +140,19 @@ def of_body(cluster_tree: ClusterTree, mechanism: Mechanism, body: str, hulls: H
     found = OfModel([], [], {})
     for k, (number, x) in enumerate(colliding):
         name = x.name or (body if len(colliding) == 1 else f"{body}/{k}")
-        if x.kind in ("plane", "hfield"):
+        if x.form.is_terrain:
             if body != WORLD and cluster_tree.bodies[body].link != GROUND:
                 found.left.append(f"{x.kind} of {body!r}, which moves")
             continue
-        points, kind = (), x.kind
-        if x.kind == "mesh":
+        form = x.form
+        if x.mesh:
             hull = _hull(body, x, hulls, found.left)
             if hull is None:
                 continue
-            kind, points = "hull", tuple(_tuple(row) for row in hull.points)
+            form = ConvexHull.around(hull.points)
             found.beyond[name] = hull.beyond
         home = _at(cluster_tree, body, x)
-        found.shapes.append(
-            PlacedShape(name, body, *home, kind, x.size, material_of(x.surface), points, BodyShape(body, number, x))
-        )
+        found.shapes.append(PlacedShape(name, body, *home, form, material_of(x.surface), BodyShape(body, number, x)))
     return found
 
 
@@ -188,47 +187,31 @@ def _tuple(x: Sequence[Any]) -> Three:
     return (a, b, c)
 
 
+def _ball(shape: PlacedShape, ball: BallFeature) -> tuple[Three, float]:
+    return _tuple(shape.pose.point(Vec(ball.at))), ball.radius
+
+
 def balls(shape: PlacedShape) -> list[tuple[Three, float]]:
     """Centres (in the link's frame) and radii of the balls and points that stand for a shape at its surface."""
-    pose, size = shape.pose, shape.size
-    if shape.kind == "point":
-        return [(_tuple(pose.p), 0.0)]
-    if shape.kind == "sphere":
-        return [(_tuple(pose.p), size[0])]
-    if shape.kind == "capsule":
-        return [(_tuple(pose.point(Vec((0.0, 0.0, end * size[1])))), size[0]) for end in (0.5, -0.5)]
-    if shape.kind == "hull":
-        return [(_tuple(pose.point(Vec(x))), 0.0) for x in shape.points]
-    corners = product((0.5, -0.5), repeat=3)
-    return [(_tuple(pose.point(Vec([a * b for a, b in zip(x, size, strict=True)]))), 0.0) for x in corners]
+    return [_ball(shape, x) for x in shape.form.on_terrain() if isinstance(x, BallFeature)]
 
 
 def on_terrain(shape: PlacedShape, terrain: Terrain, sectors: bool = True) -> Iterator[Any]:
     """The geometries with which a shape touches what does not move; `sectors`: rims with a point in each sector."""
-    if shape.kind == "cylinder":
-        radius, length = shape.size
-        axis = _tuple(shape.pose.rotate(Vec((0.0, 0.0, 1.0))))
-        for end in (0.5, -0.5):
-            centre = _tuple(shape.pose.point(Vec((0.0, 0.0, end * length))))
-            yield from on_rim(centre, axis, radius, terrain, sectors)
-    elif shape.kind == "ellipsoid":
-        rotation = tuple(_tuple(row) for row in shape.pose.R)
-        x, y, z = shape.size
-        yield EllipsoidOnTerrain(_tuple(shape.pose.p), rotation, (x, y, z), terrain)
-    else:
-        yield from (BallOnTerrain(at, radius, terrain) for at, radius in balls(shape))
+    pose = shape.pose
+    for feature in shape.form.on_terrain():
+        if isinstance(feature, BallFeature):
+            yield BallOnTerrain(*_ball(shape, feature), terrain)
+        elif isinstance(feature, RimFeature):
+            centre, axis = _tuple(pose.point(Vec(feature.centre))), _tuple(pose.rotate(Vec(feature.axis)))
+            yield from on_rim(centre, axis, feature.radius, terrain, sectors)
+        else:
+            yield RoundOnTerrain(_tuple(pose.p), tuple(_tuple(row) for row in pose.R), feature.of, terrain)
 
 
 def reach(shape: PlacedShape) -> float:
     """The largest distance (m) of a point of a shape from the origin of its link."""
-    size = shape.size
-    own = {
-        "point": 0.0, "sphere": sum(size), "capsule": sum(size[:1]) + 0.5 * sum(size[1:]),
-        "hull": max((float(np.linalg.norm(x)) for x in shape.points), default=0.0), "ellipsoid": max(size, default=0.0),
-        "cylinder": float(np.hypot(sum(size[:1]), 0.5 * sum(size[1:]))),
-    }  # fmt: skip
-    half = 0.5 * float(np.linalg.norm(size)) if shape.kind == "box" else own[shape.kind]
-    return half + float(np.linalg.norm([float(x) for x in shape.pose.p]))
+    return shape.form.reach + float(np.linalg.norm([float(x) for x in shape.pose.p]))
 
 
 def moves(shape: PlacedShape) -> bool:

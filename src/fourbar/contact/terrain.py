@@ -20,17 +20,11 @@ from ..errors import ModelError
 from ..expr import Expr, Graph, evaluate, floor, jvp, lookup, maximum, minimum, sqrt
 from ..expr.pytree import flatten, leaves, unflatten
 from ..once import cached_property
+from ..shapes.base import SurfacePoint as SurfacePoint
 from ..spatial.linear import Scalar, Vec, dot
 
 _TINY = 1e-60
 _MOST_GIVEN = 4096  # heights that may differ from sample to sample: each costs an operation at every contact
-
-
-class SurfacePoint(NamedTuple):
-    """The distance of a point from a surface (negative inside), and the direction out of it."""
-
-    gap: Scalar
-    normal: Vec
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,6 @@ from .contact import PLAIN, ContactPair, Surface
 from .geometry import Geometry
 from .mechanism import WORLD, Mechanism
 
-_ENDLESS = ("plane", "hfield")  # which do not touch each other
-
 
 class BodyShape(NamedTuple):
     """A shape of a body (or of the world): the body, the number of the shape in its geometry, and the shape."""
@@ -67,7 +65,7 @@ def _candidates(mechanism: Mechanism, bodies: _Carriers) -> Iterator[MayTouch]:
             and bodies.may_meet(a.body, b.body, rules.with_parents)
             and frozenset((a.body, b.body)) not in excluded
             and frozenset((a[:2], b[:2])) not in known
-            and not (a.shape.kind in _ENDLESS and b.shape.kind in _ENDLESS)
+            and not (a.shape.form.is_terrain and b.shape.form.is_terrain)  # which do not touch each other
         ):
             yield MayTouch(a, b)
 
@@ -81,7 +79,7 @@ def touches_world(mechanism: Mechanism) -> bool:
     bases = _bases(mechanism, bodies)
 
     def of_world(x: BodyShape) -> bool:
-        return bodies.rigid[x.body] == WORLD and (x.body not in bases or x.shape.kind in _ENDLESS)
+        return bodies.rigid[x.body] == WORLD and (x.body not in bases or x.shape.form.is_terrain)
 
     if not any(map(of_world, body_shapes(mechanism))):
         return False

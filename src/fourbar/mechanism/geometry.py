@@ -8,6 +8,9 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from ..errors import ModelError
+from ..once import cached_property
+from ..shapes.base import ShapeType
+from ..shapes.registry import TYPES, shape_type
 from .contact import PLAIN, Surface
 from .placement import Placement, Three
 
@@ -15,21 +18,9 @@ CONTACT, WORLD_CONTACT = (
     "contact",
     "contact/world",
 )  # keys of findings: shapes that may collide; those of the world
-Kind = Literal["box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh", "hfield"]
 Role = Literal["visual", "collision"]
 Colour = tuple[float, float, float, float]
 
-# The numbers in `size`, and their meaning.
-SIZES: dict[str, tuple[str, ...]] = {
-    "box": ("x", "y", "z"),
-    "sphere": ("radius",),
-    "cylinder": ("radius", "length"),
-    "capsule": ("radius", "length"),
-    "ellipsoid": ("x radius", "y radius", "z radius"),
-    "plane": (),
-    "mesh": (),
-    "hfield": ("x", "y", "depth"),
-}
 _FEWEST = 2  # heights along each side
 
 
@@ -45,7 +36,7 @@ class Geometry:
     `colour` is (red, green, blue, alpha) from 0 to 1, None if unspecified. `surface` is how it meets others.
     """
 
-    kind: Kind
+    kind: str
     size: tuple[float, ...] = ()
     placement: Placement = field(default_factory=Placement)
     role: Role = "visual"
@@ -58,11 +49,12 @@ class Geometry:
     heights: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        if self.kind not in SIZES:
-            raise ModelError(f"geometry: unknown kind {self.kind!r}; expected one of {', '.join(SIZES)}")
+        if not shape_type(self.kind, "geometry").in_models:
+            known = ", ".join(name for name, x in TYPES.items() if x.in_models)
+            raise ModelError(f"geometry: a {self.kind} is no shape of a model; expected one of {known}")
         if self.role not in get_args(Role):
             raise ModelError(f"geometry: unknown role {self.role!r}; expected 'visual' or 'collision'")
-        wanted = SIZES[self.kind]
+        wanted = TYPES[self.kind].sizes
         if len(self.size) != len(wanted) or not all(0.0 <= x < np.inf for x in self.size):
             listed = ", ".join(wanted) or "no numbers"
             raise ModelError(f"a {self.kind} takes {listed}, finite and non-negative; got {self.size}")
@@ -84,6 +76,11 @@ class Geometry:
             table = np.zeros(0)
         if table.ndim != 2 or min(table.shape) < _FEWEST or not np.isfinite(table).all():
             raise ModelError("heights: expected a table of finite numbers, at least 2 x 2, all rows equally long")
+
+    @cached_property
+    def form(self) -> ShapeType:
+        """The shape with its sizes, at its own origin."""
+        return TYPES[self.kind].of(self)
 
     @property
     def friction(self) -> float | None:

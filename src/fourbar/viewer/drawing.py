@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..errors import ModelError
 from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import WORLD, Mechanism
+from ..shapes.endless import HalfSpace
 from . import triangles
 from .look import FLOOR
 from .mesh_files import Colour, MeshPart, read_mesh
@@ -174,14 +176,18 @@ class ShapeItems:
             return LOST
         if layer == "collision":
             return COLLISION
-        if shape.kind == "hfield":
+        if shape.heights:
             return shape.colour or GROUND
         return surface.colour or shape.colour or GREY
 
     def _surfaces(self, shape: Geometry) -> list[tuple[MeshPart, np.ndarray | None]]:
-        if shape.kind != "mesh":
-            made = primitive(shape, self.size)
-            return [] if made is None else [(MeshPart(made, None), None)]
+        if not shape.mesh:
+            try:
+                surface = primitive(shape, self.size)
+            except ModelError as error:
+                self.notes.setdefault(shape.kind, f"{shape.name or 'a shape'} cannot be shown: {error}")
+                return []
+            return [] if surface is None else [(MeshPart(surface, None), None)]
         try:
             if not shape.file:
                 raise FileNotFoundError
@@ -206,24 +212,20 @@ def _scale(solid: TriangleSurface, scale: np.ndarray) -> TriangleSurface:
 
 def primitive(shape: Geometry, size: float) -> TriangleSurface | None:
     """A simple shape as triangles; a plane as large as a robot of such a size needs."""
-    if shape.kind == "plane":
+    if isinstance(shape.form, HalfSpace):
         return triangles.square(2.0 * size)
-    if shape.kind == "hfield":
+    if shape.heights:
         heights = np.array(shape.heights)
         x, y = (np.linspace(-s / 2.0, s / 2.0, n) for s, n in zip(shape.size[:2], heights.shape, strict=True))
         return triangles.sheet(x, y, heights)
     if not any(shape.size):
         return None
-    surfaces: dict[str, Callable[..., TriangleSurface]] = {
-        "box": triangles.box, "sphere": triangles.sphere, "cylinder": triangles.cylinder, "capsule": triangles.capsule,
-        "ellipsoid": triangles.ellipsoid,
-    }  # fmt: skip
-    return surfaces[shape.kind](*shape.size)
+    return triangles.surface_of(shape.form)
 
 
 def is_shown(mechanism: Mechanism, shapes: Sequence[Sequence[Geometry]], role: str) -> bool:
     """Whether those shapes (by body) that have a role show what the robot looks like."""
-    having = [any(g.role == role and g.kind not in ("plane", "hfield") for g in own) for own in shapes]
+    having = [any(g.role == role and not g.form.is_terrain for g in own) for own in shapes]
     if role == "visual":
         return any(having)
     massive = [has for has, b in zip(having, mechanism.bodies, strict=True) if b.mass > 0.0]

@@ -7,6 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..shapes.ball import Sphere
+from ..shapes.base import ShapeType
+from ..shapes.box import Box
+from ..shapes.cylinder import Cylinder
+from ..shapes.ellipsoid import Ellipsoid
+from ..shapes.solids import turn_profile
+
 _ROUND = 24  # sides of what is round
 _CREASE = np.cos(np.radians(35.0))  # faces that meet at a larger angle keep their edge
 _SAME = 1e-5  # of the size of a mesh: vertices nearer than that are one
@@ -114,61 +121,39 @@ def move_surface(solid: TriangleSurface, placement: np.ndarray) -> TriangleSurfa
     return TriangleSurface(vertices.astype(np.float32), (solid.normals @ R.T).astype(np.float32), solid.faces)
 
 
+def surface_of(shape: ShapeType, sides: int = _ROUND) -> TriangleSurface:
+    """The surface of a shape, with that many sides around what is round."""
+    vertices, faces, normals = shape.triangles(sides)
+    if normals is None:
+        return shade(vertices, faces)
+    return TriangleSurface(vertices.astype(np.float32), normals.astype(np.float32), faces.astype(np.uint32))
+
+
 def box(x: float, y: float, z: float) -> TriangleSurface:
     """A box of such edges about the origin."""
-    corner = np.array([[i, j, k] for i in (-0.5, 0.5) for j in (-0.5, 0.5) for k in (-0.5, 0.5)]) * (x, y, z)
-    quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
-    return shade(corner, np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]))
-
-
-def turn_profile(radius: Sequence[float], height: Sequence[float], sides: int = _ROUND) -> TriangleSurface:
-    """A profile (radius at each height, from bottom to top) turned about z, closed at both ends."""
-    angle = np.arange(sides) * (2.0 * np.pi / sides)
-    ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    rows = [np.column_stack([r * ring, np.full(sides, h)]) for r, h in zip(radius, height, strict=True)]
-    vertices = np.concatenate([*rows, [[0.0, 0.0, height[0]], [0.0, 0.0, height[-1]]]])
-    i, j = np.arange(sides), (np.arange(sides) + 1) % sides
-    faces, last = [], len(rows) - 1
-    for k in range(last):
-        a, b = k * sides, (k + 1) * sides
-        faces += [np.stack([a + i, a + j, b + j], axis=1), np.stack([a + i, b + j, b + i], axis=1)]
-    low, high = len(vertices) - 2, len(vertices) - 1
-    faces += [np.stack([np.full(sides, low), j, i], axis=1)]
-    faces += [np.stack([np.full(sides, high), last * sides + i, last * sides + j], axis=1)]
-    return shade(vertices, np.concatenate(faces))
+    return surface_of(Box(x, y, z))
 
 
 def cylinder(radius: float, length: float, sides: int = _ROUND) -> TriangleSurface:
     """A cylinder about z, its middle at the origin."""
-    return turn_profile((radius, radius), (-length / 2.0, length / 2.0), sides)
-
-
-def capsule(radius: float, length: float, sides: int = _ROUND) -> TriangleSurface:
-    """A cylinder about z with half balls at its ends."""
-    angle = np.linspace(0.0, np.pi / 2.0, sides // 4 + 1)
-    low = [(radius * np.sin(x), -length / 2.0 - radius * np.cos(x)) for x in angle]
-    high = [(r, -h) for r, h in reversed(low)]
-    profile = [*low, *high] if length > 0.0 else [*low, *high[1:]]
-    return turn_profile([r for r, _ in profile], [h for _, h in profile], sides)
+    return surface_of(Cylinder(radius, length), sides)
 
 
 def sphere(radius: float, sides: int = _ROUND) -> TriangleSurface:
     """A ball about the origin."""
-    return capsule(radius, 0.0, sides)
+    return surface_of(Sphere(radius), sides)
 
 
 def ellipsoid(x: float, y: float, z: float) -> TriangleSurface:
     """An ellipsoid with such half axes about the origin."""
-    ball, half = sphere(1.0), np.maximum((x, y, z), 1e-9)
-    normals = ball.normals / half
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    return TriangleSurface((ball.vertices * half).astype(np.float32), normals.astype(np.float32), ball.faces)
+    return surface_of(Ellipsoid(x, y, z))
 
 
 def arrow(length: float, radius: float, head: float = 0.3) -> TriangleSurface:
     """An arrow from the origin along z; its head takes such a part of its length."""
     neck = length * (1.0 - head)
-    return turn_profile((radius, radius, 2.4 * radius, 1e-3 * radius), (0.0, neck, neck, length), 12)
+    profile = (radius, radius, 2.4 * radius, 1e-3 * radius)
+    return shade(*turn_profile(profile, (0.0, neck, neck, length), 12)[:2])
 
 
 def sheet(x: np.ndarray, y: np.ndarray, heights: np.ndarray) -> TriangleSurface:

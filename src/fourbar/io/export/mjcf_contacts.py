@@ -92,7 +92,6 @@ def _bad_stl(path: Path) -> str:
     return f"MuJoCo reads STL files of at most {_MOST_FACES} triangles" if faces > _MOST_FACES else ""
 
 
-_HALVES = {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 0.5), "capsule": (1.0, 0.5)}
 _FRICTION = (1.0, 0.005, 0.0001)  # what MuJoCo has where nothing is said
 _UNSAID = ("restitution", "stiffness", "damping")
 _THINNEST = 1e-3
@@ -116,7 +115,7 @@ class GeomWriter:
                 name = self._new(self._unsaid.name(shape.name)) if shape.name else None
                 if name:
                     self._names.setdefault((body, shape.name), name)
-                where = _place(_from_lowest(shape) if shape.kind == "hfield" else shape)
+                where = _place(_from_lowest(shape) if shape.heights else shape)
                 child(element, "geom", name=name, **form, rgba=shape.colour, **where, **self._contact_attributes(shape))
 
     def report(self) -> None:
@@ -127,20 +126,21 @@ class GeomWriter:
 
     def _form(self, body: str, shape: Geometry, moves: bool) -> dict[str, Any] | None:
         what = "the world" if body == WORLD else f"body {body!r}"
-        if shape.kind in ("plane", "hfield") and moves:
+        if shape.form.is_terrain and moves:
             self._unsaid.leave(f"{what}: a {shape.kind} is left out")
             return None
-        if any(x <= 0.0 for x in shape.size[:2] if shape.kind == "hfield") or (
-            shape.kind != "hfield" and any(x <= 0.0 for x in shape.size)
-        ):
+        if any(x <= 0.0 for x in (shape.size[:2] if shape.heights else shape.size)):
             self._unsaid.leave(f"{what}: a {shape.kind} of zero size is left out")
             return None
-        if shape.kind == "mesh":
+        if shape.mesh:
             return self._assets.geom(body, shape)
-        if shape.kind == "hfield":
+        if shape.heights:
             return {"type": "hfield", "hfield": self._field(shape)}
-        halves = zip(shape.size, _HALVES.get(shape.kind, (1.0,) * 3), strict=False)
-        return {"type": shape.kind, "size": [x * f for x, f in halves] or [0.0, 0.0, 1.0]}
+        if shape.form.mjcf is None:
+            self._unsaid.leave(f"{what}: a {shape.form.called} is left out, which MJCF has no word for")
+            return None
+        size = [x / factor for x, factor in zip(shape.size, shape.form.mjcf, strict=True)]
+        return {"type": shape.kind, "size": size or [0.0, 0.0, 1.0]}
 
     def _field(self, shape: Geometry) -> str:
         """A height field as an asset: rows from the far end of y, and heights from the lowest up."""

@@ -11,9 +11,11 @@ from ...edit.placements import transform
 from ...mechanism.fluid import SixBySix
 from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD, Body, Mechanism
+from ...shapes.endless import HalfSpace
 from ...spatial.linear import Vec
 from ...spatial.transform import IDENTITY, Transform
 from ..sdf.links import ADDED_MASS
+from .shape_parts import write_parts
 from .surfaces import Losses, write_surface
 from .written_numbers import Fresh, Unsaid, child, list_names, rpy, words
 
@@ -136,23 +138,23 @@ class SdfModel:
         return link if T == IDENTITY and link != WORLD else self.frame(self.new(name), link, T)
 
     def _shape(self, link: ET.Element, shape: Geometry, used: Fresh) -> None:
-        if shape.kind == "hfield":
-            self.unsaid.leave(f"link {link.get('name')!r}: a height field is left out")
+        parts = write_parts(shape.form)
+        is_plane = isinstance(shape.form, HalfSpace)
+        if parts is None and not (shape.mesh or is_plane):
+            self.unsaid.leave(f"link {link.get('name')!r}: a {shape.form.called} is left out")
             return
         element = child(link, shape.role, name=used(self.unsaid.name(shape.name) or f"{shape.role}_{len(link)}"))
         self.pose(element, transform(shape.placement))
-        inside = child(child(element, "geometry"), shape.kind)
-        if shape.kind == "mesh":
+        inside = child(child(element, "geometry"), shape.kind if parts is None else parts.tag)
+        if shape.mesh:
             add_element(inside, "uri", self.unsaid.name(shape.mesh))
             add_element(inside, "scale", shape.scale)
-        elif shape.kind == "plane":
+        elif parts is None:
             add_element(inside, "normal", (0.0, 0.0, 1.0))
             add_element(inside, "size", (1.0, 1.0))
-        elif shape.kind in ("box", "ellipsoid"):
-            add_element(inside, "size" if shape.kind == "box" else "radii", shape.size)
         else:
-            for tag, value in zip(("radius", "length"), shape.size, strict=False):
-                add_element(inside, tag, [value])
+            for tag, values in parts.numbers.items():
+                add_element(inside, tag, values)
         if shape.colour is not None:
             material = child(element, "material")
             for tag in ("ambient", "diffuse"):

@@ -34,6 +34,7 @@ from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
 from .equivalents import conditions, in_other_coordinates, leave_name, leave_order, place_parts
 from .inertials import leave_compensation, leave_refused, refuse_fluids, without_blocks
+from .shape_parts import write_parts
 from .surfaces import Losses, leave_contacts, write_contact
 from .written_numbers import Fresh, Unsaid, as_text, child, rpy
 
@@ -112,23 +113,17 @@ class UrdfWriter:
         write_contact(link, body, self.losses)
 
     def _shape(self, link: ET.Element, body: Body, shape: Geometry) -> None:
-        if shape.kind in ("plane", "hfield"):
-            self.unsaid.leave(
-                f"body {body.name!r}: a {'plane' if shape.kind == 'plane' else 'height field'} is left out"
-            )
+        parts = None if shape.mesh else write_parts(shape.form)
+        if not shape.mesh and parts is None:
+            self.unsaid.leave(f"body {body.name!r}: a {shape.form.called} is left out")
             return
         element = child(link, shape.role, name=shape.name or None)
         _origin(element, transform(shape.placement))
         geometry = child(element, "geometry")
-        if shape.kind == "mesh":
+        if parts is None:
             child(geometry, "mesh", filename=shape.mesh, scale=shape.scale)
-        elif shape.kind == "box":
-            child(geometry, "box", size=shape.size)
-        elif shape.kind == "ellipsoid":
-            child(geometry, "ellipsoid", radii=shape.size)
         else:
-            names = ("radius", "length")
-            child(geometry, shape.kind, **dict(zip(names, ([x] for x in shape.size), strict=False)))
+            child(geometry, parts.tag, **parts.numbers)
         if shape.colour is not None:
             material = child(element, "material", name=f"{body.name}_{len(link)}")
             child(material, "color", rgba=shape.colour)

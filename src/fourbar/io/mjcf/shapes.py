@@ -11,10 +11,12 @@ import numpy as np
 
 from ...mechanism.geometry import Geometry
 from ...mechanism.placement import Placement
+from ...shapes.registry import TYPES
 from .bodies import rotation
 from .contacts import colliding, geom_contact
 
-_PLANE, _HFIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = range(8)
+_KINDS = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh")  # by MuJoCo's numbers
+_HFIELD, _MESH = _KINDS.index("hfield"), _KINDS.index("mesh")
 _GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's default
 _TEXTURE = (  # what decides on the pixels of a texture
     "type", "builtin", "rgb1", "rgb2", "mark", "markrgb", "random", "width", "height", "nchannel", "gridsize",
@@ -134,18 +136,11 @@ def _geometry(model: Any, g: int, shape: GeomSource | None, touches: bool) -> Ge
         if kind == _MESH:  # compiled: MuJoCo has moved it into the mesh's own principal frame
             R, p = _undone(model, int(model.geom_dataid[g]), R, p)
         return Geometry("mesh", (), _placement(R, p), mesh=shape.mesh, scale=shape.scale, file=shape.found, **common)
-    sizes: dict[int, tuple[str, tuple[float, ...]]] = {
-        _PLANE: ("plane", ()),
-        _SPHERE: ("sphere", (a,)),
-        _CAPSULE: ("capsule", (a, 2.0 * b)),
-        _ELLIPSOID: ("ellipsoid", (a, b, c)),
-        _CYLINDER: ("cylinder", (a, 2.0 * b)),
-        _BOX: ("box", (2.0 * a, 2.0 * b, 2.0 * c)),
-    }
-    if kind not in sizes:
+    known = TYPES[_KINDS[kind]].mjcf if kind < len(_KINDS) else None
+    if known is None:
         return None
-    name, size = sizes[kind]
-    return Geometry(name, size, _placement(R, p), **common)  # type: ignore[arg-type]
+    size = tuple(factor * x for factor, x in zip(known, (a, b, c), strict=False))
+    return Geometry(_KINDS[kind], size, _placement(R, p), **common)
 
 
 def _field(model: Any, h: int, place: Placement, common: dict[str, Any]) -> Geometry:

@@ -14,6 +14,8 @@ from ...mechanism.contact import PLAIN
 from ...mechanism.fluid import Fluid
 from ...mechanism.geometry import Geometry, Role
 from ...mechanism.placement import Placement
+from ...shapes.base import FileWords
+from ...shapes.registry import words_of_files
 from ...spatial.inertia import is_usable, unphysical
 from ..element import Element
 from ..meshes import Meshes
@@ -25,7 +27,7 @@ ADDED_MASS = {  # the places of the elements of <fluid_added_mass>, which lists 
     a + b: (_LETTERS.index(a), _LETTERS.index(b)) for n, a in enumerate("xyzpqr") for b in "xyzpqr"[n:]
 }
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-_SHAPES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh", "drake:capsule", "drake:ellipsoid")
+_OTHER_SHAPES = ("plane", "mesh")
 _UNUSED = ("enable_wind", "self_collide", "must_be_base_link", "light", "sensor", "projector", "particle_emitter")
 _LOOKS = (
     "surface",
@@ -147,11 +149,12 @@ class SdfShapes:
                 child.mark("*")
         pose = element.child("pose")
         geometry = element.require_child("geometry")
-        shapes = [c for c in geometry.children if c.tag in _SHAPES]
+        known = (*words_of_files(), *_OTHER_SHAPES)
+        shapes = [c for c in geometry.children if c.tag in known]
         if len(shapes) != 1:
             if not shapes and len(geometry.children) <= 1:  # <empty/>, or an unsupported kind: a leftover
                 return None
-            geometry.fail(f"{len(shapes)} shapes; expected one of {', '.join(_SHAPES)}")
+            geometry.fail(f"{len(shapes)} shapes; expected one of {', '.join(known)}")
         return self._geometry(
             geometry,
             shapes[0],
@@ -179,7 +182,8 @@ class SdfShapes:
             shape.mark("*", "normal", "size")
             return Geometry("plane", **{**common, "placement": _facing(shape, at)})
         with shape.reading.naming(shape.place):
-            return Geometry(shape.tag.removeprefix("drake:"), _size(shape), **common)  # type: ignore[arg-type]
+            kind, words = words_of_files()[shape.tag]
+            return Geometry(kind.kind, _size(shape, words), **common)
 
 
 def _facing(plane: Element, at: Pose) -> Placement:
@@ -193,15 +197,12 @@ def _facing(plane: Element, at: Pose) -> Placement:
     return Placement(tuple(map(tuple, R.tolist())), tuple(at.p.tolist()))  # type: ignore[arg-type]
 
 
-def _size(shape: Element) -> tuple[float, ...]:
-    if shape.tag == "box":
-        return shape.require_child("size").text_numbers(3)
-    if shape.tag == "ellipsoid":
-        return shape.require_child("radii").text_numbers(3)
-    if shape.tag == "drake:ellipsoid":
-        return tuple(shape.require_child(tag).text_number() for tag in "abc")
-    tags = ("radius",) if shape.tag == "sphere" else ("radius", "length")
-    return tuple(shape.require_child(tag).text_number() for tag in tags)
+def _size(shape: Element, words: FileWords) -> tuple[float, ...]:
+    size: tuple[float, ...] = ()
+    for tag, count in words.parts:
+        child = shape.require_child(tag)
+        size += child.text_numbers(count) if count > 1 else (child.text_number(),)
+    return size
 
 
 def _colour(material: Element | None) -> tuple[float, ...] | None:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from ...mechanism.contact import PLAIN, Surface
-from ...mechanism.geometry import Colour, Geometry, Kind, Role
+from ...mechanism.geometry import Colour, Geometry, Role
 from ...mechanism.validate import read_placement
+from ...shapes.base import FileWords, ShapeType
+from ...shapes.registry import words_of_files
 from ..element import Element
 from ..meshes import Meshes
 from ..surfaces import urdf_surface, urdf_surfaces
 from .joints import read_origin
 
-_KINDS: dict[str, Kind] = {
-    "box": "box", "cylinder": "cylinder", "sphere": "sphere", "capsule": "capsule", "ellipsoid": "ellipsoid",
-    "mesh": "mesh", "drake:capsule": "capsule", "drake:ellipsoid": "ellipsoid",
-}  # fmt: skip
+_MESH = "mesh"
 _COLOURLESS = "it has no colour"
 
 
@@ -58,10 +57,11 @@ class UrdfShapes:
     def _shape(self, element: Element, role: Role) -> Geometry:
         geometry = element.require_child("geometry")
         geometry.get("name")
-        shape_elements = [c for c in geometry.children if c.tag in _KINDS]
+        known = words_of_files()
+        shape_elements = [c for c in geometry.children if c.tag == _MESH or c.tag in known]
         if len(shape_elements) != 1:
             there = ", ".join(f"<{c.tag[:60]}>" for c in geometry.children[:5]) or "nothing"
-            listed = ", ".join(x for x in _KINDS if not x.startswith("drake:"))
+            listed = ", ".join(x for x in (*known, _MESH) if not x.startswith("drake:"))
             geometry.fail(f"it contains {there}; expected one of {listed}")
         shape = shape_elements[0]
         geometry.mark(shape.tag)
@@ -69,31 +69,18 @@ class UrdfShapes:
         with element.reading.naming(element.place):
             place = read_placement("origin", *(origin.get(k, d) for k, d in _PLACED))
             return Geometry(
-                _KINDS[shape.tag],
                 placement=place,
                 role=role,
                 name=element.get("name") or "",
                 colour=self._colour(element),
                 surface=self._surface(element) if role == "collision" else PLAIN,
-                **self._size(shape),
+                **(self._mesh(shape) if shape.tag == _MESH else _kind_and_size(shape, *known[shape.tag])),
             )
 
     def _surface(self, collision: Element) -> Surface:
         link = collision.parent
         name = "" if link is None else link.attributes.get("name", "")
         return urdf_surface(collision, self._surfaces.get(name, {}))
-
-    def _size(self, shape: Element) -> dict[str, Any]:
-        if shape.tag == "mesh":
-            return self._mesh(shape)
-        if shape.tag == "box":
-            return {"size": shape.numbers("size", 3)}
-        if shape.tag == "drake:ellipsoid":
-            return {"size": (shape.number("a"), shape.number("b"), shape.number("c"))}
-        if shape.tag == "ellipsoid":
-            return {"size": shape.numbers("radii", 3)}
-        size = (shape.number("radius"),)
-        return {"size": size if shape.tag == "sphere" else (*size, shape.number("length"))}
 
     def _mesh(self, shape: Element) -> dict[str, Any]:
         address = shape.require("filename")
@@ -103,7 +90,12 @@ class UrdfShapes:
             shape.reading.warn(shape.place, f"mesh {address[:200]!r} {why}", "add its folder: folders=[...]", shape.key)
         elif match.problem:
             self._missing.append((shape, address[:200]))
-        return {"mesh": address, "file": match.path, "scale": shape.numbers("scale", 3, (1.0, 1.0, 1.0))}
+        return {
+            "kind": "mesh",
+            "mesh": address,
+            "file": match.path,
+            "scale": shape.numbers("scale", 3, (1.0, 1.0, 1.0)),
+        }
 
     def _colour(self, element: Element) -> Colour | None:
         """The colour of a shape: that of its first material."""
@@ -126,6 +118,13 @@ class UrdfShapes:
         r, g, b, a = given.numbers("rgba", 4)
         self._colours.setdefault(name, (r, g, b, a))
         return (r, g, b, a)
+
+
+def _kind_and_size(shape: Element, kind: type[ShapeType], words: FileWords) -> dict[str, Any]:
+    size: tuple[float, ...] = ()
+    for name, count in words.parts:
+        size += shape.numbers(name, count) if count > 1 else (shape.number(name),)
+    return {"kind": kind.kind, "size": size}
 
 
 _PLACED = (("position", (0.0, 0.0, 0.0)), ("rotation", None), ("rpy", None))

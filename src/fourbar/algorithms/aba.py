@@ -83,7 +83,7 @@ class Biased(NamedTuple):
 
     p: list[tuple[Wrench, ...]]
     bias: list[Bias]
-    tau: list[Vec]
+    tau: list[Vec]  # (nv of the cluster) each, N m or N
     gyroscopic: dict[int, Vec]
 
 

@@ -46,8 +46,8 @@ Ends = tuple[Scalar | None, Scalar | None]  # lower, upper; None where there is 
 class ActuatorLaw(NamedTuple):
     """Gain and bias by 1, length and velocity; the ranges of control and force."""
 
-    gain: Vec
-    bias: Vec
+    gain: Vec  # (3,)
+    bias: Vec  # (3,)
     control: Ends
     force: Ends
 

@@ -33,7 +33,7 @@ class Metric(NamedTuple):
     """Armature over the velocities of some joints."""
 
     joints: tuple[Joint, ...]
-    A: Mat
+    A: Mat  # (nv, nv) of these joints
 
     @staticmethod
     def of_joint(joint: Joint, armature: Vec) -> Metric:

@@ -48,7 +48,7 @@ class Bias(NamedTuple):
     """Accelerations c that the links of a cluster gain by velocity alone, and g of their joints that loops add."""
 
     c: tuple[Twist, ...]
-    g: tuple[Vec, ...]
+    g: tuple[Vec, ...]  # (nv of the link,) each
 
 
 class YieldingTerm(NamedTuple):
@@ -79,8 +79,8 @@ class Freed(NamedTuple):
 class Pushed(NamedTuple):
     """The response of a cluster to forces: u = τ - Sᵀ pA, w = D⁻¹ u, and the forces pa on its carriers."""
 
-    u: Vec
-    w: Vec
+    u: Vec  # (independent velocities,), N m or N
+    w: Vec  # (independent velocities,), accelerations
     pa: tuple[Wrench, ...]
 
 
@@ -187,7 +187,7 @@ class CoupledJoints(NamedTuple):
     """Armature off the diagonal, between all velocities of the links at some places in a cluster."""
 
     places: tuple[int, ...]
-    A: Mat
+    A: Mat  # (velocities, velocities) of these links
 
 
 class ArticulatedCluster(NamedTuple):
@@ -196,7 +196,7 @@ class ArticulatedCluster(NamedTuple):
 
     ks: tuple[Kinematics, ...]
     inner: tuple[int, ...]
-    G: tuple[Mat, ...]
+    G: tuple[Mat, ...]  # (nv of the link, independent velocities) each
     coupled: tuple[CoupledJoints, ...] = ()
     locking: tuple[Locking, ...] = ()  # as in `Cluster`
     varies: bool = False  # inertias are no constants, and may be zero
@@ -387,15 +387,15 @@ class HeldFreed(NamedTuple):
 class FreeAndHeld(NamedTuple):
     """Accelerations of velocities that are free, and the forces that hold the others."""
 
-    a: Vec
-    tau: Vec
+    a: Vec  # (independent velocities,)
+    tau: Vec  # (independent velocities,)
 
 
 class HeldCluster(NamedTuple):
     """A cluster of whose velocities only the `loose` ones answer to forces; all others move as prescribed."""
 
     moving: ArticulatedCluster  # with the columns of the loose velocities
-    held: tuple[Mat, ...]  # the other columns of G
+    held: tuple[Mat, ...]  # the other columns of G: (nv of the link, held velocities) each
     loose: tuple[int, ...]
     nv: int
 

@@ -202,7 +202,7 @@ class UnitMotionForces(NamedTuple):
 class DerivativeBlocks(NamedTuple):
     """Blocks of ∂τ/∂q, ∂τ/∂v and M."""
 
-    q: Mat
+    q: Mat  # (nv of one link, nv of the other), as the next two
     v: Mat
     a: Mat
 
@@ -297,7 +297,7 @@ class Variation(NamedTuple):
     q: list[list[Any]]
     v: list[list[Any]]
     a: list[list[Any]]
-    tau: list[Vec]
+    tau: list[Vec]  # (nv of the link,) each
     bodies: list[VariedLink]
 
 

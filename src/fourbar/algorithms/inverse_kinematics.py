@@ -37,9 +37,9 @@ class SearchSettings:
 class Missed(NamedTuple):
     """The error of a frame: rows of J and e, with weights; distance (m) and angle (rad) of what has weights."""
 
-    rows: Mat
-    e: Vec
-    report: Vec
+    rows: Mat  # (3 or 6, nv)
+    e: Vec  # (3 or 6,)
+    report: Vec  # (1 or 2,)
 
 
 def _size(parts: Sequence[Scalar], weight: Sequence[Scalar]) -> Scalar:
@@ -243,9 +243,9 @@ class Search(NamedTuple):
     """Where a search is: the best so far with its problem; what misses its goal; μ; what the next step promises;
     passes, and passes with little gain."""
 
-    q: Vec
+    q: Vec  # (nq,)
     problem: NormalEquations
-    report: Vec
+    report: Vec  # (errors,)
     mu: Scalar
     promised: Scalar
     passes: Scalar

@@ -199,13 +199,13 @@ def _sparse_columns(phi: Sequence[Scalar], along: Sequence[Expr]) -> list[dict[i
 class Taylor(NamedTuple):
     """A link to second order in time, relative to its carrier: R, p; ω, v; α, a (classical), Γ = [α] + [ω]²."""
 
-    R: Mat
-    p: Vec
+    R: Mat  # (3, 3)
+    p: Vec  # (3,), as all vectors here
     w: Vec
     v: Vec
     al: Vec
     acc: Vec
-    G: Mat
+    G: Mat  # (3, 3)
 
     @staticmethod
     def of(flat: Sequence[Scalar]) -> Taylor:

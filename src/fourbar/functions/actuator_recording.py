@@ -30,7 +30,7 @@ class Pull(NamedTuple):
 
     actuator: int
     link: int
-    gear: Vec
+    gear: Vec  # (nv of the joint,)
 
 
 class Gain(NamedTuple):

@@ -77,8 +77,8 @@ class Goals(NamedTuple):
 
     names: tuple[str, ...]
     aims: tuple[Any, ...]
-    goal: np.ndarray
-    weight: np.ndarray
+    goal: np.ndarray  # (..., entries of all targets)
+    weight: np.ndarray  # (3 for each position or rotation,)
 
     @property
     def error_count(self) -> int:

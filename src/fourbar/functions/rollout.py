@@ -125,8 +125,8 @@ class Now(NamedTuple):
     """Where all samples are: their states, what became of each, how many steps each has made; steps since the start."""
 
     state: list[np.ndarray]
-    status: np.ndarray
-    made: np.ndarray
+    status: np.ndarray  # (n,)
+    made: np.ndarray  # (n,)
     steps: int
 
 
@@ -140,8 +140,8 @@ class Rolled:
     records: dict[str, np.ndarray]
     steps: int
     made: np.ndarray
-    diverged: np.ndarray
-    stopped: np.ndarray
+    diverged: np.ndarray  # (...)
+    stopped: np.ndarray  # (...)
 
 
 class Rollout:

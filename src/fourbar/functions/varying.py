@@ -252,7 +252,7 @@ class _Served(NamedTuple):
     """A function, and the array that it takes in place of the parameters."""
 
     function: Any
-    known: np.ndarray
+    known: np.ndarray  # (..., values that follow from the parameters)
 
 
 class _Ready:

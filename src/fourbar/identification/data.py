@@ -132,7 +132,7 @@ class Reader(NamedTuple):
     """Reads parts: `needs` is an array that the equations need, `unmeasured` are the numbers of forces to ignore."""
 
     needs: str
-    unmeasured: np.ndarray
+    unmeasured: np.ndarray  # (unmeasured velocities,)
 
     def __call__(self, part: UnreadChunk) -> Chunk:
         arrays = dict(part.arrays)
@@ -250,7 +250,7 @@ class EquationRows(NamedTuple):
     """Equations of one kind: which columns they have, and the rows [Y | b] (n, len(columns) + 1)."""
 
     kind: int
-    columns: np.ndarray
+    columns: np.ndarray  # (columns,)
     values: np.ndarray
 
 

@@ -97,9 +97,9 @@ class EstimatedCoordinates:
 
     names: tuple[str, ...]
     estimated: np.ndarray
-    values: np.ndarray  # of all parameters of the given robot
-    origin: np.ndarray
-    T: np.ndarray
+    values: np.ndarray  # (p,), of all parameters of the given robot
+    origin: np.ndarray  # (m,)
+    T: np.ndarray  # (m, m)
     bodies: tuple[EstimatedBody, ...]
     positive: np.ndarray  # coordinates of joint parameters that must be non-negative
     known: frozenset[int] = frozenset()

@@ -44,7 +44,7 @@ class Gap(NamedTuple):
     """
 
     number: int
-    axes: Mat
+    axes: Mat  # (3, 3)
 
     def name_among(self, joints: int) -> str:
         """Its name among the numbers of the series."""

@@ -36,10 +36,10 @@ class _Trace(NamedTuple):
 
     q: tuple[Expr, ...]
     v: tuple[Expr, ...]
-    R: Mat
-    p: Vec
-    S: tuple[Vec, ...]
-    bias: Vec
+    R: Mat  # (3, 3)
+    p: Vec  # (3,)
+    S: tuple[Vec, ...]  # (6,) for each velocity
+    bias: Vec  # (6,)
     numbers: tuple[Expr, ...] = ()
 
 

@@ -44,8 +44,8 @@ class Linearization:
     A: np.ndarray
     B: np.ndarray
     dt: float | None
-    q: np.ndarray
-    v: np.ndarray
+    q: np.ndarray  # (..., nq), or v (..., nv)
+    v: np.ndarray  # (..., nv)
     step: StepJacobian | None = None
 
     def __iter__(self) -> Iterator[np.ndarray]:

@@ -18,7 +18,7 @@ class Flow(NamedTuple):
     """B of a rigid body: W = tr(N) 1 - N of N = ∫ ṙ rᵀ dm, and the linear momentum p = ∫ ṙ dm."""
 
     W: Mat
-    p: Vec
+    p: Vec  # (3,)
 
     @staticmethod
     def of(I: Inertia, V: Twist) -> Flow:

@@ -24,7 +24,7 @@ class DisplacedFluid(NamedTuple):
     """Mass m and first moment h of the fluid whose place a body takes."""
 
     m: Scalar
-    h: Vec
+    h: Vec  # (3,), kg m
 
     def __add__(self, other: DisplacedFluid) -> DisplacedFluid:  # type: ignore[override]
         return DisplacedFluid(self.m + other.m, self.h + other.h)
@@ -138,9 +138,9 @@ class Hydrodynamics(NamedTuple):
 
     added: Articulated
     displaced: DisplacedFluid
-    linear: Mat
-    quadratic: Mat
-    current: Vec
+    linear: Mat  # (6, 6)
+    quadratic: Mat  # (6, 6)
+    current: Vec  # (3,), m/s
 
     @property
     def inertia(self) -> FluidInertia:

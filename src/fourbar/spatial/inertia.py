@@ -201,7 +201,7 @@ class Articulated(NamedTuple):
     """The symmetric 6 x 6 matrix [[J, H], [Hᵀ, A]], twenty-one numbers."""
 
     J: Sym
-    H: Mat
+    H: Mat  # (3, 3)
     A: Sym
 
     @staticmethod

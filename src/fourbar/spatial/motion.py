@@ -30,10 +30,10 @@ def acceleration_matrix(W: Sym, al: Sequence[Scalar]) -> Mat:
 class Motion(NamedTuple):
     """Angular velocity ω, angular acceleration α, acceleration a of the origin, Γ = [α] + [ω]²."""
 
-    w: Vec
+    w: Vec  # (3,), as the next two
     al: Vec
     acc: Vec
-    G: Mat
+    G: Mat  # (3, 3)
 
     @staticmethod
     def of_ground(gravity: Vec) -> Motion:
@@ -54,7 +54,7 @@ class Motion(NamedTuple):
 class Spin(NamedTuple):
     """The contribution of velocity alone to a `Motion`: ω and W = [ω]²."""
 
-    w: Vec
+    w: Vec  # (3,)
     W: Sym
 
     @staticmethod

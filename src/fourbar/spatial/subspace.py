@@ -23,9 +23,9 @@ class Hinge(NamedTuple):
     """A freed joint: U = IA S, D = Sᵀ U + armature factored, Y = D⁻¹ Uᵀ. U and Y over the components `over`."""
 
     over: tuple[int, ...]
-    U: Mat
+    U: Mat  # (components, nv)
     D: Factored
-    Y: Mat
+    Y: Mat  # (nv, components)
 
     def drive(self, u: Vec, w: Vec) -> Vec:
         """The one of u and w = D⁻¹ u that is kept to accelerate the joint: w, as Y is at hand."""

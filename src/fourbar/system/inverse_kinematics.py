@@ -165,18 +165,18 @@ class _Attempt(NamedTuple):
     """A search: where it begins (None: at the best so far; all samples, or one place for all), its settings, and
     whether it begins anew."""
 
-    start: np.ndarray | None
-    setting: np.ndarray
+    start: np.ndarray | None  # (nq,) or (n, nq)
+    setting: np.ndarray  # (6,)
     anew: bool
 
 
 class _Solution(NamedTuple):
     """The outcome of all samples: configurations, the report of the best search of each, iterations, restarts."""
 
-    q: np.ndarray
-    report: np.ndarray
-    iterations: np.ndarray
-    restarts: np.ndarray
+    q: np.ndarray  # (n, nq)
+    report: np.ndarray  # (n, measures)
+    iterations: np.ndarray  # (n,)
+    restarts: np.ndarray  # (n,)
 
 
 Search = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]  # of start, goal and setting

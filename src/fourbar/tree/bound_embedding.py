@@ -65,7 +65,7 @@ class Bound(NamedTuple):
     """Links connected by loops with parameters p: works as the `LoopEmbedding` at p does."""
 
     tie: WithNumbers
-    p: Vec
+    p: Vec  # (entries of all parameters,)
 
     def state(self, call: Call, q: Vec, v: Vec | None) -> ClusterState:
         """As for `LoopEmbedding`; what is recorded depends on p too."""

@@ -92,7 +92,7 @@ class FoldedLoops(NamedTuple):
     """
 
     tie: LoopEmbedding | Bound
-    numbers: Vec
+    numbers: Vec  # (branch_size(tie),)
 
     def state(self, call: Call, q: Vec, v: Vec | None) -> ClusterState:
         """As for `LoopEmbedding`; what is recorded depends on the numbers too."""

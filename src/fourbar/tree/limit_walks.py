@@ -37,7 +37,7 @@ class Polytope(NamedTuple):
 
     origin: np.ndarray
     basis: np.ndarray
-    G: np.ndarray
+    G: np.ndarray  # (m, nz)
     g: np.ndarray
 
 
@@ -167,8 +167,8 @@ class CurvedLimits(NamedTuple):
     values: Callable[[np.ndarray], np.ndarray]
     slopes: Callable[[np.ndarray], np.ndarray]
     is_inside: Callable[[np.ndarray], np.ndarray]
-    lower: np.ndarray
-    upper: np.ndarray
+    lower: np.ndarray  # (m,)
+    upper: np.ndarray  # (m,)
     box: tuple[np.ndarray, np.ndarray]
 
 

@@ -51,7 +51,7 @@ Coupled = tuple[tuple[int, Mat], ...]
 class LinkArmature(NamedTuple):
     """The diagonal of a link's armature, and its blocks A_ij off the diagonal, with links j up to its own, i."""
 
-    diagonal: Vec
+    diagonal: Vec  # (nv of the link,)
     coupled: Coupled = ()
 
 
@@ -97,7 +97,7 @@ class CoupledLinks(NamedTuple):
     """
 
     links: tuple[int, ...]
-    A: Mat
+    A: Mat  # (velocities, velocities) of all these links
 
 
 def couplings(coupled: Sequence[Coupled], sizes: Sequence[int]) -> tuple[CoupledLinks, ...]:
@@ -130,7 +130,7 @@ class Link(NamedTuple):
     joint: Joint
     placement: Transform
     I: AnyInertia
-    armature: Vec
+    armature: Vec  # (nv,)
     coupled: Coupled = ()
 
     def at(self, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> Kinematics:
@@ -147,4 +147,4 @@ class Kinematics(NamedTuple):
     S: Subspace
     c_J: Twist
     I: AnyInertia
-    armature: Vec
+    armature: Vec  # (nv,)

@@ -50,7 +50,7 @@ class VariedTree(NamedTuple):
     reframed: tuple[Link, ...]
     bodies: tuple[Transform, ...]
     frames: tuple[Transform, ...]
-    gravity: Vec
+    gravity: Vec  # (3,)
     passive: tuple[tuple[Vec, Vec, Vec, Vec], ...]
     laws: tuple[tuple[Vec, Vec], ...]
     fluids: tuple[Hydrodynamics, ...]

@@ -63,7 +63,7 @@ class Path(NamedTuple):
     it has arrived, and negative where it is lost.
     """
 
-    q: Vec
+    q: Vec  # (nq,)
     correction: Vec
     heading: Vec
     step: Scalar
@@ -86,7 +86,7 @@ class StepTangent(NamedTuple):
     """A configuration ahead: its correction, the tangent nearest to the heading and that nearest to the way into the
     limits, this way itself (nv each, in units), and the clearance."""
 
-    q: Vec
+    q: Vec  # (nq,)
     correction: Vec
     heading: Vec
     inward: Vec

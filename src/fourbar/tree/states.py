@@ -17,8 +17,8 @@ Call = Callable[..., Any]  # `recorder.call`
 class OwnState(NamedTuple):
     """A link on its own joint: q̇ = ẏ."""
 
-    q: tuple[Vec, ...]
-    v: tuple[Vec, ...]
+    q: tuple[Vec, ...]  # (nq of the link,) each
+    v: tuple[Vec, ...]  # (nv of the link,) each
 
     @property
     def is_identity(self) -> bool:
@@ -45,10 +45,10 @@ class OwnState(NamedTuple):
 class EmbeddedState(NamedTuple):
     """Links tied by loops: for each its coordinates, velocity G ẏ, and its blocks of G and g."""
 
-    q: tuple[Vec, ...]
-    v: tuple[Vec, ...]
-    G: tuple[Mat, ...]
-    g: tuple[Vec, ...]
+    q: tuple[Vec, ...]  # (nq of the link,) each
+    v: tuple[Vec, ...]  # (nv of the link,) each
+    G: tuple[Mat, ...]  # (nv of the link, independent velocities) each
+    g: tuple[Vec, ...]  # (nv of the link,) each
 
     @property
     def is_identity(self) -> bool:

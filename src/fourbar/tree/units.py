@@ -37,7 +37,7 @@ class Units(NamedTuple):
     gaps: np.ndarray
     steps: np.ndarray
     guesses: np.ndarray
-    still: np.ndarray
+    still: np.ndarray  # (m, n), booleans
 
     def of(self, K: np.ndarray) -> np.ndarray:
         """K (..., m, n) in balanced units, without rounding errors."""
@@ -78,9 +78,9 @@ class Lever(NamedTuple):
     """
 
     lengths: np.ndarray
-    far: np.ndarray
-    steps: np.ndarray
-    guesses: np.ndarray
+    far: np.ndarray  # (m,)
+    steps: np.ndarray  # (n,)
+    guesses: np.ndarray  # (nq,)
 
 
 def lever(

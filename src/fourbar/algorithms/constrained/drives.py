@@ -38,8 +38,8 @@ class Orthogonal(NamedTuple):
     `weakness` is the largest squared ratio of the size of a column to what the others leave of it.
     """
 
-    Q: tuple[Vec, ...]
-    R: tuple[Vec, ...]
+    Q: tuple[Vec, ...]  # (size,) each
+    R: tuple[Vec, ...]  # row k has k + 1 entries
     weakness: Scalar
 
     def along(self, y: Sequence[Scalar], size: int) -> Vec:
@@ -108,7 +108,7 @@ def upper_solve(L: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> Vec:
 class LeastActuatorForces(NamedTuple):
     """Forces of the actuators, and the largest ratio of a column of B to its part outside the span of the others."""
 
-    tau: Vec
+    tau: Vec  # (actuators,)
     weakness: Scalar
 
 
@@ -168,7 +168,7 @@ class Split(NamedTuple):
     """Forces along rows, and the factors that gave them: of the held velocities' columns, of their null space,
     and of the drives' forces along it."""
 
-    force: Vec
+    force: Vec  # (rows,)
     held: Orthogonal
     silent: Orthogonal | None = None
     effective: Orthogonal | None = None
@@ -270,17 +270,17 @@ def _largest(values: Sequence[Scalar]) -> Scalar:
 class Point(NamedTuple):
     """Forces of drives (ρ) and rows, their factors, W ρ, and μ."""
 
-    tau: Vec
+    tau: Vec  # (drives,)
     shared: Split
-    weighted: Vec
-    mu: Vec
+    weighted: Vec  # (drives,); empty where forces along rows are least
+    mu: Vec  # (held velocities,)
 
 
 class ForceChange(NamedTuple):
     """Changes of the forces that all velocities need, and of the rows."""
 
-    tau: Vec
-    A: Mat
+    tau: Vec  # (nv,)
+    A: Mat  # (rows, nv)
 
 
 def solve_point(tau: Vec, A: Mat, plan: Plan) -> Point:

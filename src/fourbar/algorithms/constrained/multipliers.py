@@ -15,8 +15,8 @@ _INFINITE = float("inf")
 class Multipliers(NamedTuple):
     """λ, and how far it may be trusted: see `Health`."""
 
-    force: Vec
-    health: Vec
+    force: Vec  # (rows,)
+    health: Vec  # (3,)
 
 
 class Health(NamedTuple):

@@ -46,11 +46,11 @@ class ConstraintRows(NamedTuple):
 class RowValues(NamedTuple):
     """A group of rows at a state: φ, A v, A a + Ȧ v; A by link (m x 6, in its frame), and by joint."""
 
-    phi: Vec
-    rate: Vec
-    acceleration: Vec
-    pull: tuple[Mat, ...]
-    turn: tuple[Mat, ...]
+    phi: Vec  # (m,)
+    rate: Vec  # (m,)
+    acceleration: Vec  # (m,)
+    pull: tuple[Mat, ...]  # (m, 6) each
+    turn: tuple[Mat, ...]  # (m, nv of the joint) each
 
 
 def _numbers(link: MovingBody) -> list[Scalar]:

@@ -56,9 +56,9 @@ class ChartedSamples(NamedTuple):
     state: dict[str, np.ndarray]
     usual: np.ndarray
     chart: np.ndarray
-    stuck: np.ndarray
-    status: np.ndarray
-    made: np.ndarray
+    stuck: np.ndarray  # (n,)
+    status: np.ndarray  # (n,)
+    made: np.ndarray  # (n,)
     steps: int
     numbers: tuple[np.ndarray, ...] = ()
 

@@ -34,9 +34,9 @@ class Contacts:
     """
 
     names: tuple[str, ...]
-    gap: np.ndarray
-    force: np.ndarray
-    found: np.ndarray
+    gap: np.ndarray  # (times, ..., contacts)
+    force: np.ndarray  # (times, ..., contacts, 3)
+    found: np.ndarray  # (times, ..., contacts)
 
     def __getitem__(self, name: str) -> Contacts:
         """The contacts of one name."""
@@ -53,7 +53,7 @@ class Residuals(NamedTuple):
     its cone (N s). dissipation: |λ · (c + μ |cₜ| n)| (J), zero where friction takes as much energy as it can.
     """
 
-    signorini: np.ndarray
+    signorini: np.ndarray  # (times, ...), as the next two
     cone: np.ndarray
     dissipation: np.ndarray
 

@@ -29,16 +29,16 @@ Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 class SimulatedState(NamedTuple):
     """Configuration, velocity, and dissipated energy."""
 
-    q: np.ndarray
-    v: np.ndarray
+    q: np.ndarray  # (..., nq)
+    v: np.ndarray  # (..., nv)
     lost: Any
 
 
 class StateRates(NamedTuple):
     """The rate of a state: in the chart of the step, the acceleration, and the dissipated power."""
 
-    theta: np.ndarray
-    a: np.ndarray
+    theta: np.ndarray  # (..., nv)
+    a: np.ndarray  # (..., nv)
     lost: Any
 
 
@@ -233,8 +233,8 @@ def diverged(state: SimulatedState) -> np.ndarray:
 class Progress(NamedTuple):
     """The status of each sample, its number of steps, and the steps since the start."""
 
-    status: np.ndarray
-    made: np.ndarray
+    status: np.ndarray  # (n,)
+    made: np.ndarray  # (n,)
     steps: int
 
 

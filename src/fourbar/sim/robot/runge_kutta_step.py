@@ -442,8 +442,8 @@ def unpickle_stage(followed: Followed, law: ForceLaw, packed: bool) -> Any:
 class StageResult(NamedTuple):
     """q, v and the energy lost after a step, whether loops should be examined, and whether everything is finite."""
 
-    q: np.ndarray
-    v: np.ndarray
+    q: np.ndarray  # (..., nq)
+    v: np.ndarray  # (..., nv)
     lost: Any
     stop: bool
     finite: bool

@@ -173,10 +173,10 @@ class Stepped(NamedTuple):
     world.
     """
 
-    q: np.ndarray
-    v: np.ndarray
-    impulse: np.ndarray
-    residual: np.ndarray
+    q: np.ndarray  # (..., nq)
+    v: np.ndarray  # (..., nv)
+    impulse: np.ndarray  # (..., n_impulses)
+    residual: np.ndarray  # (...)
     gap: np.ndarray
     force: np.ndarray
 

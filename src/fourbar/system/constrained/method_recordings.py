@@ -37,7 +37,7 @@ class RowProblem(NamedTuple):
     """Rows, b in Ω λ = -b, and the results that follow from λ."""
 
     rowed: Rowed
-    b: Vec
+    b: Vec  # (rows,)
     finish: Callable[[Vec], Outputs]
 
 

@@ -100,8 +100,8 @@ class Dependent:
 class Least(NamedTuple):
     """λ (..., m), and by how much b is out of reach, relative: see `_out_of_reach`."""
 
-    force: np.ndarray
-    gap: np.ndarray
+    force: np.ndarray  # (..., m)
+    gap: np.ndarray  # (...)
 
 
 def least_force(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> Least:
@@ -163,9 +163,9 @@ def _above_rounding(E: np.ndarray, A: np.ndarray) -> np.ndarray:
 class SharedForces(NamedTuple):
     """Forces of actuators and of constraints, and by how much the passive joints' forces are out of reach, relative."""
 
-    tau: np.ndarray
-    force: np.ndarray
-    gap: np.ndarray
+    tau: np.ndarray  # (..., actuators)
+    force: np.ndarray  # (..., m)
+    gap: np.ndarray  # (...)
 
 
 def drive(

@@ -23,6 +23,7 @@ Three = tuple[float, float, float]
 POINTS = 2
 _EVEN = 1e-9  # of the capsule's size: as near at one place as at another
 _HALVINGS = 44
+_SETTLED = 1e-9  # of the slope of a distance: as level as halving makes it
 _TINY = 1e-60
 
 
@@ -111,13 +112,13 @@ def along_cylinder(p: Vec, d: Vec, size: tuple[float, ...]) -> Along:
         middle = 0.5 * (low + high)
         rises = dot(cylinder.distance(p + d * middle).normal, d) > 0.0
         low, high = select(rises, low, middle), select(rises, middle, high)
-    nearest = 0.5 * (low + high)
+    nearest = _settled(p, d, size, 0.5 * (low + high))
     side = _over(p[2], d[2], 0.5 * size[1])
     a, b = d[0] * d[0] + d[1] * d[1], p[0] * d[0] + p[1] * d[1]
     inside = size[0] * size[0] - p[0] * p[0] - p[1] * p[1]
     level = a < _TINY
     root = b * b + a * inside
-    wide = sqrt(maximum(root, 0.0))
+    wide = sqrt(maximum(root, _TINY))
     once = 1.0 / select(level, 1.0, a)
     begin = select(level, 0.0, maximum((-b - wide) * once, 0.0))
     end = select(level, 1.0, minimum((wide - b) * once, 1.0))
@@ -128,6 +129,36 @@ def along_cylinder(p: Vec, d: Vec, size: tuple[float, ...]) -> Along:
     over_end = maximum(at[2], -at[2]) - 0.5 * size[1] > select(out < _TINY, 0.0, reach) - size[0]
     begin = select(over_end, select(missed, 2.0, begin), side[0])
     return Along(nearest, begin, select(over_end, end, side[1]))
+
+
+def _settled(p: Vec, d: Vec, size: tuple[float, ...], t: Scalar) -> Scalar:
+    """The place t where the distance of p + t d from a cylinder is least, by another step of Newton's method.
+
+    Halving knows the place to rounding, but not how it moves with p and d, which the derivatives of a contact need.
+    """
+    at = p + d * t
+    r2 = dot(at[:2], at[:2])
+    centred = r2 < _TINY
+    r = sqrt(select(centred, 1.0, r2))
+    ray = Vec((at[0] / r, at[1] / r, 0.0))
+    outwards, over, above = dot(ray, d), r - size[0], maximum(at[2], -at[2]) - 0.5 * size[1]
+    normal = of_cylinder(at, size).normal
+    rise, along = dot(normal, d), dot(d, d)
+    turning = (d - ray * outwards - _unit_z(d[2])) * (1.0 / r)  # of the ray
+    beside, beyond = select(over > 0.0, 1.0, 0.0), select(above > 0.0, 1.0, 0.0)
+    out = (ray * outwards + turning * over) * beside + _unit_z(d[2]) * beyond
+    outside = maximum(beside, beyond) > 0.5
+    length = sqrt(select(outside, maximum(over, 0.0) * over + maximum(above, 0.0) * above, 1.0))
+    bend = select(
+        outside, (dot(out, d) - dot(normal, out) * rise) / length, select(over >= above, dot(turning, d), 0.0)
+    )
+    small = maximum(rise, -rise) * maximum(rise, -rise) < _SETTLED * _SETTLED * along
+    bends = select(centred, 0.0, select(small, bend * (size[0] + size[1]), 0.0)) > _SETTLED * along
+    return _clamped(t - select(bends, rise / select(bends, bend, 1.0), 0.0), 0.0, 1.0)
+
+
+def _unit_z(size: Scalar) -> Vec:
+    return Vec((0.0, 0.0, size))
 
 
 ALONG: dict[str, Callable[[Vec, Vec, tuple[float, ...]], Along]] = {

@@ -17,6 +17,7 @@ from ..expr import maximum, minimum, select, sqrt
 from ..spatial.linear import Scalar
 
 _RECOVERY = 0.2  # part of a penetration that a step takes away: all of it would leave as velocity what was position
+_TINY = 1e-60  # under a root, whose slope is then finite
 _FASTEST = 0.5  # m/s at most for that
 
 
@@ -139,7 +140,7 @@ def without_gain(bias: Scalar, before: Scalar, free: Scalar) -> Scalar:
     """
     pressed = maximum(before - free, 0.0)
     back = minimum(bias, 0.0)
-    most = sqrt(pressed * pressed + before * before - 2.0 * pressed * back) - pressed
+    most = sqrt(maximum(pressed * pressed + before * before - 2.0 * pressed * back, _TINY)) - pressed
     return maximum(bias, -most)
 
 

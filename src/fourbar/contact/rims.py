@@ -29,6 +29,7 @@ from .terrain import Terrain
 Three = tuple[float, float, float]
 _TURNS = ((1.0, 0.0), (-0.5, 0.75**0.5), (-0.5, -(0.75**0.5)))  # three points of a rim, a third of it apart
 _SECTORS = 6
+_TINY = 1e-60
 _LOOKS = 3  # by which the place of the least gap of a sector is found
 
 
@@ -110,7 +111,7 @@ def _least(a: _Place, b: _Place, axis: Vec) -> Scalar:
     """
     bend = dot(b.touch.normal - a.touch.normal, axis.cross(b.out - a.out))
     slope = b.rate - a.rate - bend
-    twice = slope + sqrt(maximum(slope * slope - 4.0 * bend * a.rate, 0.0))
+    twice = slope + sqrt(maximum(slope * slope - 4.0 * bend * a.rate, _TINY))
     return -2.0 * a.rate / select(twice > 0.0, twice, 1.0)
 
 

@@ -365,9 +365,11 @@ def _contact_velocity(
     bias, soft = bias_of(candidate, touch, dt)
     if not candidate.steady:
         bias = candidate.law.unsteady(bias, before, free)
-    if candidate.restitution > 0.0:
+    if drift is not None:
+        bias, velocity = bias + drift[0], Vec((velocity[0], *(velocity + drift)[1:]))
+    if candidate.restitution > 0.0:  # which replaces all that is added to the velocity along the normal
         bias = rebound(bias, touch.gap, dt, before, free, candidate.restitution, least)
-    return with_bias(velocity if drift is None else velocity + drift, bias, soft, impulse)
+    return with_bias(velocity, bias, soft, impulse)
 
 
 def bias_of(candidate: Candidate, touch: Touch, dt: Scalar) -> tuple[Scalar, Scalar]:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...algorithms.tiles import Rows, plus_product, transpose
-from ...expr import Replay, Shared, Unrolled
+from ...expr import Replay, Shared, Unrolled, Value
+from ...expr.pytree import flatten, unflatten
 from ...spatial.linear import Mat, Vec
 from .. import integration
 from .known_step import KnownStep
@@ -18,8 +19,33 @@ from .known_step import KnownStep
 _PIECE = 400
 
 
-def _recorder_like(recorder: Any) -> Any:
-    return Shared() if isinstance(recorder, Shared) else Unrolled()
+def _push(recorder: Any, run: Any, held: Any, moving: Sequence[Vec], ways: Sequence[Sequence[Any]]) -> list[Rows]:
+    """The derivatives of the vectors `run(held, *moving)` along directions of what moves, each (entries, directions).
+
+    The map is a program of its own, whose arguments are all values of the recorder in it: a joint has some where a mass
+    is an argument.
+    """
+    own: Any = Shared() if isinstance(recorder, Shared) else Unrolled()
+    leaves, structure = flatten(held)
+    known = [x for x in leaves if x.__class__ is Value]
+    given = {"moving": tuple(x for part in moving for x in part)} | ({"held": tuple(known)} if known else {})
+    inputs = {name: own.input(name, (len(x),)) for name, x in given.items()}
+    still, free = iter(inputs.get("held", ())), iter(inputs["moving"])
+    inside = unflatten(structure, iter([next(still) if x.__class__ is Value else x for x in leaves]))
+    ends = own.call(run, inside, *(Vec([next(free) for _ in part]) for part in moving))
+    program = own.finish(run.__name__, [(f"y{k}", (len(x),), list(x)) for k, x in enumerate(ends)])
+    rates = Replay(program, recorder, given, _PIECE).push([{"moving": way} for way in ways])[1]
+    return [transpose([list(x[f"y{k}"]) for x in rates]) for k in range(len(ends))]
+
+
+def _velocity_ahead(held: Any, v: Vec) -> tuple[Vec]:
+    turning, a, dt = held
+    return (integration.ahead(*turning, v, a, dt),)
+
+
+def _moved(held: Any, q: Vec, v: Vec) -> tuple[Vec, Vec]:
+    turning, embedding, dt = held
+    return integration.moved(*turning, embedding, q, v, dt)
 
 
 def velocity_slopes(step: KnownStep, a: Sequence[Vec]) -> dict[int, Rows]:
@@ -29,14 +55,8 @@ def velocity_slopes(step: KnownStep, a: Sequence[Vec]) -> dict[int, Rows]:
         n = cluster.embedding.nv
         turning = step.turning(k)
         if any(x is not None for x in turning):
-            own = _recorder_like(step.c.recorder)
-            v, a_in, (dt,) = (own.input(name, shape) for name, shape in (("v", (n,)), ("a", (n,)), ("dt", ())))
-            ahead = own.call(integration.ahead, *turning, Vec(v), Vec(a_in), dt)
-            program = own.finish("ahead", [("ahead", (n,), list(ahead))])
-            values = {"v": tuple(step.v[k]), "a": tuple(a[k]), "dt": (step.dt,)}
-            ways = [{"v": [float(i == j) for i in range(n)]} for j in range(n)]
-            rates = Replay(program, step.c.recorder, values, _PIECE).push(ways)[1]
-            slopes[first] = transpose([list(x["ahead"]) for x in rates])
+            held = turning, Vec(a[k]), step.dt
+            (slopes[first],) = _push(step.c.recorder, _velocity_ahead, held, [Vec(step.v[k])], Mat.identity(n))
         first += n
     return slopes
 
@@ -74,17 +94,13 @@ def end_rates(step: KnownStep, a: Sequence[Vec], displacements: Sequence[Rows], 
 def _moved_slopes(step: KnownStep, k: int, ahead: Vec, displacement: Rows) -> Rows:
     """The tangent at the end and the velocity (2 nv) of a cluster by its q and its velocity after the step (2 nv)."""
     embedding, recorder = step.c.clusters[k].embedding, step.c.recorder
-    own, n = _recorder_like(recorder), embedding.nv
-    q, v, (dt,) = (own.input(name, shape) for name, shape in (("q", (embedding.nq,)), ("v", (n,)), ("dt", ())))
-    ends = own.call(integration.moved, *step.turning(k), embedding, Vec(q), Vec(v), dt)
-    program = own.finish("moved", [(name, (len(x),), list(x)) for name, x in zip(("q", "v"), ends, strict=True)])
-    at = step.c.by_cluster("q")[k]
-    ways: list[Any] = [{"q": step.call(_rate, embedding, at, unit)} for unit in Mat.identity(n)]
-    ways += [{"v": tuple(unit)} for unit in Mat.identity(n)]
-    values = {"q": tuple(at), "v": tuple(ahead), "dt": (step.dt,)}
-    rates = Replay(program, recorder, values, _PIECE).push(ways)[1]
-    by_q = plus_product(recorder, None, displacement, transpose([list(x["q"]) for x in rates]))
-    return by_q + transpose([list(x["v"]) for x in rates])
+    at, units = step.c.by_cluster("q")[k], Mat.identity(embedding.nv)
+    still_q, still_v = (0.0,) * embedding.nq, (0.0,) * embedding.nv
+    ways = [(*step.call(_rate, embedding, at, unit), *still_v) for unit in units]
+    ways += [(*still_q, *unit) for unit in units]
+    held = step.turning(k), embedding, step.dt
+    by_q, by_v = _push(recorder, _moved, held, [Vec(at), Vec(ahead)], ways)
+    return plus_product(recorder, None, displacement, by_q) + by_v
 
 
 def _rate(embedding: Any, q: Vec, v: Vec) -> Vec:

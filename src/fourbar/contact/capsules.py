@@ -112,7 +112,7 @@ def along_cylinder(p: Vec, d: Vec, size: tuple[float, ...]) -> Along:
         middle = 0.5 * (low + high)
         rises = dot(cylinder.distance(p + d * middle).normal, d) > 0.0
         low, high = select(rises, low, middle), select(rises, middle, high)
-    nearest = _settled(p, d, size, 0.5 * (low + high))
+    nearest = _settled(p, d, cylinder, 0.5 * (low + high))
     side = _over(p[2], d[2], 0.5 * size[1])
     a, b = d[0] * d[0] + d[1] * d[1], p[0] * d[0] + p[1] * d[1]
     inside = size[0] * size[0] - p[0] * p[0] - p[1] * p[1]
@@ -131,29 +131,29 @@ def along_cylinder(p: Vec, d: Vec, size: tuple[float, ...]) -> Along:
     return Along(nearest, begin, select(over_end, end, side[1]))
 
 
-def _settled(p: Vec, d: Vec, size: tuple[float, ...], t: Scalar) -> Scalar:
+def _settled(p: Vec, d: Vec, cylinder: Cylinder, t: Scalar) -> Scalar:
     """The place t where the distance of p + t d from a cylinder is least, by another step of Newton's method.
 
     Halving knows the place to rounding, but not how it moves with p and d, which the derivatives of a contact need.
     """
+    radius, length = cylinder.radius, cylinder.length
     at = p + d * t
     r2 = dot(at[:2], at[:2])
     centred = r2 < _TINY
     r = sqrt(select(centred, 1.0, r2))
     ray = Vec((at[0] / r, at[1] / r, 0.0))
-    outwards, over, above = dot(ray, d), r - size[0], maximum(at[2], -at[2]) - 0.5 * size[1]
-    normal = of_cylinder(at, size).normal
+    outwards, over, above = dot(ray, d), r - radius, maximum(at[2], -at[2]) - 0.5 * length
+    normal = cylinder.distance(at).normal
     rise, along = dot(normal, d), dot(d, d)
     turning = (d - ray * outwards - _unit_z(d[2])) * (1.0 / r)  # of the ray
     beside, beyond = select(over > 0.0, 1.0, 0.0), select(above > 0.0, 1.0, 0.0)
     out = (ray * outwards + turning * over) * beside + _unit_z(d[2]) * beyond
     outside = maximum(beside, beyond) > 0.5
-    length = sqrt(select(outside, maximum(over, 0.0) * over + maximum(above, 0.0) * above, 1.0))
-    bend = select(
-        outside, (dot(out, d) - dot(normal, out) * rise) / length, select(over >= above, dot(turning, d), 0.0)
-    )
+    far = sqrt(select(outside, maximum(over, 0.0) * over + maximum(above, 0.0) * above, 1.0))
+    within = select(over >= above, dot(turning, d), 0.0)
+    bend = select(outside, (dot(out, d) - dot(normal, out) * rise) / far, within)
     small = maximum(rise, -rise) * maximum(rise, -rise) < _SETTLED * _SETTLED * along
-    bends = select(centred, 0.0, select(small, bend * (size[0] + size[1]), 0.0)) > _SETTLED * along
+    bends = select(centred, 0.0, select(small, bend * (radius + length), 0.0)) > _SETTLED * along
     return _clamped(t - select(bends, rise / select(bends, bend, 1.0), 0.0), 0.0, 1.0)
 
 

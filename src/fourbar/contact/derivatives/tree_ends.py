@@ -32,20 +32,21 @@ def _push(recorder: Any, run: Any, held: Any, moving: Sequence[Vec], ways: Seque
     inputs = {name: own.input(name, (len(x),)) for name, x in given.items()}
     still, free = iter(inputs.get("held", ())), iter(inputs["moving"])
     inside = unflatten(structure, iter([next(still) if x.__class__ is Value else x for x in leaves]))
-    ends = own.call(run, inside, *(Vec([next(free) for _ in part]) for part in moving))
+    parts = [Vec([next(free) for _ in part]) for part in moving]
+    ends = own.call(run, inside, *parts)
     program = own.finish(run.__name__, [(f"y{k}", (len(x),), list(x)) for k, x in enumerate(ends)])
     rates = Replay(program, recorder, given, _PIECE).push([{"moving": way} for way in ways])[1]
     return [transpose([list(x[f"y{k}"]) for x in rates]) for k in range(len(ends))]
 
 
 def _velocity_ahead(held: Any, v: Vec) -> tuple[Vec]:
-    turning, a, dt = held
-    return (integration.ahead(*turning, v, a, dt),)
+    (joint, tumbles), a, dt = held
+    return (integration.ahead(joint, tumbles, v, a, dt),)
 
 
 def _moved(held: Any, q: Vec, v: Vec) -> tuple[Vec, Vec]:
-    turning, embedding, dt = held
-    return integration.moved(*turning, embedding, q, v, dt)
+    (joint, tumbles), embedding, dt = held
+    return integration.moved(joint, tumbles, embedding, q, v, dt)
 
 
 def velocity_slopes(step: KnownStep, a: Sequence[Vec]) -> dict[int, Rows]:

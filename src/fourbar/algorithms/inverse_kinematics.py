@@ -37,9 +37,9 @@ class SearchSettings:
 class Missed(NamedTuple):
     """The error of a frame: rows of J and e, with weights; distance (m) and angle (rad) of what has weights."""
 
-    rows: Mat  # (3 or 6, nv)
-    e: Vec  # (3 or 6,)
-    report: Vec  # (1 or 2,)
+    rows: Mat  # (3, nv)
+    e: Vec  # (3,)
+    report: Vec  # (1,)
 
 
 def _size(parts: Sequence[Scalar], weight: Sequence[Scalar]) -> Scalar:

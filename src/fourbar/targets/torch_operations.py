@@ -136,7 +136,7 @@ class Operator:
         return self._on_plain(args)
 
     def _on_plain(self, args: Sequence[Any]) -> Any:
-        """The call on tensors of no other class that want no gradients; None where they are not such memory."""
+        """The call on plain tensors that need no gradients; None if their memory cannot be used directly."""
         try:
             return self.on_memory(args)
         except _NotMemory:

@@ -100,7 +100,7 @@ class Inertials:
         self._said: dict[str, list[str]] = {}
         self._gather(mechanism)
         for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.joints), strict=True):
-            if c.joint.nv and not _is_sayable(self._tensors[body.name]):
+            if c.joint.nv and not _is_expressible(self._tensors[body.name]):
                 self._mend(body, c)
         self._heavy = self._heavy_enough(mechanism)
 
@@ -111,7 +111,7 @@ class Inertials:
         if not body.mass and not moments.any():
             if c.joint.nv and body.name not in self._heavy:
                 self._without_mass(element, body)
-        elif not _is_sayable(J):
+        elif not _is_expressible(J):
             self._unphysical(element, body, moments)
         else:
             self._write_inertia(element, body, J, bool(c.joint.nv))
@@ -134,7 +134,7 @@ class Inertials:
             carrier, R = first[c.parent]
             R = R @ np.array(c.placement.rotation) @ np.array(c.joint.placement(c.joint.neutral()).R, float)
             first[c.child] = (c.child, np.eye(3)) if c.joint.nv else (carrier, R)
-            if not _is_sayable(self._tensors[c.child]):
+            if not _is_expressible(self._tensors[c.child]):
                 bad.add(first[c.child][0])
         for name, (carrier, R) in first.items():
             if carrier in bad and name != carrier:
@@ -156,7 +156,7 @@ class Inertials:
             n, R = np.array(c.joint.axis, float), np.array(c.placement.rotation)
             across = t * (np.eye(3) - np.outer(n, n))
             given = self._tensors[c.parent] - R @ across @ R.T
-            if _is_sayable(J + across) and _is_sayable(given):
+            if _is_expressible(J + across) and _is_expressible(given):
                 self._tensors[body.name], self._tensors[c.parent] = J + across, given
                 self._report("moments across its hinge are taken from its parent", body.name)
 
@@ -269,7 +269,7 @@ def _deficit(moments: np.ndarray) -> float:
     return float(c - a - b)
 
 
-def _is_sayable(J: np.ndarray) -> bool:
+def _is_expressible(J: np.ndarray) -> bool:
     """Whether an inertia is physically consistent, but for rounding, and above MuJoCo's minimum."""
     moments = _moments(J)
     dust = max(_ROUNDING * float(moments[2]), LEAST)

@@ -132,7 +132,7 @@ class ShapeType(ABC):
         return cls(*shape.size)
 
     @property
-    def called(self) -> str:
+    def title(self) -> str:
         """Its kind in messages."""
         return self.kind.replace("_", " ")
 
@@ -144,7 +144,7 @@ class ShapeType(ABC):
     def lacks(self, part: str) -> NoReturn:
         """Refuse a use of the shape for which it has no such part."""
         raise ModelError(
-            f"{article(self.kind)} {self.called} has no {_PARTS[part]}: its class {type(self).__name__} lacks `{part}`"
+            f"{article(self.kind)} {self.title} has no {_PARTS[part]}: its class {type(self).__name__} lacks `{part}`"
         )
 
     def support(self, n: Vec) -> Vec:

@@ -31,7 +31,7 @@ class HeightMap(ShapeType):
     is_terrain = True
 
     @property
-    def called(self) -> str:
+    def title(self) -> str:
         return "height field"
 
     @classmethod

@@ -137,7 +137,7 @@ class GeomWriter:
         if shape.heights:
             return {"type": "hfield", "hfield": self._field(shape)}
         if shape.form.mjcf is None:
-            self._unsaid.leave(f"{what}: a {shape.form.called} is left out, which MJCF has no word for")
+            self._unsaid.leave(f"{what}: a {shape.form.title} is left out, which MJCF has no word for")
             return None
         size = [x / factor for x, factor in zip(shape.size, shape.form.mjcf, strict=True)]
         return {"type": shape.kind, "size": size or [0.0, 0.0, 1.0]}

@@ -141,7 +141,7 @@ class SdfModel:
         parts = write_parts(shape.form)
         is_plane = isinstance(shape.form, HalfSpace)
         if parts is None and not (shape.mesh or is_plane):
-            self.unsaid.leave(f"link {link.get('name')!r}: a {shape.form.called} is left out")
+            self.unsaid.leave(f"link {link.get('name')!r}: a {shape.form.title} is left out")
             return
         element = child(link, shape.role, name=used(self.unsaid.name(shape.name) or f"{shape.role}_{len(link)}"))
         self.pose(element, transform(shape.placement))

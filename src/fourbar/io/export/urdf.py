@@ -115,7 +115,7 @@ class UrdfWriter:
     def _shape(self, link: ET.Element, body: Body, shape: Geometry) -> None:
         parts = None if shape.mesh else write_parts(shape.form)
         if not shape.mesh and parts is None:
-            self.unsaid.leave(f"body {body.name!r}: a {shape.form.called} is left out")
+            self.unsaid.leave(f"body {body.name!r}: a {shape.form.title} is left out")
             return
         element = child(link, shape.role, name=shape.name or None)
         _origin(element, transform(shape.placement))

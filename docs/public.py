@@ -52,6 +52,7 @@ INTERNAL: dict[type, tuple[str, ...]] = {
     spatial.Columns: ("free", "push", "accelerate"),
     spatial.Selection: ("free", "push", "accelerate"),
     spatial.Inertia: ("force",),
+    control.Problem: ("transcription",),
 }  # fmt: skip
 
 
@@ -160,7 +161,7 @@ def _control() -> Iterator[Entry]:
     for thing in _named(control):
         if inspect.isclass(thing):
             yield kind_of(thing, "control.")
-            yield from members(thing, only_own=True, title=f"control.{thing.__name__}")
+            yield from (x for x in members(thing, only_own=True, title=f"control.{thing.__name__}") if x.doc)
         else:
             yield function(thing, "control.")
 

@@ -1,6 +1,9 @@
 """Control: linear-quadratic regulators, optimal control of robots and scenes, receding horizons."""
 
 from ..lazy import lazy
+from .knot_terms import plain as plain
+from .problem import Problem as Problem
+from .problem import limits as limits
 from .regulator import lqr as lqr
 
 lazy()

@@ -59,7 +59,7 @@ class OfMethod:
         if self not in known:
             recorder = Unrolled()
             given = {x.name: recorder.input(x.name, x.shape(subject)) for x in METHODS[self.name].inputs}
-            known[self] = self._outputs(Context.at(subject, recorder, given))[0][1]
+            known[self] = self.outputs(Context.at(subject, recorder, given))[0][1]
         return known[self]
 
     def write(self, end: StepEnd) -> list[Any]:
@@ -71,9 +71,10 @@ class OfMethod:
 
     def _at(self, end: StepEnd) -> Any:
         """Name, shape and entries of its result."""
-        return self._outputs(end.moving if "a" in METHODS[self.name].arguments else end.now)[0]
+        return self.outputs(end.moving if "a" in METHODS[self.name].arguments else end.now)[0]
 
-    def _outputs(self, c: Context) -> Any:
+    def outputs(self, c: Context) -> Any:
+        """The name, shape and entries of each result at a recording of a state."""
         method = METHODS[self.name]
         if "tau" in method.arguments and "tau" not in c.given:
             c = c.with_values({**c.given, "tau": (0.0,) * c.nv})

@@ -149,12 +149,18 @@ def bias_force(c: Context) -> Outputs:
 
 def forward_dynamics(c: Context) -> Outputs:
     """∂a/∂q = -M⁻¹ ∂τ/∂q, ∂a/∂v = -M⁻¹ ∂τ/∂v, ∂a/∂τ = M⁻¹, and by f_ext if it is given."""
+    _, blocks = acceleration_slopes(c)
+    return _outputs(c, blocks)
+
+
+def acceleration_slopes(c: Context) -> tuple[list[Vec], list[Rows]]:
+    """The accelerations of forward dynamics by cluster, and their derivatives by q, v, tau and f_ext if it is given."""
     a = acceleration_parts(c)
     found = _variation(c, a)
     M = Solver(c.recorder, found.a, velocity_parents(c.clusters))
     by_state = [M.negative_solution(rows) for rows in (found.q, found.v)]
     extra = [M.negative_solution(_by_force(c, found.tree))] if "f_ext" in c.given else []
-    return _outputs(c, [*by_state, M.inverse(), *extra])
+    return a, [*by_state, M.inverse(), *extra]
 
 
 def _negate(x: Vec) -> Vec:

@@ -234,7 +234,7 @@ class RungeKuttaStage:
         recorder = base.recorder
         acting = {name: tuple(given[name]) for name in ("u", "f_ext") if name in given}
         c = base.with_values({"q": now.q, "v": now.v, **acting})
-        a, power = self._accelerations(c, self._forces(c, now, given))
+        a, power = self.accelerations(c, self._forces(c, now, given))
         v = split(self.clusters, now.v, "nv")
         ties = [cluster.embedding for cluster in c.clusters]
         charts = zip(ties, now.theta, v, strict=True)
@@ -256,7 +256,8 @@ class RungeKuttaStage:
         theta = self._curved_parts(split(self.clusters, still, "nv"))
         return Pass(0.0, theta, given["q0"], given["v0"], still, still, 0.0, -1.0)
 
-    def _accelerations(self, c: Context, tau: list[Any]) -> tuple[list[Any], Any]:
+    def accelerations(self, c: Context, tau: list[Any]) -> tuple[list[Any], Any]:
+        """The accelerations that forces by cluster cause, with those of springs and dampers, and the power lost."""
         power: Any = 0.0
         if self.law.passive:
             tau = [c.recorder.call(add, *both) for both in zip(tau, passive_parts(c), strict=True)]

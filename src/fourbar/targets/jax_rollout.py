@@ -29,6 +29,7 @@ from ..tree.parameters import Parameter
 from .jax import array, call, check_precision, function, jax, whole
 from .jax_scene import rollout_scene
 from .operations import Operation
+from .scene_plan import RolloutPlan
 
 _FAR = 20.0  # velocities of joints of a loop, in balanced units, per velocity that is followed
 _GROWTH = 10.0  # of these since the start, where they are far from each other by nature, as in gears
@@ -58,15 +59,6 @@ class _Now(NamedTuple):
     lost: Any
     made: Any
     held: dict[str, Any]
-
-
-class _RolloutPlan(NamedTuple):
-    """The steps of a rollout: how many, how long, how many of them a row and a control last."""
-
-    dt: float
-    steps: int
-    every: int
-    period: int
 
 
 def rollout(
@@ -153,7 +145,7 @@ def rollout(
     check_precision("rollout")
     if isinstance(robot, Scene):
         start = {"q": q, "v": v, "tau": tau, "u": u, "f_ext": f_ext}
-        t, q, v, made, diverged = rollout_scene(robot, start, numbers, (plan.dt, plan.steps, plan.every, plan.period))
+        t, q, v, made, diverged = rollout_scene(robot, start, numbers, plan)
         return JaxRun(jax.numpy.asarray(t), q, v, None, made.astype(int), diverged)
     acting = {name: GIVEN for name, x in (("u", u), ("f_ext", f_ext)) if x is not None}
     stage = _Stage.of(robot, acting, passive, which_numbers(robot.mechanism, numbers))
@@ -161,7 +153,7 @@ def rollout(
     return _Rolling(stage, plan, given, numbers or {}).run()
 
 
-def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, tau: Any, u: Any) -> _RolloutPlan:
+def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, tau: Any, u: Any) -> RolloutPlan:
     for name, x in (("dt", dt), ("steps", steps), ("period", period), ("every", every), ("passive", passive)):
         if isinstance(x, jax.core.Tracer):
             raise ArgumentError(
@@ -170,7 +162,7 @@ def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, tau: 
             )
     every = read_counts(every, passive)
     held = read_period(period, dt)
-    return _RolloutPlan(float(dt), read_steps(steps, held, tau, u), every, held)
+    return RolloutPlan(float(dt), read_steps(steps, held, tau, u), every, held)
 
 
 class _Stage:
@@ -257,7 +249,7 @@ def _limits(robot: System) -> np.ndarray:
 class _Rolling:
     """A rollout while JAX traces it."""
 
-    def __init__(self, stage: _Stage, plan: _RolloutPlan, given: dict[str, Any], numbers: Mapping[str, Any]) -> None:
+    def __init__(self, stage: _Stage, plan: RolloutPlan, given: dict[str, Any], numbers: Mapping[str, Any]) -> None:
         robot = stage.robot
         self._stage, self._plan = stage, plan
         if given["u"] is not None:

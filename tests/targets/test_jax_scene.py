@@ -9,8 +9,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.errors import ArgumentError
-
-from .walkers import hopper, starts
+from tests.contact.walkers import hopper, starts
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 

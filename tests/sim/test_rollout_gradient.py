@@ -10,8 +10,7 @@ import pytest
 import fourbar as fb
 from fourbar.contact import Shape
 from fourbar.errors import ArgumentError
-
-from .walkers import hopper, starts
+from tests.contact.walkers import hopper, starts
 
 N, HOLD, DT = 60, 3, 2e-3
 NUMBERS = ("thigh.mass", "terrain.friction", "thigh_servo.kp")

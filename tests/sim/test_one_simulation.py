@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-
-from .walkers import hopper, starts
+from tests.contact.walkers import hopper, starts
 
 STANCE = np.array([0.6, -1.2])
 

@@ -249,7 +249,14 @@ def sections() -> Iterator[Section]:
 def _sections() -> Iterator[Section]:
     yield Section(
         "Building",
-        (kind_of(fb.Builder), *members(fb.Builder), kind_of(fb.Fluid), kind_of(fb.Actuator), kind_of(fb.Drive)),
+        (
+            kind_of(fb.Builder),
+            *members(fb.Builder),
+            kind_of(fb.Fluid),
+            kind_of(fb.Actuator),
+            kind_of(fb.Drive),
+            kind_of(fb.Dynamics),
+        ),
     )
     yield Section(
         "Files", (function(fb.load), function(fb.loads), kind_of(fb.Report), *members(fb.Report), kind_of(fb.Finding))

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from .io import Finding as Finding
     from .io import ParseError as ParseError
     from .io import Report as Report
+    from .mechanism.actuator_dynamics import Dynamics as Dynamics
     from .mechanism.actuators import Actuator as Actuator
     from .mechanism.actuators import Drive as Drive
     from .mechanism.fluid import Fluid as Fluid

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -126,20 +124,33 @@ def test_ranges_that_a_file_switches_off() -> None:
                          '<position joint="p" kp="3" ctrlrange="0 .1"/></actuator>'))  # fmt: skip
 
 
-REFUSED: dict[str, Any] = {
+WITH_STATE = {
     "integrator": '<intvelocity name="x" joint="h" kp="2" actrange="-1 1"/>',
-    "filter": '<general name="x" joint="h" dyntype="filter" dynprm=".1"/>',
+    "filter": '<general name="x" joint="h" dyntype="filter" dynprm=".1" ctrlrange="-.1 .1"/>',
     "filterexact": '<position name="x" joint="h" kp="2" timeconst=".1"/>',
-    "muscle": '<muscle name="x" joint="h" lengthrange="0 1"/>',
 }
 
 
-@pytest.mark.parametrize("kind", REFUSED)
-def test_kinds_with_a_state_are_refused_by_name(kind: str) -> None:
-    robot = fb.loads(model(CHAIN, f'<actuator><motor joint="p"/>{REFUSED[kind]}</actuator>'), format="mjcf")
+@pytest.mark.parametrize("kind", WITH_STATE)
+def test_forces_of_activations(kind: str) -> None:
+    """The law has the activation in place of the control, which no range of controls holds."""
+    text = model(CHAIN, f'<actuator><motor joint="p"/>{WITH_STATE[kind]}</actuator>')
+    theirs, robot = mujoco.MjModel.from_xml_string(text), fb.loads(text, format="mjcf")
+    data = mujoco.MjData(theirs)
+    data.ctrl[:], data.act[:] = [0.3, 5.0], 0.7
+    mujoco.mj_forward(theirs, data)
+    response = robot.control_response(robot.neutral(), np.zeros(robot.nv), [0.3, 0.7])
+    np.testing.assert_allclose(response, data.actuator_force, rtol=1e-14)
+    dynamics = robot.mechanism.actuators[1].dynamics
+    assert dynamics is not None and dynamics.kind == kind
+
+
+def test_muscles_are_refused_by_name() -> None:
+    muscle = '<muscle name="x" joint="h" lengthrange="0 1"/>'
+    robot = fb.loads(model(CHAIN, f'<actuator><motor joint="p"/>{muscle}</actuator>'), format="mjcf")
     q = robot.neutral()
     for method in ("control_force", "control_response", "control_gains"):
-        with pytest.raises(fb.ArgumentError, match=f"'x' is of kind '{kind}'"):
+        with pytest.raises(fb.ArgumentError, match="'x' is of kind 'muscle'"):
             getattr(robot, method)(q, np.zeros(robot.nv), [0.0, 0.0])
     other = robot.with_parameters(actuators={"x": {"kind": "motor", "parameters": {}}})
     assert np.count_nonzero(other.control_force(q, np.zeros(robot.nv), [0.0, 1.0])) == 1

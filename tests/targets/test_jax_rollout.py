@@ -243,3 +243,30 @@ def test_wrenches_on_bodies(name: str) -> None:
         to_jax.rollout(robot, q, f_ext=lambda t, q, v: 0.0 * q, dt=DT, steps=3)
     with pytest.raises(fb.ArgumentError, match=r"f_ext: fb\.traced"):
         to_jax.rollout(robot, q, f_ext=fb.traced(asked), dt=DT, steps=3)
+
+
+def test_actuators_with_dynamics_and_delays() -> None:
+    """Bits of `fourbar.rollout`, and gradients by start and controls against central differences."""
+    b = fb.Builder("arm")
+    rod = {"joint": fb.joints.Revolute("y"), "com": (0.0, 0.0, -0.3), "inertia": (0.02, 0.02, 0.01), "mass": 1.0}
+    b.body("upper", **rod)
+    b.body("lower", parent="upper", position=(0.0, 0.0, -0.6), **rod)
+    b.motor("motor", drives="upper", dynamics=fb.Dynamics("filter", 0.05), delay=2)
+    b.position_servo("servo", drives="lower", kp=3.0, kd=0.2, dynamics="integrator")
+    arm, u, act = b.build(), np.random.default_rng(0).normal(size=(3, 12, 2)), np.array([0.3, 0.1, 0.1, 0.2])
+    found, wanted = (roll(arm, np.zeros((3, 2)), u=u, act=act, dt=DT) for roll in (to_jax.rollout, fb.rollout))
+    for name in ("q", "v", "act"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+
+    def end(u: Any, act: Any) -> Any:
+        return to_jax.rollout(arm, np.zeros(2), u=u, act=act, dt=DT).q[-1].sum()
+
+    by_u, by_act = (np.asarray(x) for x in jax.grad(end, (0, 1))(u[0], act))
+    h, push = 1e-6, np.zeros((12, 2))
+    push[4] = 0.7, -0.4
+    slope = (end(u[0] + h * push, act) - end(u[0] - h * push, act)) / (2.0 * h)
+    assert slope == pytest.approx((by_u * push).sum(), abs=1e-9)
+    slopes = [(end(u[0], act + h * e) - end(u[0], act - h * e)) / (2.0 * h) for e in np.eye(4)]
+    np.testing.assert_allclose(by_act, slopes, rtol=0, atol=1e-9)
+    with pytest.raises(fb.ArgumentError, match="give u= too"):
+        to_jax.rollout(arm, np.zeros(2), act=act, dt=DT, steps=1)

@@ -11,6 +11,7 @@ Between actuators and joints is the gear of a drive on the velocities of its joi
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from ..expr.functions import select
@@ -67,6 +68,11 @@ class ActuatorSlopes(NamedTuple):
 
     stiffness: Scalar
     damping: Scalar
+
+
+def ends_of(lower: float, upper: float) -> Ends:
+    """A range; what is infinite is no end."""
+    return (None if lower == -math.inf else lower, None if upper == math.inf else upper)
 
 
 def within(x: Scalar, ends: Ends) -> Scalar:

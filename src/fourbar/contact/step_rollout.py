@@ -14,9 +14,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from ..algorithms.activation import Signals
 from ..arrays import Argument
 from ..compile.cache import cached_program
-from ..expr import Output, Program
+from ..expr import Output, Program, select
 from ..functions.arguments import F_EXT, TAU, Q, U, V
 from ..functions.charted_tree import ChartedTree
 from ..functions.context import Context, record_program
@@ -40,7 +41,7 @@ from .step_recording import has_many_rows, rollout_step, stepper
 
 DRIVEN = "driven"  # a control: 1 where actuators act, 0 where they do not
 _COUNTED = {"worst": 0.0, "late": -1.0, "count": 0.0, PATIENCE: Patience.ALL}  # states that one step is not given
-REPORTED = ("residual", "stop", "gap", "force")  # by `OneStep`, in this order, where they exist
+REPORTED = ("residual", "stop", "gap", "force", "next_act")  # by `OneStep`, in this order, where they exist
 
 
 class RolloutStep(Step):
@@ -112,6 +113,15 @@ def _driven_actuators(c: Context, driven: Any) -> tuple[Actuator, ...]:
 
 def _product(x: Any, factor: Any) -> Any:
     return x * factor
+
+
+def _scaled(x: Vec, factor: Any) -> Vec:
+    return x * factor
+
+
+def _moved(driven: Any, after: Vec, before: Vec) -> Vec:
+    """The state of actuators after a step in which they may not act."""
+    return Vec([select(driven > 0.5, new, old) for new, old in zip(after, before, strict=True)])
 
 
 def _asked(function: Any, count: Any, dt: Any, q: Vec, v: Vec) -> Vec:
@@ -213,7 +223,9 @@ class ContactRollout:
         self._sizes = {x.name: (math.prod(x.shape(self.model)),) for x in (TAU, U, F_EXT)}
         self.forces = {name: x for name in self._sizes if isinstance(x := getattr(taken, name), Force)}
         self.period = max((x.period for x in self.forces.values()), default=1)
-        self.state = {x.name: x.shape(self.model) for x in (Q, V, IMPULSE)} | {"worst": (), "late": (), "count": ()}
+        self.state = {x.name: x.shape(self.model) for x in (Q, V, IMPULSE)}
+        self.signals = Signals.of(robot.actuators, euler=True)
+        self.state |= {"act": (self.signals.size,), "worst": (), "late": (), "count": ()}
         if self.period > 1:
             self.state |= {f"held_{name}": self._sizes[name] for name in self.forces} | {"since": ()}
         many = has_many_rows(self.spec, self.model.kept_rows)
@@ -221,7 +233,7 @@ class ContactRollout:
         self.state |= {PATIENCE: ()} if many else {}
         given = {name: size for name, size in self._sizes.items() if getattr(taken, name) == GIVEN}
         self.controls: dict[str, tuple[int, ...]] = {**given}
-        if taken.u == GIVEN and can_rest(mechanism) and _has_bias(mechanism, taken.which):
+        if taken.u == GIVEN and can_rest(mechanism) and (_has_bias(mechanism, taken.which) or self.signals.size):
             self.controls[DRIVEN] = ()
         self.numbers: dict[str, tuple[int, ...]] = {"dt": (), "friction": (n,)}
         for some in (taken.which, taken.terrain):
@@ -244,19 +256,33 @@ class ContactRollout:
             c.actuators = _driven_actuators(c, given[DRIVEN][0])
         acting, more = self._controls(c)
         c.given |= acting
+        more |= self._activate(c, given)
         tau = c.given.get("tau")
         if tau is not None and not self.followed.is_home:
             c.given["tau"] = tuple(flat(self.followed.forces(c, tau)))
         step = stepper(c, self.spec)
         found: dict[str, Any] = {**rollout_step(step), **more}
-        if self.taken.u != NONE:
-            found["acting"] = c.given["u"]
         if self.loops:
             found["stop"] = (self.followed.growth(c, -1.0, Vec(given["usual"])),)
         if self.taken.observed:
             end = ContactStepEnd(step, found, found["count"][0], partial(self._inside, given, tau))
             found |= {OBSERVED + name: x.write(end) for name, x in self.taken.observed}
         return found
+
+    def _activate(self, c: Context, given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
+        """The signals of actuators in place of their controls; their state after the step, and these controls."""
+        if self.taken.u == NONE:
+            return {"act": given["act"]}
+        u = c.given["u"]
+        if not self.signals.size:
+            return {"act": (), "acting": u}
+        call, state = c.recorder.call, (Vec(given["act"]), Vec(u), given["dt"][0])
+        signals, after = call(self.signals.signals, *state), call(self.signals.following, *state)
+        if DRIVEN in given:
+            (driven,) = given[DRIVEN]
+            signals, after = call(_scaled, signals, driven), call(_moved, driven, after, state[0])
+        c.given["u"] = tuple(signals)
+        return {"act": tuple(after), "acting": u}
 
     def _inside(self, given: dict[str, Any], tau: tuple[Any, ...] | None, end: ContactStepEnd) -> ContactStepEnd:
         """The end of a step in the robot's own velocities."""

@@ -25,7 +25,7 @@ _PLACE = ("position", "rotation", "rpy")
 _OF_BODY = ("mass", "com", "inertia", "geometry", "gravity_compensation", "fluid")
 _BODY = (*_OF_BODY, "allow_unphysical")
 _BY_VELOCITY = ("armature", "damping", "friction", "max_force", "max_velocity", "min_force")
-_ACTUATOR = ("drives", "gear", "axes", "control_range", "force_range", "kind", "parameters")
+_ACTUATOR = ("drives", "gear", "axes", "control_range", "force_range", "kind", "parameters", "dynamics", "delay")
 _ARMATURE = ("joints", "matrix")
 _JOINT = ("joint", *_PLACE, *_BY_VELOCITY, "limits", "stiffness", "rest")
 
@@ -54,6 +54,9 @@ def change(
         for b, c in zip(mechanism.bodies, mechanism.joints, strict=True)
     ]
     sizes = {c.name: c.joint.nq for c in mechanism.joints}
+    acting = tuple(_changed_actuator(x, of_actuators.get(x.name, {})) for x in mechanism.actuators)
+    followed = {x.name for x in acting if x.dynamics is not None}
+    named = [(x, tuple(own for own in x.activations if own[0] in followed)) for x in mechanism.configurations]
     return check(
         replace(
             mechanism,
@@ -61,7 +64,8 @@ def change(
             joints=tuple(c for _, c in pairs),
             frames=tuple(_changed_frame(f, of_frames.get(f.name, {})) for f in mechanism.frames),
             loops=tuple(_changed_loop(x, of_loops.get(x.name, {}), sizes) for x in mechanism.loops),
-            actuators=tuple(_changed_actuator(x, of_actuators.get(x.name, {})) for x in mechanism.actuators),
+            actuators=acting,
+            configurations=tuple(replace(x, activations=activations) for x, activations in named),
             armatures=tuple(_changed_armature(x, of_armatures.get(x.name, {})) for x in mechanism.armatures),
             gravity=mechanism.gravity if gravity is None else read_three("gravity", gravity),
         )

@@ -41,6 +41,7 @@ def _both(b: MechanismBuilder, first: Mechanism, second: Mechanism) -> Mechanism
             {j: q for x in parts for j, q in x.coordinates},
             velocities={j: v for x in parts for j, v in x.velocities},
             controls={a: u for x in parts for a, u in x.controls},
+            activations={a: act for x in parts for a, act in x.activations},
         )
     return b.mechanism()
 

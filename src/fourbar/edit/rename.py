@@ -93,6 +93,7 @@ def renamed(
                 coordinates=tuple((joint.get(j, j), q) for j, q in x.coordinates),
                 velocities=tuple((joint.get(j, j), v) for j, v in x.velocities),
                 controls=tuple((actuator.get(a, a), u) for a, u in x.controls),
+                activations=tuple((actuator.get(a, a), act) for a, act in x.activations),
             )
             for x in mechanism.configurations
         ),
@@ -135,6 +136,7 @@ def kept_coordinates(
             coordinates=tuple((j, q) for j, q in x.coordinates if j in joints),
             velocities=tuple((j, v) for j, v in x.velocities if j in joints),
             controls=tuple((a, u) for a, u in x.controls if a in names),
+            activations=tuple((a, act) for a, act in x.activations if a in names),
         )
         for x in mechanism.configurations
     )

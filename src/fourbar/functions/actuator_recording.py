@@ -17,6 +17,7 @@ from ..algorithms.actuators import (
     add_drive,
     add_velocity,
     driven_length,
+    ends_of,
     in_child_axes,
 )
 from ..errors import ArgumentError
@@ -118,11 +119,8 @@ def _law(robot: str, actuator: Actuator) -> ActuatorLaw:
             "its force yourself and give it to actuator_force"
         )
     gain, bias = coefficients
-    return ActuatorLaw(Vec(gain), Vec(bias), _ends(*actuator.control_range), _ends(*actuator.force_range))
-
-
-def _ends(lower: float, upper: float) -> Ends:
-    return (None if lower == -math.inf else lower, None if upper == math.inf else upper)
+    control = ends_of(*actuator.control_range) if actuator.dynamics is None else (None, None)
+    return ActuatorLaw(Vec(gain), Vec(bias), control, ends_of(*actuator.force_range))
 
 
 def forces(c: Context) -> list[Scalar]:
@@ -152,7 +150,7 @@ def _bounds(c: Context) -> dict[int, tuple[Ends, ...]]:
         upper = joint.max_force or (math.inf,) * joint.joint.nv
         lower = joint.min_force or tuple(-x for x in upper)
         if min(upper, default=math.inf) < math.inf or max(lower, default=-math.inf) > -math.inf:
-            bounds[i] = tuple(map(_ends, lower, upper))
+            bounds[i] = tuple(map(ends_of, lower, upper))
     return bounds
 
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..algorithms.activation import Signals
 from ..errors import ArgumentError, unknown
+from ..spatial.linear import Vec
 
 if TYPE_CHECKING:
     from ..system.system import System
@@ -135,6 +137,10 @@ class Worlds:
         command = self._rows(self._all.command)
         if self._all.drive.kind == "tau":
             return command
+        if self.robot.na:
+            signals = Signals.of(self.robot.mechanism.actuators, euler=True)
+            act = self._rows(self._all.batch.act)
+            command = np.stack(signals.at_rest(Vec(act.T), Vec(command.T)), axis=-1)
         forces = self.robot.control_force(self.q, self.v, command)
         return np.where(self.steps[:, None] > 0, forces, 0.0)
 

@@ -29,6 +29,8 @@ class ActuatorBuilder:
         force_range: Any = None,
         kind: str = "motor",
         parameters: Any = None,
+        dynamics: Any = None,
+        delay: int = 0,
     ) -> Self:
         """Add an actuator that moves joints: its force times gear is the force on the joint. A motor by default.
 
@@ -52,6 +54,10 @@ class ActuatorBuilder:
             "motor" or "affine"; other words are carried, and `System.control_force` refuses them.
         parameters : mapping from name to numbers, optional
             "gain": g₀ of a motor (1 if not given), up to three numbers g of an affine law; "bias": up to three, b.
+        dynamics : Dynamics or str, optional
+            An activation that follows the control in simulations, and that the law has in place of it.
+        delay : int, default 0
+            Number of steps of a simulation after which a control acts; until then the first steps have zeros.
 
         Returns
         -------
@@ -71,7 +77,8 @@ class ActuatorBuilder:
         >>> b.actuator("motor", drives="rod", gear=9.0, force_range=(-2.0, 2.0)).build().names.actuators
         ('motor',)
         """
-        made = actuators.make(name, drives, gear, axes, control_range, force_range, kind, parameters)
+        signal = (dynamics, delay)
+        made = actuators.make(name, drives, gear, axes, control_range, force_range, kind, parameters, *signal)
         return self._add_actuator(made)
 
     def motor(
@@ -83,6 +90,8 @@ class ActuatorBuilder:
         axes: str = "child",
         control_range: Any = None,
         force_range: Any = None,
+        dynamics: Any = None,
+        delay: int = 0,
     ) -> Self:
         """Add an actuator whose control u is its force.
 
@@ -100,6 +109,10 @@ class ActuatorBuilder:
             Ends within which the control (N, or N m where the length is an angle) is held.
         force_range : pair of numbers, optional
             Ends within which the force of the actuator (N, or N m where the length is an angle) is held.
+        dynamics : Dynamics or str, optional
+            An activation that follows the control, and that the law has in place of it, as in `actuator`.
+        delay : int, default 0
+            Number of steps of a simulation after which a control acts.
 
         Returns
         -------
@@ -119,7 +132,9 @@ class ActuatorBuilder:
         >>> robot.control_force([0.0], [0.0], [0.5])
         array([4.5])
         """
-        return self._add_actuator(actuators.make(name, drives, gear, axes, control_range, force_range))
+        law = ("motor", None)
+        made = actuators.make(name, drives, gear, axes, control_range, force_range, *law, dynamics, delay)
+        return self._add_actuator(made)
 
     def position_servo(
         self,
@@ -132,6 +147,8 @@ class ActuatorBuilder:
         axes: str = "child",
         control_range: Any = None,
         force_range: Any = None,
+        dynamics: Any = None,
+        delay: int = 0,
     ) -> Self:
         """Add an actuator whose control is a position: its force is kp (u - length) - kd velocity.
 
@@ -153,6 +170,10 @@ class ActuatorBuilder:
             Ends within which the control (rad or m, times gear) is held.
         force_range : pair of numbers, optional
             Ends within which the force of the actuator (N, or N m where the length is an angle) is held.
+        dynamics : Dynamics or str, optional
+            An activation that follows the control, and that the law has in place of it, as in `actuator`.
+        delay : int, default 0
+            Number of steps of a simulation after which a control acts.
 
         Returns
         -------
@@ -168,8 +189,8 @@ class ActuatorBuilder:
         >>> robot.control_force([0.1], [0.0], [0.2])
         array([2.])
         """
-        limits = (control_range, force_range)
-        return self._affine(name, drives, gear, axes, limits, actuators.servo(kp, kd))
+        limits, signal = (control_range, force_range), (dynamics, delay)
+        return self._affine(name, drives, gear, axes, limits, actuators.servo(kp, kd), signal)
 
     def velocity_servo(
         self,
@@ -181,6 +202,8 @@ class ActuatorBuilder:
         axes: str = "child",
         control_range: Any = None,
         force_range: Any = None,
+        dynamics: Any = None,
+        delay: int = 0,
     ) -> Self:
         """Add an actuator whose control is a velocity: its force is kv (u - velocity).
 
@@ -200,6 +223,10 @@ class ActuatorBuilder:
             Ends within which the control (rad/s or m/s, times gear) is held.
         force_range : pair of numbers, optional
             Ends within which the force of the actuator (N, or N m where the length is an angle) is held.
+        dynamics : Dynamics or str, optional
+            An activation that follows the control, and that the law has in place of it, as in `actuator`.
+        delay : int, default 0
+            Number of steps of a simulation after which a control acts.
 
         Returns
         -------
@@ -215,8 +242,8 @@ class ActuatorBuilder:
         >>> robot.control_force([0.0], [0.5], [1.0])
         array([1.])
         """
-        limits = (control_range, force_range)
-        return self._affine(name, drives, gear, axes, limits, actuators.velocity_servo(kv))
+        limits, signal = (control_range, force_range), (dynamics, delay)
+        return self._affine(name, drives, gear, axes, limits, actuators.velocity_servo(kv), signal)
 
     def damper(
         self,
@@ -228,6 +255,8 @@ class ActuatorBuilder:
         axes: str = "child",
         control_range: Any = (0.0, np.inf),
         force_range: Any = None,
+        dynamics: Any = None,
+        delay: int = 0,
     ) -> Self:
         """Add a damper whose control scales its damping: its force is -kv u velocity.
 
@@ -247,6 +276,10 @@ class ActuatorBuilder:
             Ends within which the control is held; one below zero would push.
         force_range : pair of numbers, optional
             Ends within which the force of the actuator (N, or N m where the length is an angle) is held.
+        dynamics : Dynamics or str, optional
+            An activation that follows the control, and that the law has in place of it, as in `actuator`.
+        delay : int, default 0
+            Number of steps of a simulation after which a control acts.
 
         Returns
         -------
@@ -262,12 +295,16 @@ class ActuatorBuilder:
         >>> robot.control_force([0.0], [0.5], [1.0])
         array([-1.])
         """
-        limits = (control_range, force_range)
-        return self._affine(name, drives, gear, axes, limits, actuators.controlled_damper(kv))
+        limits, signal = (control_range, force_range), (dynamics, delay)
+        return self._affine(name, drives, gear, axes, limits, actuators.controlled_damper(kv), signal)
 
-    def _affine(self, name: str, drives: Any, gear: Any, axes: str, limits: tuple[Any, Any], law: Any) -> Self:
-        """Add an actuator with the parameters of an affine law; `limits` are those of its control and its force."""
-        return self._add_actuator(actuators.make(name, drives, gear, axes, *limits, "affine", law))
+    def _affine(
+        self, name: str, drives: Any, gear: Any, axes: str, limits: tuple[Any, Any], law: Any, signal: tuple[Any, Any]
+    ) -> Self:
+        """Add an actuator with the parameters of an affine law; `limits` are those of its control and its force,
+        `signal` its dynamics and delay.
+        """
+        return self._add_actuator(actuators.make(name, drives, gear, axes, *limits, "affine", law, *signal))
 
     def _add_actuator(self, actuator: Actuator) -> Self:
         if actuator.name in self._actuators:

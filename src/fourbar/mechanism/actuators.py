@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from ..errors import ModelError, unknown
 from ..joints.base import Joint
+from .actuator_dynamics import Dynamics, read_delay, read_dynamics, read_range
 from .validate import read_coordinates, read_number
 
 Axes = Literal["child", "parent"]
@@ -65,11 +66,16 @@ class Actuator:
         up to three numbers each, by 1, length and velocity), or what a file calls it, which does not act.
     parameters : tuple, default ()
         Numbers of the law, (name, numbers) each.
+    dynamics : Dynamics, optional
+        An activation that follows the control, and that the law has in place of it.
+    delay : int, default 0
+        Number of steps of a simulation after which a control acts.
 
     Notes
     -----
     force = (gain[0] + gain[1] length + gain[2] velocity) u + bias[0] + bias[1] length + bias[2] velocity, with the
-    control u held within `control_range`, then the force within `force_range`. Forces are in N, or in N m where the
+    control u held within `control_range`, then the force within `force_range`; with `dynamics` u is the activation,
+    which follows the control that is held within `control_range`. Forces are in N, or in N m where the
     length is an angle (rad). `System.control_force` computes it.
 
     Examples
@@ -85,11 +91,39 @@ class Actuator:
     force_range: tuple[float, float] = _ENDLESS
     kind: str = "motor"
     parameters: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    dynamics: Dynamics | None = None
+    delay: int = 0
 
     @property
     def joints(self) -> tuple[str, ...]:
         """The joints it moves."""
         return tuple(dict.fromkeys(drive.joint for drive in self.drives))
+
+
+class SignalPlaces(NamedTuple):
+    """Where the state of an actuator is in that of all: its activation, -1 if it has none, and its controls that wait
+    for their delay, the oldest first."""
+
+    activation: int
+    waiting: range
+
+
+def signal_places(actuators: Sequence[Actuator]) -> list[SignalPlaces]:
+    """The places of all actuators: first all activations, then all controls that wait."""
+    count, places = 0, []
+    end = sum(x.dynamics is not None for x in actuators)
+    for actuator in actuators:
+        activation = -1 if actuator.dynamics is None else count
+        count += activation >= 0
+        places.append(SignalPlaces(activation, range(end, end + actuator.delay)))
+        end += actuator.delay
+    return places
+
+
+def activation_names(actuators: Sequence[Actuator]) -> tuple[str, ...]:
+    """The names of the entries of the state of actuators: those of actuators, then "servo.1", ... of what waits."""
+    waiting = (f"{x.name}.{k + 1}" for x in actuators for k in range(x.delay))
+    return (*(x.name for x in actuators if x.dynamics is not None), *waiting)
 
 
 Law = tuple[tuple[float, float, float], tuple[float, float, float]]  # gain and bias by 1, length and velocity
@@ -191,6 +225,8 @@ def make(
     force_range: Any = None,
     kind: Any = "motor",
     parameters: Any = None,
+    dynamics: Any = None,
+    delay: Any = 0,
 ) -> Actuator:
     """An actuator from the user's arguments."""
     if not isinstance(name, str) or not name:
@@ -205,6 +241,8 @@ def make(
         _range(f"{what}, force_range", force_range),
         kind,
         _parameters(what, parameters),
+        read_dynamics(what, dynamics),
+        read_delay(what, delay),
     )
 
 
@@ -233,15 +271,7 @@ def _drives(what: str, drives: Any, gear: Any, axes: Any) -> tuple[Drive, ...]:
 
 
 def _range(what: str, value: Any) -> tuple[float, float]:
-    if value is None:
-        return _ENDLESS
-    try:
-        lower, upper = (float(x) for x in value)
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"{what}: expected a pair (lower, upper), got {value!r}") from None
-    if not (lower <= upper and lower < np.inf and upper > -np.inf):  # false for NaN too
-        raise ModelError(f"{what}: the lower end must be a number not above the upper one, got {value!r}")
-    return lower, upper
+    return _ENDLESS if value is None else read_range(what, value)
 
 
 def _parameters(what: str, value: Any) -> tuple[tuple[str, tuple[float, ...]], ...]:

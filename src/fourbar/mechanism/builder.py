@@ -24,6 +24,7 @@ from ..joints.one_axis import Revolute
 from ..spatial.inertia import unphysical
 from . import actuators
 from .actuator_builder import ActuatorBuilder
+from .actuators import Actuator
 from .armature_blocks import ArmatureBlock, check, read_block
 from .contact_rules import NO_RULES, ContactRules
 from .fluid import Fluid, read_fluid
@@ -237,7 +238,9 @@ def check_loops(bodies: Names, placed: Joints, loops: Iterable[NamedLoop]) -> No
                 raise ModelError(f"loop {loop.name!r}: {unknown('body', body, [WORLD, *bodies])}")
 
 
-def check_configurations(placed: Joints, actuators: Names, configurations: Iterable[Configuration]) -> None:
+def check_configurations(
+    placed: Joints, actuators: Mapping[str, Actuator], configurations: Iterable[Configuration]
+) -> None:
     """Named configurations fit their joints and actuators."""
     joints = {c.name: c.joint for c in placed.values()}
     for configuration in configurations:
@@ -251,9 +254,12 @@ def check_configurations(placed: Joints, actuators: Names, configurations: Itera
         for joint, v in configuration.velocities:
             if len(v) != joints[joint].nv:
                 raise ModelError(f"{what}: joint {joint!r} has {joints[joint].nv} velocities, got {len(v)}")
-        for actuator, _ in configuration.controls:
+        for actuator, _ in (*configuration.controls, *configuration.activations):
             if actuator not in actuators:
                 raise ModelError(f"{what}: {unknown('actuator', actuator, actuators)}")
+        for actuator, _ in configuration.activations:
+            if actuators[actuator].dynamics is None:
+                raise ModelError(f"{what}: actuator {actuator!r} has no dynamics, and so no activation")
 
 
 def parents_first(bodies: Names, joints: Joints) -> list[str]:
@@ -620,6 +626,7 @@ class MechanismBuilder(ActuatorBuilder, ArmatureBuilder, ContactBuilder, Hinted)
         *,
         velocities: Mapping[str, Any] | None = None,
         controls: Mapping[str, Any] | None = None,
+        activations: Mapping[str, Any] | None = None,
     ) -> Self:
         """Name a configuration.
 
@@ -630,9 +637,11 @@ class MechanismBuilder(ActuatorBuilder, ArmatureBuilder, ContactBuilder, Hinted)
         coordinates : mapping of str to array_like
             Coordinates (rad, m) by joint; other joints are neutral.
         velocities : mapping of str to array_like, optional
-            Velocities (rad/s, m/s) by joint; others are zero. They and `controls` are in `Scene.keyframes`.
+            Velocities (rad/s, m/s) by joint; others are zero. They and what follows are in `Scene.keyframes`.
         controls : mapping of str to float, optional
             Controls by actuator; others are zero.
+        activations : mapping of str to float, optional
+            Activations by actuator with dynamics; others are zero.
 
         Returns
         -------
@@ -658,7 +667,8 @@ class MechanismBuilder(ActuatorBuilder, ArmatureBuilder, ContactBuilder, Hinted)
         q = read_by_joint(what, "coordinates", coordinates)
         v = read_by_joint(what, "velocities", {} if velocities is None else velocities)
         u = read_controls(what, {} if controls is None else controls)
-        self._configurations[name] = Configuration(name, q, v, u)
+        act = read_controls(what, {} if activations is None else activations, "activations")
+        self._configurations[name] = Configuration(name, q, v, u, act)
         return self
 
     def rotor(
@@ -770,8 +780,9 @@ class MechanismBuilder(ActuatorBuilder, ArmatureBuilder, ContactBuilder, Hinted)
                 raise ModelError(f"there is already a loop {loop.name!r}; names must be unique")
             self._loops[loop.name] = loop
         for configuration in mechanism.configurations:
-            q, v, u = (dict(x) for x in (configuration.coordinates, configuration.velocities, configuration.controls))
-            self.configuration(configuration.name, q, velocities=v, controls=u)
+            x = configuration
+            q, v, u, act = (dict(y) for y in (x.coordinates, x.velocities, x.controls, x.activations))
+            self.configuration(x.name, q, velocities=v, controls=u, activations=act)
         for actuator in mechanism.actuators:
             self._add_actuator(actuator)
         self._add_armatures(*mechanism.armatures)

@@ -104,13 +104,15 @@ def joint_of(velocity: str, joints: Container[str]) -> str | None:
 class Configuration:
     """A configuration by name: the coordinates of joints, (joint, q). Joints that are not listed are neutral.
 
-    A keyframe of a file may have velocities too, (joint, v), and controls, (actuator, u); others are zero.
+    A keyframe of a file may have velocities too, (joint, v), controls, (actuator, u), and activations, (actuator, act);
+    others are zero.
     """
 
     name: str
     coordinates: tuple[tuple[str, tuple[float, ...]], ...]
     velocities: tuple[tuple[str, tuple[float, ...]], ...] = ()
     controls: tuple[tuple[str, float], ...] = ()
+    activations: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -254,10 +254,10 @@ def read_by_joint(what: str, kind: str, value: Any) -> tuple[tuple[str, tuple[fl
     return tuple((joint, read_coordinates(f"{what}, joint {joint!r}", x, kind)) for joint, x in given)
 
 
-def read_controls(what: str, value: Any) -> tuple[tuple[str, float], ...]:
-    """Controls by actuator."""
-    given = _by_name(what, "controls by actuator", value)
-    return tuple((actuator, read_number(f"{what}, control of actuator {actuator!r}", x)) for actuator, x in given)
+def read_controls(what: str, value: Any, kind: str = "controls") -> tuple[tuple[str, float], ...]:
+    """Controls, or activations (`kind`), by actuator."""
+    given = _by_name(what, f"{kind} by actuator", value)
+    return tuple((actuator, read_number(f"{what}, {kind[:-1]} of actuator {actuator!r}", x)) for actuator, x in given)
 
 
 def read_coordinates(what: str, value: Any, kind: str = "coordinates") -> tuple[float, ...]:

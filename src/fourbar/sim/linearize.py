@@ -23,7 +23,7 @@ from ..functions.registry import flat
 from ..once import cached_property
 from ..system.system import System
 from ..tree.clusters import split
-from .motions.read_arguments import check_actuators
+from .motions.read_arguments import check_actuators, refuse_act
 from .motions.run import Run
 from .scenes.scene import Scene
 from .scenes.step_derivatives import StepJacobian
@@ -137,6 +137,7 @@ def linearize(
     v = np.zeros((*q.shape[:-1], _robot_of(robot).nv)) if v is None else np.asarray(v, float)
     if u is not None:
         check_actuators(_robot_of(robot))
+        refuse_act("linearize", _robot_of(robot))
     if isinstance(robot, Scene):
         length = robot.default_dt if dt is None else dt
         J = robot.step.jacobian(q, v, tau, dt=length, u=u, numbers=numbers, smoothing=smoothing, threads=threads)

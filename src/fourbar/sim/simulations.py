@@ -45,6 +45,7 @@ def simulate(
     duration: float,
     dt: float | None = None,
     u: Any = None,
+    act: Any = None,
     f_ext: Any = None,
     period: float | None = None,
     passive: bool = True,
@@ -76,6 +77,8 @@ def simulate(
     u : array_like or callable, optional
         Controls of the actuators (`System.control_force`), shape (..., rows, nu), or a function, in the same way; joint
         forces `tau` act besides. Actuators do not act if None.
+    act : array_like, shape (..., na), optional
+        States of the actuators at the start (`System.names.activations`); zero if None.
     f_ext : array_like, dict or callable, optional
         Wrenches [moment; force] (N m, N) on bodies, each at the origin of its body and in its axes: constant, shape
         (..., n_bodies, 6), which may differ in each sample, or of some bodies, ``{"hand": wrench}``; or a function
@@ -155,7 +158,7 @@ def simulate(
     >>> float(run.q[-1, 2].round(6)), (run.contacts.force[-1].round(3) + 0.0).tolist()
     (0.1, [[0.0, 0.0, 9.81]])
     """
-    refuse_lazy("simulate", USE_ROLLOUT, q=q, v=v, tau=tau, u=u, f_ext=f_ext)
+    refuse_lazy("simulate", USE_ROLLOUT, q=q, v=v, tau=tau, u=u, act=act, f_ext=f_ext)
     dt = default_dt(robot) if dt is None else dt
     check_times(duration, dt)
     check_progress(progress)
@@ -163,7 +166,7 @@ def simulate(
     steps = max(1, round(duration / dt))
     return _run(robot, MotionRequest(
         "simulate", q, v, tau, u, f_ext, float(dt), steps, hold, is_law, every, bool(passive), numbers, observe,
-        progress, threads,
+        progress, threads, act,
     ))  # fmt: skip
 
 
@@ -177,6 +180,7 @@ def rollout(
     steps: int | None = None,
     dt: float | None = None,
     u: Any = None,
+    act: Any = None,
     f_ext: Any = None,
     period: float | None = None,
     passive: bool = True,
@@ -203,6 +207,8 @@ def rollout(
         Length of a step (s). If None 0.001 for a robot, 0.002 for a scene.
     u : array_like or callable, optional
         Controls of the actuators, shape (..., rows, nu), in the same way.
+    act : array_like, shape (..., na), optional
+        States of the actuators at the start; zero if None.
     f_ext : array_like, dict or callable, optional
         Wrenches [moment; force] (N m, N) on bodies, shape (..., n_bodies, 6), or of some by name, as in `simulate`.
     period : float, optional
@@ -259,9 +265,9 @@ def rollout(
     steps = read_steps(steps, hold, tau, u)
     request = MotionRequest(
         "rollout", q, v, tau, u, f_ext, float(dt), steps, hold, is_law, every, bool(passive), numbers, observe, None,
-        threads,
+        threads, act,
     )  # fmt: skip
-    if not any_lazy(q, v, tau, u, f_ext, numbers):
+    if not any_lazy(q, v, tau, u, act, f_ext, numbers):
         return _run(robot, request)
     return rollout_lazily(robot, robot if isinstance(robot, Staged) else None, rollout, request, period)
 

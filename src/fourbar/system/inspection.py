@@ -59,6 +59,9 @@ class Names(NamedTuple):
         Numbers that may vary: `parameters=` of derivatives, `System.varying`, `numbers=` of rollouts.
     actuators : tuple of str
         Actuators, as in u.
+    activations : tuple of str
+        State of the actuators, as in act: the activations of those with dynamics, then, as "servo.1", "servo.2", ...,
+        controls that wait for their delay, the oldest first.
 
     Examples
     --------
@@ -76,6 +79,7 @@ class Names(NamedTuple):
     parameters: tuple[str, ...]
     numbers: tuple[str, ...]
     actuators: tuple[str, ...]
+    activations: tuple[str, ...]
 
     def __repr__(self) -> str:
         return f"<fourbar Names: {', '.join(f'{len(names)} {kind}' for kind, names in self._asdict().items())}>"

@@ -20,6 +20,7 @@ from ..errors import ArgumentError, warn
 from ..functions.attributes import OptionedMethod, with_methods
 from ..functions.model import Model
 from ..hints import Hinted
+from ..mechanism.actuators import activation_names
 from ..mechanism.builder import MechanismBuilder as MechanismBuilder
 from ..mechanism.inertial_parameters import RIGID, parameter_names, parameter_values, with_inertial_parameters
 from ..mechanism.mechanism import Mechanism
@@ -618,6 +619,11 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
         """Number of controls: one for each of the `actuators`."""
         return len(self.mechanism.actuators)
 
+    @property
+    def na(self) -> int:
+        """Size of the state of the actuators: activations, and controls that wait (`names.activations`)."""
+        return len(self.names.activations)
+
     @cached_property
     def names(self) -> Names:
         """Names of all parts of the robot.
@@ -626,8 +632,8 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
         -------
         Names
             Names of bodies, joints, frames, coordinates, velocities, inertial parameters, numbers that may vary
-            (`parameters=` of derivatives, `varying`, `numbers=` of rollouts), and actuators, each in the order of the
-            arrays.
+            (`parameters=` of derivatives, `varying`, `numbers=` of rollouts), actuators and their state, each in the
+            order of the arrays.
         """
         m = self.mechanism
         return Names(
@@ -639,6 +645,7 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
             parameter_names(m),
             tuple(x.name for x in self.model.numbers),
             tuple(a.name for a in m.actuators),
+            activation_names(m.actuators),
         )
 
     @cached_property

@@ -20,8 +20,9 @@ from ..sim.loops.varied_loops import close, loop_parameters, varied_clusters, va
 from ..sim.motions.given_numbers import are_passive, read_numbers, refuse_dry_friction, which_numbers
 from ..sim.motions.in_chunks import control_core
 from ..sim.motions.outcome import acting_on, warn_of_contacts, with_passive
-from ..sim.motions.read_arguments import check_actuators, check_closed, read_counts, read_period, read_steps
+from ..sim.motions.read_arguments import check_actuators, check_closed, read_act, read_counts, read_period, read_steps
 from ..sim.robot.runge_kutta_step import GIVEN, Followed, ForceLaw, StageRecording, Traced
+from ..sim.robot.signal_recording import PASSES, SignalRecording
 from ..sim.scenes.scene import Scene
 from ..sim.simulations import default_dt
 from ..system.system import System
@@ -40,7 +41,8 @@ class JaxRun(NamedTuple):
 
     t (n): times (s). q (n, ..., nq), v (n, ..., nv): states. lost (n, ...): energy (J) that damping took, None of
     scenes. steps (...): the number of steps that each sample made. diverged (...): where these are fewer than were
-    asked for; such samples are NaN from there on.
+    asked for; such samples are NaN from there on. act (n, ..., na): states of the actuators of a robot; None if they
+    have none, or do not act.
     """
 
     t: Any
@@ -49,6 +51,7 @@ class JaxRun(NamedTuple):
     lost: Any
     steps: Any
     diverged: Any
+    act: Any = None
 
 
 class _Now(NamedTuple):
@@ -59,6 +62,7 @@ class _Now(NamedTuple):
     lost: Any
     made: Any
     held: dict[str, Any]
+    act: Any
 
 
 def rollout(
@@ -70,6 +74,7 @@ def rollout(
     steps: int | None = None,
     dt: float | None = None,
     u: Any = None,
+    act: Any = None,
     f_ext: Any = None,
     period: float | None = None,
     passive: bool = True,
@@ -96,6 +101,8 @@ def rollout(
         Length of a step (s). If None 0.001 for a robot, 0.002 for a scene.
     u : array_like or callable, optional
         Controls of the actuators, shape (..., rows, nu) or (nu,), in the same way.
+    act : array_like, shape (..., na), optional
+        States of the actuators of a robot at the start; zero if None, and in scenes.
     f_ext : array_like, dict or callable, optional
         Wrenches [moment; force] (N m, N) on bodies, shape (..., n_bodies, 6), or of some by name, `{"hand": wrench}`;
         or a JAX function ``f_ext(t, q, v)`` that returns such wrenches, asked at the start of each period.
@@ -144,13 +151,18 @@ def rollout(
         )
     check_precision("rollout")
     if isinstance(robot, Scene):
+        if act is not None:
+            raise ArgumentError("fourbar.jax.rollout: act: actuators of scenes begin with states of zero here")
         start = {"q": q, "v": v, "tau": tau, "u": u, "f_ext": f_ext}
         t, q, v, made, diverged = rollout_scene(robot, start, numbers, plan)
         return JaxRun(jax.numpy.asarray(t), q, v, None, made.astype(int), diverged)
     acting = {name: GIVEN for name, x in (("u", u), ("f_ext", f_ext)) if x is not None}
     stage = _Stage.of(robot, acting, passive, which_numbers(robot.mechanism, numbers))
-    given = {"q": q, "v": np.zeros(robot.nv) if v is None else v, "tau": tau, "u": u, "f_ext": f_ext}
-    return _Rolling(stage, plan, given, numbers or {}).run()
+    if act is not None and u is None:
+        read_act("rollout", robot, act, False)
+    start = {"q": q, "v": np.zeros(robot.nv) if v is None else v}
+    start["act"] = np.zeros(robot.na) if act is None and u is not None else act
+    return _Rolling(stage, plan, {**start, "tau": tau, "u": u, "f_ext": f_ext}, numbers or {}).run()
 
 
 def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, tau: Any, u: Any) -> RolloutPlan:
@@ -178,6 +190,10 @@ class _Stage:
         self.recording = StageRecording(followed, law, packed=False)
         self.robot, self.law, self.loops = robot, law, followed.loops
         self.operation = Operation(self.recording, self.recording.required_names)
+        self.signals: Operation | None = None
+        if law.u == GIVEN and robot.na:
+            recording = SignalRecording(robot, law)
+            self.signals = Operation(recording, recording.required_names)
         self.limits = _limits(robot)
         clusters = robot.model.cluster_tree.clusters
         self.is_free = np.array([c.is_free for c in clusters for _ in range(c.embedding.nq)], bool)
@@ -198,15 +214,17 @@ class _Stage:
         return cache[law] if law in cache else cache.setdefault(law, cls(robot, law))
 
     def step(self, q: Any, v: Any, rest: Mapping[str, Any]) -> dict[str, Any]:
-        """The results of the last pass of a step, by name; `rest` are other arguments.
+        """The results of the last pass of a step, by name; `rest` are other arguments, with controls in each pass.
 
         Nothing is taken apart or put together by JAX: XLA's code for the derivative of that may be wrong.
         """
         shapes = self.recording.parts_of_pass
         now = {name: jax.numpy.zeros(shape) for name, shape in shapes.items()}
         now |= {"q": q, "v": v, "stop": jax.numpy.asarray(-1.0)}
-        more = [{**rest, "q0": q, "v0": v}[a.name] for a in self.operation.arguments[len(shapes) :]]
-        for _ in range(4):
+        names = [a.name for a in self.operation.arguments[len(shapes) :]]
+        for k in range(PASSES):
+            at = rest if "signals" not in rest else {**rest, "u": rest["signals"][k]}
+            more = [{**at, "q0": q, "v0": v}[name] for name in names]
             now = dict(zip(shapes, call(self.operation, [*now.values(), *more]), strict=True))
         return now
 
@@ -266,7 +284,7 @@ class _Rolling:
                 )
         constant = [name for name in sizes if not callable(x := given[name]) and np.shape(x) == (sizes[name],)]
         given |= {name: jax.numpy.tile(jax.numpy.asarray(given[name]), (rows, 1)) for name in constant}
-        cores = {"q": (robot.nq,), "v": (robot.nv,)}
+        cores = {"q": (robot.nq,), "v": (robot.nv,)} | ({} if given["act"] is None else {"act": (robot.na,)})
         cores |= {name: core for name in sizes if (core := control_core(name, given[name], rows, sizes[name]))}
         arguments = [Argument(name, core) for name, core in cores.items()]
         if given["f_ext"] is not None and "f_ext" not in self._functions:
@@ -290,10 +308,12 @@ class _Rolling:
 
     def run(self) -> JaxRun:
         """Make all steps."""
-        jnp, plan, lax = jax.numpy, self._plan, jax.lax
+        jnp, plan, lax, robot = jax.numpy, self._plan, jax.lax, self._stage.robot
+        driven = self._stage.signals is not None
         q, v = (jnp.broadcast_to(self._given[x], (*self._leading, self._given[x].shape[-1])) for x in ("q", "v"))
         given, q = q, self._stage.normalized_start(q, self._numbers)
-        start = jnp.where(self._stage.is_varied, q, given), v, jnp.zeros(self._leading)
+        act = jnp.broadcast_to(self._given["act"], (*self._leading, robot.na)) if driven else jnp.zeros(0)
+        start = jnp.where(self._stage.is_varied, q, given), v, jnp.zeros(self._leading), act
         usual = {"usual": self._stage.usual(q, self._numbers)} if self._stage.loops else {}
         fixed = {"dt": jnp.asarray(plan.dt), **usual, **self._numbers}
         if "f_ext" in self._given:
@@ -304,20 +324,20 @@ class _Rolling:
 
         def row(now: _Now, inputs: Any) -> tuple[_Now, Any]:
             now, _ = lax.scan(steps, now, inputs)
-            return now, (now.q, now.v, now.lost)
+            return now, (now.q, now.v, now.lost, now.act)
 
         held = {name: jnp.zeros((*self._leading, self._controls[name].width)) for name in self._functions}
-        now = _Now(q, v, jnp.zeros(self._leading), jnp.zeros(self._leading, int), held)
+        now = _Now(q, v, jnp.zeros(self._leading), jnp.zeros(self._leading, int), held, act)
         inputs, rows = self._inputs(), plan.steps // plan.every
         whole_rows = jax.tree.map(lambda x: x[: rows * plan.every].reshape(rows, plan.every, *x.shape[1:]), inputs)
         now, later = lax.scan(row, now, whole_rows)
         parts = [[x[None] for x in start], later]
         if plan.steps % plan.every:
             now, _ = lax.scan(steps, now, jax.tree.map(lambda x: x[rows * plan.every :], inputs))
-            parts.append([x[None] for x in (now.q, now.v, now.lost)])
-        q, v, lost = (jnp.concatenate(x) for x in zip(*parts, strict=True))
+            parts.append([x[None] for x in (now.q, now.v, now.lost, now.act)])
+        q, v, lost, act = (jnp.concatenate(x) for x in zip(*parts, strict=True))
         t = np.minimum(np.arange(len(q)) * plan.every, plan.steps) * plan.dt
-        return JaxRun(jnp.asarray(t), q, v, lost, now.made, now.made < plan.steps)
+        return JaxRun(jnp.asarray(t), q, v, lost, now.made, now.made < plan.steps, act if driven else None)
 
     def _inputs(self) -> dict[str, Any]:
         """The inputs that differ from step to step, along the first axis: its number, and controls that are arrays."""
@@ -334,13 +354,17 @@ class _Rolling:
         held = self._held_controls(now, inputs["number"])
         nothing = {"tau": jnp.zeros(self._stage.robot.nv)}
         controls = {**nothing, **{name: inputs[name] for name in inputs if name != "number"}, **held}
-        rest = {**fixed, **controls}
+        rest, act = {**fixed, **controls}, now.act
+        if self._stage.signals is not None:
+            act, *signals = call(self._stage.signals, [act, controls["u"], fixed["dt"]])
+            rest["signals"] = signals
         after = self._stage.step(now.q, now.v, rest)
         q, v, stop = after["q"], after["v"], after["stop"]
         good = jnp.isfinite(q).all(axis=-1) & jnp.isfinite(v).all(axis=-1) & ~(stop > 0.0)
         gone = jnp.where(good, -0.0, jnp.nan)  # adding this changes no bit, and no derivative, of what is good
         q, v, lost = q + gone[..., None], v + gone[..., None], now.lost + after["lost"] + gone
-        return _Now(q, v, lost, now.made + good, held)
+        act = act if self._stage.signals is None else act + gone[..., None]
+        return _Now(q, v, lost, now.made + good, held, act)
 
     def _held_controls(self, now: _Now, number: Any) -> dict[str, Any]:
         """Controls of functions, new ones at the start of each period."""

@@ -150,7 +150,8 @@ def control_response(c: Context) -> Outputs:
     Notes
     -----
     force = (g₀ + g₁ length + g₂ velocity) u + b₀ + b₁ length + b₂ velocity: gain · u of a motor,
-    kp (u - length) - kd velocity of a position servo, kv (u - velocity) of a velocity servo.
+    kp (u - length) - kd velocity of a position servo, kv (u - velocity) of a velocity servo. Of an actuator with
+    `dynamics` u is its activation.
 
     Examples
     --------

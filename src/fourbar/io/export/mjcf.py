@@ -156,7 +156,7 @@ class EqualityWriter:
         return site
 
 
-_DYNAMICS = ("integrator", "filter", "filterexact")
+_TIMESTEP = 0.002  # seconds, MuJoCo's own
 _ENDLESS = 1e9
 
 
@@ -164,9 +164,11 @@ class ActuatorWriter:
     """Writes the actuators of a mechanism. `parts`: the names of hinges and slides, by the joint they represent."""
 
     def __init__(
-        self, root: ET.Element, joints: Mapping[str, PlacedJoint], parts: Mapping[str, Sequence[str]], unsaid: Unsaid
-    ) -> None:
+        self, root: ET.Element, joints: Mapping[str, PlacedJoint], parts: Mapping[str, Sequence[str]], unsaid: Unsaid,
+        timestep: float | None,
+    ) -> None:  # fmt: skip
         self._root, self._joints, self._parts, self._unsaid = root, joints, parts, unsaid
+        self._timestep = timestep or _TIMESTEP
 
     def write(self, actuators: Sequence[Actuator]) -> None:
         """Write all of them; what cannot be expressed is left out and reported."""
@@ -178,7 +180,8 @@ class ActuatorWriter:
                 continue
             ranges = {"ctrlrange": _finite(actuator.control_range), "forcerange": _finite(actuator.force_range)}
             name = self._unsaid.name(actuator.name)
-            child(section, "general", name=name, **on, **ranges, **self._law(actuator))
+            law = self._law(actuator) | _signal(actuator, self._timestep)
+            child(section, "general", name=name, **on, **ranges, **law)
         if len(section):
             self._root.append(section)
 
@@ -215,9 +218,8 @@ class ActuatorWriter:
         dynamics, gain, bias = (numbers.get(key) for key in ("dynamics", "gain", "bias"))
         if actuator.kind == "muscle":
             types: dict[str, str | None] = {"dyntype": "muscle", "gaintype": "muscle", "biastype": "muscle"}
-        elif actuator.kind in ("motor", "affine", *_DYNAMICS) and set(numbers) <= {"dynamics", "gain", "bias"}:
+        elif actuator.kind in ("motor", "affine") and set(numbers) <= {"gain", "bias"}:
             types = {
-                "dyntype": actuator.kind if actuator.kind in _DYNAMICS else None,
                 "gaintype": "affine" if len(gain or ()) > 1 else None,
                 "biastype": "affine" if bias or actuator.kind == "affine" else None,
             }
@@ -225,6 +227,17 @@ class ActuatorWriter:
             self._unsaid.leave(f"the control law of kind {actuator.kind!r} is left out", actuator=actuator.name)
             return {}
         return {**types, "dynprm": dynamics, "gainprm": gain, "biasprm": bias}
+
+
+def _signal(actuator: Actuator, timestep: float) -> dict[str, Any]:
+    """The attributes of dynamics and of a delay."""
+    attributes: dict[str, Any] = {}
+    if (x := actuator.dynamics) is not None:
+        attributes = {"dyntype": x.kind, "dynprm": [x.time_constant], "actrange": _finite(x.range) if x.range else None,
+                 "actearly": "true" if x.early else None}  # fmt: skip
+    if actuator.delay:
+        attributes |= {"delay": [actuator.delay * timestep], "nsample": str(actuator.delay)}
+    return attributes
 
 
 def _finite(ends: tuple[float, float]) -> tuple[float, float] | None:
@@ -298,7 +311,7 @@ class MjcfWriter:
         joints = {c.name: c for c in m.joints}
         sites = Fresh(frame.name for frame in m.frames)
         EqualityWriter(self.root, self.elements, joints, sites, self.unsaid).write(m.loops, self.screws)
-        ActuatorWriter(self.root, joints, self.parts, self.unsaid).write(m.actuators)
+        ActuatorWriter(self.root, joints, self.parts, self.unsaid, m.contacts.timestep).write(m.actuators)
         self.shapes.rules(m.contacts)
         if m.configurations:
             self.unsaid.leave("named configurations are left out")

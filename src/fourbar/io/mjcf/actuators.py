@@ -8,11 +8,13 @@ Fixed tendons are sums of joint coordinates, which equalities may use too; other
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
+from ...mechanism.actuator_dynamics import Dynamics
 from ...mechanism.actuators import Drive
 from ...mechanism.builder import MechanismBuilder
 from ..report import Place, Reading
@@ -73,6 +75,8 @@ DYNAMICS = ("none", "integrator", "filter", "filterexact", "muscle", "dcmotor", 
 GAINS = ("fixed", "affine", "muscle", "dcmotor", "so3", "pid", "user")
 BIASES = ("none", "affine", "muscle", "dcmotor", "so3", "user")
 _PLAIN = ("none", "fixed", "affine")
+WITH_STATE = ("integrator", "filter", "filterexact")
+_SAME = 1e-6  # of a step: a delay that is off by less is a whole number of steps
 
 
 class ActuatorReader:
@@ -105,9 +109,25 @@ class ActuatorReader:
         kind, parameters = _law(m, a)
         b.actuator(
             name, drives=drives, kind=kind, parameters=parameters,
+            dynamics=_dynamics(m, a), delay=self._delay(a, name),
             control_range=m.actuator_ctrlrange[control].tolist() if limited else None,
             force_range=self._force_range(a),
         )  # fmt: skip
+
+    def _delay(self, a: int, name: str) -> int:
+        """The delay of its control in steps of the file."""
+        m = self.model
+        if not m.actuator_delay[a] > 0.0:
+            return 0
+        steps, (held, interpolation) = m.actuator_delay[a] / m.opt.timestep, m.actuator_history[a]
+        whole = math.ceil(steps - _SAME)
+        if held < whole:
+            message = f"actuator {name!r}: its history of {held} samples is shorter than its delay of {whole} steps"
+            self.reading.doubt(self.lines.of("actuator", name), message, "", "actuator@nsample")
+        if interpolation and abs(steps - round(steps)) > _SAME:
+            message = f"actuator {name!r}: its delay of {steps:.6g} steps becomes {whole}; nothing is interpolated"
+            self.reading.doubt(self.lines.of("actuator", name), message, "", "actuator@interp")
+        return whole
 
     def _force_range(self, a: int) -> tuple[float, float] | None:
         """The range of its force: its own, and that of the tendon that it alone pulls at."""
@@ -159,9 +179,6 @@ class ActuatorReader:
         if m.actuator_trntype[a] == TENDON and m.tendon_actfrclimited[tendon] and self._pulling(tendon) > 1:
             message = f"actuator {name!r}: the range of the forces of all actuators on its tendon is ignored"
             self.reading.warn(place, message, "give each a forcerange", "actuator@tendon")
-        if m.actuator_delay[a]:
-            message = f"actuator {name!r}: the delay of its control, {float(m.actuator_delay[a]):g} s, is ignored"
-            self.reading.warn(place, message, key="actuator@delay")
         on_joint = m.actuator_trntype[a] in (JOINT, IN_PARENT)
         for attribute in ("armature", "damping"):
             if getattr(m, f"actuator_{attribute}")[a] and not on_joint:
@@ -172,10 +189,21 @@ class ActuatorReader:
             self.reading.doubt(place, message, "", "actuator@damping")
 
 
+def _dynamics(model: Any, a: int) -> Dynamics | None:
+    """The dynamics of an actuator, where they are among ours."""
+    kind = DYNAMICS[model.actuator_dyntype[a]]
+    if kind not in WITH_STATE:
+        return None
+    time = {} if kind == "integrator" else {"time_constant": float(model.actuator_dynprm[a, 0])}
+    ends = tuple(model.actuator_actrange[a].tolist()) if model.actuator_actlimited[a] else None
+    return Dynamics(kind, range=ends, early=bool(model.actuator_actearly[a]), **time)  # type: ignore[arg-type]
+
+
 def _law(model: Any, a: int) -> tuple[str, dict[str, list[float]]]:
     """The control law: one word, and its numbers without trailing zeros."""
+    dynamics = DYNAMICS[model.actuator_dyntype[a]]
     types = (
-        DYNAMICS[model.actuator_dyntype[a]],
+        "none" if dynamics in WITH_STATE else dynamics,
         GAINS[model.actuator_gaintype[a]],
         BIASES[model.actuator_biastype[a]],
     )

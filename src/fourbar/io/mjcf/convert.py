@@ -19,7 +19,15 @@ from ...joints import Fixed, Spherical
 from ...mechanism.builder import MechanismBuilder
 from ...mechanism.mechanism import Mechanism
 from ..report import Place, Reading
-from .actuators import ActuatorReader, fixed_tendon, report_tendons, straight_tendon, with_reflected
+from .actuators import (
+    DYNAMICS,
+    WITH_STATE,
+    ActuatorReader,
+    fixed_tendon,
+    report_tendons,
+    straight_tendon,
+    with_reflected,
+)
 from .bodies import FREE, Bodies, rotation
 from .contacts import add_rules
 from .findings import Findings
@@ -40,15 +48,17 @@ def add_keyframes(b: MechanismBuilder, actuators: ActuatorReader) -> None:
         if model.njnt:
             q = _by_joint(actuators, model.key_qpos[k], model.jnt_qposadr)
             with reading.element(), reading.naming(place):
-                b.configuration(name, q, velocities=_velocities(actuators, model.key_qvel[k], q), controls=controls)
+                v, act = _velocities(actuators, model.key_qvel[k], q), _activations(actuators, model.key_act[k])
+                b.configuration(name, q, velocities=v, controls=controls, activations=act)
         for attribute, lost in (
-            ("act", model.key_act[k]),
+            ("act", np.count_nonzero(model.key_act[k]) > len(_activations(actuators, model.key_act[k]))),
             ("time", model.key_time[k]),
             ("ctrl", np.count_nonzero(model.key_ctrl[k]) > len(controls)),
         ):
             if np.any(lost):
-                which = "ctrl of an actuator that is not read" if attribute == "ctrl" else f"{attribute} of a keyframe"
-                message = f"{which} is ignored; qpos, qvel and ctrl of keyframes are in scene.keyframes"
+                of_actuator = attribute in ("ctrl", "act")
+                which = f"{attribute} of {'an actuator that is not read' if of_actuator else 'a keyframe'}"
+                message = f"{which} is ignored; qpos, qvel, ctrl and act of keyframes are in scene.keyframes"
                 reading.add("note", place, message, "", f"key@{attribute}")
 
 
@@ -81,6 +91,14 @@ def _controls(actuators: ActuatorReader, ctrl: np.ndarray) -> dict[str, Any]:
         if model.actuator_ctrlnum[a] == 1
     }
     return {name: u for name, u in by_actuator.items() if u}
+
+
+def _activations(actuators: ActuatorReader, act: np.ndarray) -> dict[str, Any]:
+    """The activations that are not zero, by actuator."""
+    model, names = actuators.model, actuators.names.actuators
+    with_one = [a for a in actuators.read if DYNAMICS[model.actuator_dyntype[a]] in WITH_STATE]
+    by_actuator = {names[a]: float(act[model.actuator_actadr[a]]) for a in with_one}
+    return {name: x for name, x in by_actuator.items() if x}
 
 
 CONNECT, WELD, JOINT, TENDON, FLEX, FLEXVERT, FLEXSTRAIN, DISTANCE = range(8)

@@ -15,6 +15,7 @@ from ...constraints.serialize import read_independent
 from ...errors import ArgumentError, FourbarError, ModelError, unknown
 from ...joints.serialize import Plain, choose, held_types, matrix, number, numbers, parameters, shorten, table, text
 from ...joints.serialize import from_plain as joint_from_plain
+from ...mechanism.actuator_dynamics import Dynamics
 from ...mechanism.actuators import Drive
 from ...mechanism.builder import MechanismBuilder
 from ...mechanism.fluid import FIELDS as FLUID
@@ -32,8 +33,8 @@ from . import VERSION
 from .contacts import add_contacts, read_heights, read_softness, read_surface
 
 _TOP = (
-    "fourbar", "name", "gravity", "bodies", "frames", "loops", "configurations", "velocities", "controls", "actuators",
-    "world", "contacts", "armatures",
+    "fourbar", "name", "gravity", "bodies", "frames", "loops", "configurations", "velocities", "controls",
+    "activations", "actuators", "world", "contacts", "armatures",
 )  # fmt: skip
 _PLACE = ("position", "rotation", "rpy")
 _BODY = (
@@ -44,7 +45,7 @@ _SHAPE = ("kind", "size", *_PLACE, "role", "mesh", "scale", "colour", "name", "s
 _PER_VELOCITY = ("armature", "damping", "friction", "stiffness")
 _BOUNDS = ("lower", "upper", "max_force", "max_velocity", "min_force")
 _JOINT = ("type", "name", *_PLACE, *_PER_VELOCITY, *_BOUNDS, "rest", "softness")
-_ACTUATOR = ("name", "drives", "control_range", "force_range", "kind", "parameters")
+_ACTUATOR = ("name", "drives", "control_range", "force_range", "kind", "parameters", "dynamics", "delay")
 _WORDS = {"inf": float("inf"), "-inf": -float("inf")}
 
 
@@ -314,12 +315,23 @@ def _add_actuator(b: MechanismBuilder, item: Any, reading: Reading) -> None:
     }
     if "kind" in table:
         arguments["kind"] = text("kind", table["kind"])
+    if "dynamics" in table:
+        arguments["dynamics"] = _read_dynamics(reading, table["dynamics"])
+    if "delay" in table:
+        arguments["delay"] = table["delay"]
     drives = [_read_drive(reading, x) for x in _items("drives", table["drives"])]
     laws = table.get("parameters", {})
     if not isinstance(laws, dict):
         raise ModelError(f"parameters: expected a table of numbers by name, got {shorten(laws)}")
     laws = {key: numbers(f"parameters.{key}", x if isinstance(x, list) else [x]) for key, x in laws.items()}
     b.actuator(text("name", table["name"]), drives=drives, parameters=laws, **arguments)
+
+
+def _read_dynamics(reading: Reading, value: Any) -> Dynamics:
+    given = _read_table(reading, "dynamics", value, ("kind", "time_constant", "range", "early"), ("kind",))
+    ends = _scalars("range", given["range"], 2, infinite=True) if "range" in given else None
+    numbers_of = {key: given[key] for key in ("time_constant", "early") if key in given}
+    return Dynamics(text("kind", given["kind"]), range=ends, **numbers_of)  # type: ignore[arg-type]
 
 
 def _add_armature(b: MechanismBuilder, item: Any, reading: Reading) -> None:
@@ -337,10 +349,10 @@ def _read_drive(reading: Reading, value: Any) -> Drive:
 
 
 def _add_configurations(b: MechanismBuilder, top: Plain, reading: Reading, tables: _Tables) -> None:
-    """The named configurations, with their velocities and controls."""
+    """The named configurations, with their velocities, controls and activations."""
     by_kind: dict[str, dict[str, dict[str, list[float]]]] = {}
     for kind, of in (("configurations", "coordinates by joint"), ("velocities", "velocities by joint"),
-                     ("controls", "controls by actuator")):  # fmt: skip
+                     ("controls", "controls by actuator"), ("activations", "activations by actuator")):  # fmt: skip
         with reading.element(), tables.at(kind):
             by_kind[kind] = _by_configuration(kind, of, top.get(kind, {}))
             for name in by_kind[kind]:
@@ -348,8 +360,10 @@ def _add_configurations(b: MechanismBuilder, top: Plain, reading: Reading, table
                     raise ModelError(str(unknown("configuration", name, known)))
     with reading.element(), tables.at("configurations"):
         for name, q in by_kind.get("configurations", {}).items():
-            v, u = (by_kind.get(kind, {}).get(name, {}) for kind in ("velocities", "controls"))
-            b.configuration(name, q, velocities=v, controls={a: x[0] for a, x in u.items()})
+            v, u, act = (by_kind.get(kind, {}).get(name, {}) for kind in ("velocities", "controls", "activations"))
+            of_actuators = {"controls": u, "activations": act}
+            first = {kind: {a: x[0] for a, x in own.items()} for kind, own in of_actuators.items()}
+            b.configuration(name, q, velocities=v, **first)
 
 
 def _by_configuration(kind: str, of: str, value: Any) -> dict[str, dict[str, list[float]]]:
@@ -359,7 +373,7 @@ def _by_configuration(kind: str, of: str, value: Any) -> dict[str, dict[str, lis
     for name, entries in value.items():
         if not isinstance(entries, dict):
             raise ModelError(f"{name!r}: expected {of}, got {shorten(entries)}")
-    size = 1 if kind == "controls" else None
+    size = 1 if kind in ("controls", "activations") else None
     return {
         name: {key: numbers(f"{name!r}.{key}", x if isinstance(x, list) else [x], size) for key, x in entries.items()}
         for name, entries in value.items()

@@ -50,11 +50,12 @@ def to_plain(mechanism: Mechanism, file: str) -> Plain:
     named = {x.name: {joint: list(q) for joint, q in x.coordinates} for x in mechanism.configurations}
     velocities = {x.name: {j: list(v) for j, v in x.velocities} for x in mechanism.configurations if x.velocities}
     controls = {x.name: dict(x.controls) for x in mechanism.configurations if x.controls}
+    activations = {x.name: dict(x.activations) for x in mechanism.configurations if x.activations}
     pulls = [_actuator(x) for x in mechanism.actuators]
     if problems.found:
         raise ModelError(f"{file}: {mechanism.name!r} cannot be written: " + "; ".join(problems.found))
     optional = {"frames": frames, "loops": loops, "configurations": named, "actuators": pulls}
-    optional |= {"velocities": velocities, "controls": controls}
+    optional |= {"velocities": velocities, "controls": controls, "activations": activations}
     optional["armatures"] = [_armature(x) for x in mechanism.armatures]
     optional |= {"world": [_shape(x) for x in mechanism.world], "contacts": _contacts(mechanism.contacts)}
     return {**document, **_set_values(optional, ([], {}))}
@@ -181,4 +182,9 @@ def _actuator(actuator: Actuator) -> Plain:
     for key in ("control_range", "force_range"):
         table |= _set_values({key: list(getattr(actuator, key))}, ([-infinite, infinite],))
     table |= _set_values({"kind": actuator.kind}, ("motor",))
+    table |= _set_values({"delay": actuator.delay}, (0,))
+    if (own := actuator.dynamics) is not None:
+        time = {} if own.kind == "integrator" else {"time_constant": own.time_constant}
+        ends = {} if own.range is None else {"range": list(own.range)}
+        table["dynamics"] = {"kind": own.kind, **time, **ends, **_set_values({"early": own.early}, (False,))}
     return table | _set_values({"parameters": {key: list(x) for key, x in actuator.parameters}}, ({},))

@@ -325,14 +325,17 @@ class ChartedRun:
         numbers = {name: x[ids] / count if name == "dt" else x[ids] for name, x in self._numbers.items()}
         run = ChartedRun.of(self.table, s.begin_parts(ids, begin_parts(before, count)), numbers, self._separated)
         into = {name: np.empty((len(ids), count, *shape)) for name, shape in shapes.items()}
-        first, steps = before, 1 if asks_in_periods(before) else count
+        actuators = self.table.robot.mechanism.actuators
+        waiting = slice(sum(x.dynamics is not None for x in actuators), None)
+        singly = asks_in_periods(before) or any(x.delay for x in actuators)
+        first, steps = before, 1 if singly else count
         for k in range(0, count, steps):
             if k:
-                run.now = run.now._replace(state=hold_parts(run.now.state))
+                run.now = run.now._replace(state=hold_parts(before, run.now.state, waiting))
                 run.start_anew()
             run.advance(steps, controls, into, hold=ALWAYS, threads=threads)
             first = first if k else run.now.state
-        return run.now._replace(state=end_parts(before, first, run.now.state, count)), into
+        return run.now._replace(state=end_parts(before, first, run.now.state, count, waiting)), into
 
 
 def fresh_records(before: np.ndarray, after: np.ndarray, every: int) -> tuple[np.ndarray, np.ndarray]:
@@ -370,14 +373,26 @@ def asks_in_periods(state: Mapping[str, np.ndarray]) -> bool:
     return any(name in state for name in _PHASES)
 
 
-def hold_parts(state: Mapping[str, np.ndarray]) -> State:
-    """The state before a later part, in which traced controls are held."""
-    return {name: np.ones_like(x) if name in _PHASES else x for name, x in state.items()}
+def hold_parts(before: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray], waiting: slice) -> State:
+    """The state before a later part, in which traced controls are held, and those `waiting` in `act` wait again."""
+    held = {name: np.ones_like(x) if name in _PHASES else x for name, x in state.items()}
+    return held | _with_waiting(state, before, waiting)
 
 
-def end_parts(before: Mapping[str, np.ndarray], first: Mapping[str, np.ndarray], last: State, count: int) -> State:
+def _with_waiting(state: Mapping[str, np.ndarray], of: Mapping[str, np.ndarray], waiting: slice) -> State:
+    """The state of actuators with the controls that wait in another one."""
+    if "act" not in state:
+        return {}
+    act = state["act"].copy()
+    act[:, waiting] = of["act"][:, waiting]
+    return {"act": act}
+
+
+def end_parts(
+    before: Mapping[str, np.ndarray], first: Mapping[str, np.ndarray], last: State, count: int, waiting: slice
+) -> State:
     """The state after a step, of those `before` it, after the `first` of its parts and after the `last`."""
-    after = dict(last)
+    after = dict(last) | _with_waiting(last, first, waiting)
     for name in _COUNTS:
         if name in after:
             after[name] = before[name] + 1.0

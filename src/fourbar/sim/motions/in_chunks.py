@@ -115,11 +115,11 @@ class Lazy(NamedTuple):
     def read(cls, robot: System, scene: Any, request: MotionRequest) -> Lazy:
         """From a request for a motion of a robot, or of a scene if there is one."""
         model, grounds = (robot.model, NOWHERE) if scene is None else (scene.model, scene.grounds)
-        arguments = {name: getattr(request, name) for name in ("q", "v", *CONTROLS, "numbers")}
+        arguments = {name: getattr(request, name) for name in ("q", "v", "act", *CONTROLS, "numbers")}
         if request.u is not None:
             check_actuators(robot)
         sizes, rows = {"tau": robot.nv, "u": robot.nu}, -(-request.steps // request.hold)
-        cores: dict[str, Any] = {"q": (robot.nq,), "v": (robot.nv,)}
+        cores: dict[str, Any] = {"q": (robot.nq,), "v": (robot.nv,), "act": (robot.na,)}
         cores |= {name: control_core(name, arguments[name], rows, size) for name, size in sizes.items()}
         cores["f_ext"] = () if callable(request.f_ext) else wrench_cores("rollout", robot, request.f_ext)
         cores["numbers"] = {x.name: x.shape for x in which_numbers(robot.mechanism, request.numbers, grounds)}
@@ -171,6 +171,7 @@ def _results(robot: System, scene: Any, request: MotionRequest, observed: Mappin
         ]  # fmt: skip
     if request.u is not None:
         results.append(Result("u", (robot.nu,), before=time))
+        results += [Result("act", (robot.na,), before=time)] if robot.na else []
     return results + [Result(f"{OBSERVED}{name}", shape, before=time) for name, shape in observed.items()]
 
 
@@ -184,6 +185,8 @@ def _read(run: Run) -> tuple[np.ndarray, ...]:
         arrays += [*(getattr(run, name) for name in MEASURES), run.converged, *contacts, *last, *run.residuals]
     if run.u is not None:
         arrays.append(run.u)
+    if run.act is not None:
+        arrays.append(run.act)
     return (*arrays, *run.observations.values())
 
 

@@ -54,6 +54,7 @@ class MotionRequest(NamedTuple):
     observe: Any
     progress: Callable[[Iterable[int]], Iterable[int]] | None
     threads: int | None
+    act: Any = None
 
 
 def check_closed(robot: System, q: np.ndarray, which: Which = ()) -> None:
@@ -215,6 +216,25 @@ def check_actuators(robot: System) -> None:
         raise ArgumentError(
             f"u: robot {robot.name!r} has no actuators that could be controlled; declare them with "
             "Builder.actuator(...), or give joint forces as tau="
+        )
+
+
+def read_act(caller: str, robot: System, act: Any, is_driven: bool) -> np.ndarray:
+    """The state of the actuators (..., na) at the start; zero if None."""
+    if act is None:
+        return np.zeros(robot.na)
+    if not is_driven:
+        raise ArgumentError(f"{caller}: act= is the state of actuators, which act with controls only: give u= too")
+    return to_array(caller, Argument("act", (robot.na,)), act)
+
+
+def refuse_act(caller: str, robot: System) -> None:
+    """Refuse actuators with states of their own, where derivatives do not know these."""
+    if robot.na:
+        raise ArgumentError(
+            f"{caller}: actuators of {robot.name!r} have dynamics or delays, whose states ({robot.names.activations[0]}"
+            f"{', ...' if robot.na > 1 else ''}) are not among those that are differentiated here. Replace them by "
+            "robot.with_parameters(actuators={name: {'dynamics': None, 'delay': 0}}), or differentiate by tau"
         )
 
 

@@ -93,6 +93,8 @@ class Run(Recorded):
         is not finite.
     u : ndarray, shape (n, ..., nu), optional
         Controls of the actuators in the step that ends at each time, NaN at the start; None if they do not act.
+    act : ndarray, shape (n, ..., na), optional
+        States of the actuators (`System.names.activations`); None if they have none, or do not act.
     observations : dict of ndarray, shape (n, ..., *shape)
         Observations by name.
     scene : Scene, optional
@@ -141,6 +143,7 @@ class Run(Recorded):
     steps: np.ndarray = None  # type: ignore[assignment]
     diverged: np.ndarray = None  # type: ignore[assignment]  (see __post_init__)
     u: np.ndarray | None = None
+    act: Any = None
     observations: dict[str, np.ndarray] = field(default_factory=dict)
     scene: Scene | None = field(default=None, repr=False)
     contacts: Contacts = None  # type: ignore[assignment]
@@ -243,14 +246,14 @@ class Run(Recorded):
         forms = {"q": Form((robot.nq,)), "v": Form((robot.nv,))}
         forms |= _scene_forms(file, robot, arrays) if of_scene else {}
         forms |= {name: form for name, form in _OPTIONAL.items() if name in arrays} | observation_forms(arrays)
-        forms |= {"u": Form((robot.nu,))} if "u" in arrays else {}
+        forms |= {name: Form((size,)) for name, size in (("u", robot.nu), ("act", robot.na)) if name in arrays}
         if missing := [name for name in forms if name not in arrays]:
             raise ArgumentError(f"{file}: a {_KIND} has an array {missing[0]!r}, which is missing; it is damaged")
         check_forms(path, arrays, forms)
         names = tuple(str(name) for name in arrays["contact_names"]) if of_scene else ()
         if scene is not None and names != tuple(scene.contacts):
             raise ArgumentError(f"{file}: its {len(names)} contacts are not the {len(scene.contacts)} of the scene")
-        more = {name: arrays[name] for name in (*_OPTIONAL, "u") if name in arrays}
+        more = {name: arrays[name] for name in (*_OPTIONAL, "u", "act") if name in arrays}
         more |= {"diverged": arrays["diverged"][()]} if "diverged" in arrays else {}
         return Run(
             arrays["t"], arrays["q"], arrays["v"], robot, scene=scene, observations=loaded_observations(arrays), **more,

@@ -11,6 +11,7 @@ from ...compile.rollout_loop import DIVERGED, RUNNING
 from ...errors import ArgumentError, CoordinateError
 from ...functions.rollout import GIVEN, NONE
 from ...once import make_recent
+from ...spatial.linear import Vec
 from ...system.constrained.actuated import Actuated
 from ...system.constrained.robot import Constrained
 from ...system.system import System
@@ -29,12 +30,19 @@ from ..motions.outcome import (
     warn_of_limits,
     with_passive,
 )
-from ..motions.read_arguments import MotionRequest, check_closed, on_copies, read_state, starting_configuration
+from ..motions.read_arguments import (
+    MotionRequest,
+    check_closed,
+    on_copies,
+    read_act,
+    read_state,
+    starting_configuration,
+)
 from ..motions.run import Run
 from ..observe import Observer, cached_observer, check_driven, read_observations
 from .constrained import ConstrainedFollower, ConstrainedRun, check_met, constrained_rollout, follower_of, in_drives
 from .runge_kutta import Follower, PythonSamples, SimulatedState, step
-from .runge_kutta_step import Followed, ForceLaw, Traced, control_sizes, rollout_of
+from .runge_kutta_step import Followed, ForceLaw, Traced, control_sizes, rollout_of, signals_of
 
 
 class PartlyIndependent(Exception):
@@ -72,6 +80,12 @@ class RobotMotion(ControlledMotion):
         if self.held is not None:
             check_met(self.held, q, v)
         self._given, self._start = {"q": q, "v": v}, {"q": start, "v": v.copy()}
+        self._has_act = "u" in controls.every and bool(self.robot.na)
+        if self._has_act:
+            self._start["act"] = read_act(caller, self.robot, request.act, True)
+            self._given["act"] = self._start["act"]
+        elif request.act is not None:
+            read_act(caller, self.robot, request.act, "u" in controls.every)
         self.acting: Acting = acting_on(self.robot, request.passive, caller)
         if request.passive and are_passive(which):
             self.acting = with_passive
@@ -101,8 +115,9 @@ class RobotMotion(ControlledMotion):
         return np.broadcast_to(q, (*batch, q.shape[-1])).copy(), np.broadcast_to(v, (*batch, v.shape[-1])).copy()
 
     def _begin(self, request: MotionRequest, samples: Any, controls: MotionControls) -> None:
-        names = ("q", "v", "lost", *(f"held_{name}" for name in controls.traced))
-        super().__init__(request, samples, controls, names, self._given | dict.fromkeys(names[3:], np.nan))
+        held = [f"held_{name}" for name in controls.traced]
+        names = ("q", "v", "lost", *(["act"] if self._has_act else []), *held)
+        super().__init__(request, samples, controls, names, self._given | dict.fromkeys(held, np.nan))
 
     def _law(self, controls: MotionControls, hold: int) -> ForceLaw:
         """The forces on the robot, in compiled steps."""
@@ -153,6 +168,11 @@ class RobotMotion(ControlledMotion):
 
     def _python_samples(self, request: MotionRequest, controls: MotionControls) -> PythonSamples:
         """Samples whose forces Python is asked for in every pass."""
+        if self._has_act:
+            raise ArgumentError(
+                f"u: actuators of {self.robot.name!r} have dynamics or delays, which need compiled steps: give tau "
+                "with a period, or as fb.traced(tau); no joint of a loop, such as a ball, may be partly independent"
+            )
         if self.numbers.which:
             raise ArgumentError(
                 "numbers: parameters that differ from sample to sample need compiled steps: give tau with a period, or "
@@ -228,8 +248,16 @@ class RobotMotion(ControlledMotion):
         for name, traced in controls.traced.items():
             look(name, t, np.asarray(traced(t, q, v)), q, v)  # what is held may be of the period before
             acting[name] = samples.part(f"held_{name}").reshape(samples.n, -1)[ids]
+        if self._has_act:
+            acting["u"] = self._signals(samples.part("act").reshape(samples.n, -1)[ids], acting["u"])
         shaped = {name: look(name, t, x.reshape(*v.shape[:-1], -1), q, v) for name, x in acting.items()}
         return total + force_of_controls(self.robot, q, v, shaped)
+
+    def _signals(self, act: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """The inputs of the laws of actuators (..., nu) at their states (..., na), with controls (..., nu)."""
+        signals = signals_of(self.robot, self._law(self.controls, 1))
+        entries = signals.at_rest(Vec(np.moveaxis(act, -1, 0)), Vec(np.moveaxis(u, -1, 0)))
+        return np.stack(entries, axis=-1)
 
     def result(self) -> Run:
         """The states so far, with the controls of actuators, and with what was observed."""
@@ -246,7 +274,8 @@ class RobotMotion(ControlledMotion):
         self._held = {name: records[f"held_{name}"] for name in self.controls.traced}
         wanted = self.steps if self.is_over else min(self.steps, self.samples.now.steps)
         made = self.step_counts
-        return Run(t, records["q"], records["v"], self.robot, records["lost"], made, np.asarray(made < wanted))
+        return Run(t, records["q"], records["v"], self.robot, records["lost"], made, np.asarray(made < wanted),
+                   act=records.get("act"))  # fmt: skip
 
     def warn_of(self, run: Run) -> None:
         """Warn of divergence and limits, but in rollouts, which mark samples; and of folds."""
@@ -273,7 +302,7 @@ class RobotMotion(ControlledMotion):
 
         t = np.minimum(np.arange(count) * self.every, self.steps) * self.dt
         seen = {name: longer(x) for name, x in run.observations.items()}
-        more = {name: longer(getattr(run, name)) for name in ("q", "v", "lost", "u")}
+        more = {name: longer(getattr(run, name)) for name in ("q", "v", "lost", "u", "act")}
         return replace(run, t=t, observations=seen, **more)
 
     # Controls and observations at the recorded times.
@@ -304,6 +333,8 @@ class RobotMotion(ControlledMotion):
         is_traced = isinstance(self.torque, Traced) and self.held is None
         law = self._law(self.controls, self.request.hold)._replace(torque=self.torque if is_traced else None)
         acting = {name: x[1:] for name, x in acted.items()}
+        if run.act is not None:
+            acting["u"] = self._signals(run.act[1:], acting["u"])
         if self.torque is not None and not is_traced:
             asked = [self.torque(t, q, v) for t, q, v in zip(run.t[1:], run.q[1:], run.v[1:], strict=True)]
             acting["tau"] = np.array([np.broadcast_to(x, run.v.shape[1:]) for x in asked])

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...algorithms.activation import Signals
 from ...algorithms.energy import add
 from ...arrays import Argument
 from ...errors import ArgumentError
@@ -152,6 +153,11 @@ class ForceLaw(NamedTuple):
         return self.torque is not None or bool(self.traced_controls)
 
 
+def signals_of(robot: System, law: ForceLaw) -> Signals:
+    """How the actuators of a robot come by their signals; those of none where actuators do not act."""
+    return Signals.of(() if law.u == NONE else robot.mechanism.actuators, euler=False)
+
+
 class Followed(NamedTuple):
     """A robot as its user knows it, and the same in the velocities that are followed."""
 
@@ -222,6 +228,7 @@ class RungeKuttaStage:
         self.model = followed.now.model
         self.clusters = self.model.cluster_tree.clusters
         joints = [[self.model.cluster_tree.moving[i].joint for i in cluster.links] for cluster in self.clusters]
+        self.signals = signals_of(followed.robot, law)
         self._flat = [all(isinstance(joint, FlatJoint) for joint in own) for own in joints]
 
     def base(self, recorder: Any, given: Mapping[str, tuple[Any, ...]]) -> Context:
@@ -233,6 +240,8 @@ class RungeKuttaStage:
         """Record it. `given`: q0 and v0, where the step begins, `dt`, and what the law and the loops need."""
         recorder = base.recorder
         acting = {name: tuple(given[name]) for name in ("u", "f_ext") if name in given}
+        if "act" in given:
+            acting["u"] = tuple(recorder.call(self.signals.signals, given["act"], given["u"], given["dt"], now.number))
         c = base.with_values({"q": now.q, "v": now.v, **acting})
         a, power = self.accelerations(c, self._forces(c, now, given))
         v = split(self.clusters, now.v, "nv")
@@ -317,6 +326,10 @@ class RungeKutta:
             known |= {name: results[f"held_{name}"] for name in self._law.traced_controls}
             results["since"] = (recorder.call(steps_since, given["since"][0], float(self._law.period)),)
 
+        if "act" in given:
+            known["act"] = Vec(given["act"])
+            results["act"] = recorder.call(self._stage.signals.following, known["act"], known["u"], known["dt"])
+
         def body(now: Pass) -> tuple[Pass, None]:
             return self._stage.write(base, now, known), None
 
@@ -350,6 +363,8 @@ def assemble_rollout(followed: Followed, law: ForceLaw, step: RungeKutta, watche
     """
     now, sizes = followed.now, {name: (size,) for name, size in control_sizes(followed.robot).items()}
     state: dict[str, tuple[int, ...]] = {"q": (now.nq,), "v": (now.nv,), "lost": ()}
+    if size := signals_of(followed.robot, law).size:
+        state["act"] = (size,)
     if law.is_traced:
         state["count"] = ()
     if law.traced_controls:

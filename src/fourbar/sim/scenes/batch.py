@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from .scene import Scene
 
 
-_STATE = 5  # arrays that carry a world from step to step
-_ARRAYS = ("q", "v", "impulse", "residual", "_count", "gap", "force", "friction")
+_STATE = 6  # arrays that carry a world from step to step
+_ARRAYS = ("q", "v", "impulse", "act", "residual", "_count", "gap", "force", "friction")
 
 
 class Batch(Hinted):
@@ -50,6 +50,8 @@ class Batch(Hinted):
     ----------
     q, v : ndarray, shapes (n, nq) and (n, nv)
         The states.
+    act : ndarray, shape (n, na)
+        States of the actuators, in the order of `robot.names.activations`.
     gap, force : ndarray, shapes (n, contacts) and (n, contacts, 3)
         Gaps (m) and contact forces (N, in the world) of the last step; after a reset NaN and zero.
     residual : ndarray, shape (n)
@@ -93,6 +95,7 @@ class Batch(Hinted):
         self.q = np.repeat(robot.model.neutral()[None], n, 0)
         self.v = np.zeros((n, robot.nv))
         self.impulse = np.zeros((n, scene.n_impulses))
+        self.act = np.zeros((n, robot.na))
         self.residual = np.zeros(n)
         self.diverged = np.zeros(n, bool)
         self.gap = np.full((n, contacts), np.nan)
@@ -254,7 +257,7 @@ class Batch(Hinted):
 
     def _arrays(self) -> tuple[np.ndarray, ...]:
         """All that a step reads and writes: state, reports, numbers."""
-        state = (self.q, self.v, self.impulse, self.residual, self._count)
+        state = (self.q, self.v, self.impulse, self.act, self.residual, self._count)
         reported = (self.gap, self.force, *self.observations.values())
         usual = () if self._charted is None else (self._charted.samples.usual,)
         return (*state, *reported, self.friction, *self.numbers.values(), *usual)
@@ -352,7 +355,14 @@ class Batch(Hinted):
         assert self._charted is not None
         self._settle()
         acting, m = tuple(controls), len(worlds)
-        parts = {"q": self.q, "v": self.v, "impulse": self.impulse, "worst": self.residual, "count": self._count}
+        parts = {
+            "q": self.q,
+            "v": self.v,
+            "impulse": self.impulse,
+            "act": self.act,
+            "worst": self.residual,
+            "count": self._count,
+        }
         before = {name: x[worlds] for name, x in parts.items()} | {"late": np.full(m, -1.0)}
         state = {name: before[name] for name in STATE}
         if fate is None:
@@ -384,7 +394,7 @@ class Batch(Hinted):
         """Whether each world (n) moves so far in a step that contacts may be missed."""
         return self.scene.too_fast(self.v, self.dt)
 
-    def reset(self, ids: Any = None, *, q: Any = None, v: Any = None) -> None:
+    def reset(self, ids: Any = None, *, q: Any = None, v: Any = None, act: Any = None) -> None:
         """Put all worlds, or some, into a state.
 
         Parameters
@@ -395,6 +405,8 @@ class Batch(Hinted):
             Configurations, whose loops are closed where they depend on `numbers`; neutral if None.
         v : array_like, shape (nv) or (worlds, nv), optional
             Velocities (rad/s, m/s); zero if None.
+        act : array_like, shape (na) or (worlds, na), optional
+            States of the actuators; zero if None.
 
         Raises
         ------
@@ -408,6 +420,7 @@ class Batch(Hinted):
             if np.ndim(part) > 2 or (np.ndim(part) == 2 and len(part) not in (1, shape[0])):
                 raise ArgumentError(f"reset: {name} must have shape {shape} or {shape[1:]}, got {np.shape(part)}")
         self.q[which], self.v[which] = self.scene.read_state("reset", q, v, known, strict=True)
+        self.act[which] = 0.0 if act is None else self._rows("reset", "act", act, *self.act[which].shape[::-1])
         if self._charted is not None:
             self._charted.begin(np.arange(self.n)[which], self.q, self.v)
         for array in (self.impulse, self.residual, self.force, self.diverged, self._count):

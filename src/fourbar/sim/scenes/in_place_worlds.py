@@ -11,15 +11,16 @@ import numpy as np
 from ...compile.rollout_kernel import Request, advance_patiently, redo_patiently
 from ...functions.rollout import ALWAYS, PATIENCE, Rollout
 
-STATE = ["q", "v", "impulse", "worst", "late", "count"]
+STATE = ["q", "v", "impulse", "act", "worst", "late", "count"]
 
 
 class InPlaceWorlds:
     """n worlds of a scene in arrays (n, ...) of the caller, in which steps are made.
 
-    `state` are q, v, impulses, the largest residual of a call, and counts of steps; `reported`, by name, what else the
-    last step writes (together they are `written`); `numbers` friction and parameters. `controls` (n, size) by name are
-    held. After `advance`, `status` is 0 for each world that moves on, and `made` how many steps it has made.
+    `state` are q, v, impulses, states of actuators, the largest residual of a call, and counts of steps; `reported`, by
+    name, what else the last step writes (together they are `written`); `numbers` friction and parameters. `controls`
+    (n, size) by name are held. After `advance`, `status` is 0 for each world that moves on, and `made` how many steps
+    it has made.
     """
 
     def __init__(
@@ -33,7 +34,7 @@ class InPlaceWorlds:
         step = rollout.step
         if [name for name in step.state if name != PATIENCE] != STATE:
             raise ValueError(f"{step.name}: expected a step with the state {STATE}, got {list(step.state)}")
-        q, v, impulse, worst, count = state
+        q, v, impulse, act, worst, count = state
         n = len(q)
         self._rollout, self._n, self.written = rollout, n, (*state, *reported.values())
         self._held = (*self.written, *numbers)
@@ -43,8 +44,8 @@ class InPlaceWorlds:
         self.status, self.made = np.zeros(n), np.zeros(n)
         self._levels = levels = rollout.levels(n) or step.patience[-1:]
         patience = [np.full(n, x) for x in levels[:1]]
-        brought = [q, v, impulse, nothing, never, count, *patience, np.full(n, dt), *numbers, nothing, nothing]
-        taken = [q, v, impulse, worst, np.empty(n), count, *map(np.empty_like, patience), self.status, self.made]
+        brought = [q, v, impulse, act, nothing, never, count, *patience, np.full(n, dt), *numbers, nothing, nothing]
+        taken = [q, v, impulse, act, worst, np.empty(n), count, *map(np.empty_like, patience), self.status, self.made]
         self._is_tried = len(levels) > 1
         self._before = brought[len(STATE) + len(patience) : -2], [nothing, nothing]
         self._arrays = (brought, [*rows.values()], taken, [x[:, None] for x in reported.values()])

@@ -11,7 +11,7 @@ from ...errors import ArgumentError
 from ...functions.derivatives import read_names
 from ..motions.controlled_motion import MotionControls
 from ..motions.given_numbers import NOTHING
-from ..motions.read_arguments import read_period, read_steps
+from ..motions.read_arguments import read_period, read_steps, refuse_act
 from ..motions.run import Run
 from .scene_motion import StepArguments
 from .step_derivatives import MovingNumbers, StepDerivatives, symmetric_part
@@ -103,6 +103,8 @@ def rollout_vjp(
     hold = read_period(period, dt)
     if callable(tau) or callable(u):
         raise ArgumentError(f"{_CALLER}: tau and u are arrays here; for feedback, differentiate step by step")
+    if u is not None:
+        refuse_act(_CALLER, scene.robot)
     count = read_steps(steps, hold, tau, u)
     names = read_names(_CALLER, parameters)
     derivatives = scene.step.derivatives

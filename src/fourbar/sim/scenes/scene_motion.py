@@ -21,7 +21,7 @@ from ..loops.charted_run import ChartedRun
 from ..motions.controlled_motion import ControlledMotion, MotionControls
 from ..motions.given_numbers import NOTHING, GivenNumbers
 from ..motions.outcome import SimulationWarning, loop_hint
-from ..motions.read_arguments import MotionRequest, read_constant
+from ..motions.read_arguments import MotionRequest, read_act, read_constant
 from ..motions.run import Contacts, Residuals, Run, penetration
 from ..observe import check_driven, read_observations
 from ..robot.runge_kutta_step import Commands, control_sizes
@@ -52,15 +52,19 @@ class SceneMotion(ControlledMotion):
             forces[name] = Force(Commands(x, name, control_sizes(robot)[name]), request.hold)
         taken = scene.inputs(Taken(**forces, which=numbers.which, observed=observed, terrain=numbers.terrain))
         q, v = scene.read_state(caller, request.q, request.v, numbers)
-        samples = _at_start(scene, taken, {"q": q, "v": v}, request.dt, numbers, controls.batch, caller)
+        state = {"q": q, "v": v, "act": read_act(caller, robot, request.act, "u" in controls.every)}
+        samples = _at_start(scene, taken, state, request.dt, numbers, controls.batch, caller)
         self.scene, self._observed = scene, [name for name, _ in observed]
+        self._has_act = "u" in controls.every and bool(robot.na)
         first: dict[str, Any] = {"q": samples.part("q"), "v": samples.part("v"), "gap": np.nan, "acting": np.nan}
+        first |= {"act": samples.part("act")} if self._has_act else {}
         if observed:
             watch = scene.observer(numbers.which, observed)
             seen = watch.observe(first["q"], first["v"], numbers.of_robot)
             first |= {OBSERVED + name: x for name, x in seen.items()}
-        more = {"kept"} | ({"acting"} if "u" in controls.every else set())
-        names = (*RECORDS, *(x for x in samples.record_shapes if x in more or x.startswith(OBSERVED)))
+        wanted = {"kept"} | ({"acting"} if "u" in controls.every else set())
+        further = [x for x in samples.record_shapes if x in wanted or x.startswith(OBSERVED)]
+        names = (*RECORDS, *(["act"] if self._has_act else []), *further)
         super().__init__(request, samples, controls, names, first)
 
     def result(self) -> Run:
@@ -76,8 +80,9 @@ class SceneMotion(ControlledMotion):
         by_law = Residuals(*np.moveaxis(whole["residuals"], -1, 0))
         return Run(
             t, whole["q"], whole["v"], scene.robot, steps=self.step_counts, diverged=self.diverged,
-            u=whole.get("acting"), observations={x: whole[OBSERVED + x] for x in self._observed}, scene=scene,
-            contacts=contacts, residual=whole["residual"], worst=whole["worst"], converged=good, residuals=by_law,
+            u=whole.get("acting"), act=whole.get("act"), scene=scene,
+            observations={x: whole[OBSERVED + x] for x in self._observed}, contacts=contacts,
+            residual=whole["residual"], worst=whole["worst"], converged=good, residuals=by_law,
             penetration=penetration(gap), energy_gain=whole["energy_gain"],
             last=(samples.part("q"), samples.part("v")), constraint_force=whole.get("kept"), too_fast=fast,
         )  # fmt: skip
@@ -167,7 +172,8 @@ def _at_start(
 
 
 class Stepped(NamedTuple):
-    """After a step: the state, impulses (the start for those of the next step), the residual in m/s, gaps and forces.
+    """After a step: the state, impulses (the start for those of the next step), the residual in m/s, gaps and forces,
+    the state of actuators.
 
     gap (..., n) is that at the start of the step, force (..., n, 3) acts on the first of the two that touch, in the
     world.
@@ -179,6 +185,7 @@ class Stepped(NamedTuple):
     residual: np.ndarray  # (...)
     gap: np.ndarray
     force: np.ndarray
+    act: np.ndarray
 
 
 class StepArguments(NamedTuple):
@@ -193,6 +200,7 @@ class StepArguments(NamedTuple):
     impulse: Any
     numbers: GivenNumbers
     threads: int | None
+    act: Any = None
 
 
 class SceneStep:
@@ -208,6 +216,7 @@ class SceneStep:
         self._controls = tuple(rollout.step.controls)
         shape, is_rigid = rollout.step.state["impulse"], not scene.robot.nv
         self._impulse, self._takes_impulse = np.zeros(shape), bool(shape[0]) or is_rigid
+        self._act = np.zeros(rollout.step.state["act"])
         self._takes_friction = bool(scene.contacts) or is_rigid
         self._is_looped = bool(self._home.loops)
         self._usual: tuple[np.ndarray, ...] = ()
@@ -222,7 +231,8 @@ class SceneStep:
         impulse = self._impulse if x.impulse is None else x.impulse
         controls, params = self._controls_in_order(x), x.numbers.values.values()
         warm, rubbing = (impulse,) if self._takes_impulse else (), (friction,) if self._takes_friction else ()
-        given = (x.q, x.v, *warm, x.dt, *rubbing, *params, *self._usual, *controls)
+        acting = (self._act if x.act is None else x.act,) if self._act.size or not self._scene.robot.nv else ()
+        given = (x.q, x.v, *warm, *acting, x.dt, *rubbing, *params, *self._usual, *controls)
         results = self.function(*given) if x.threads is None else self.function(*given, threads=x.threads)
         q, v, impulses, report = results if warm else (*results[:2], results[0][..., :0], results[2])
         if q.ndim == 1 and type(q) is np.ndarray and not self._is_looped:
@@ -230,7 +240,8 @@ class SceneStep:
             if not math.isfinite(size):
                 return self._last_finite(x, (q, v, impulses, report))
             n = self._n
-            return Stepped(q, v, impulses, report[0], self._gaps(report[1 : 1 + n]), report[1 + n :].reshape(n, 3))
+            gaps, forces, act = np.split(report[1:], (n, 4 * n))
+            return Stepped(q, v, impulses, report[0], self._gaps(gaps), forces.reshape(n, 3), act)
         return self._last_finite(x, (q, v, impulses, report))
 
     def _controls_in_order(self, x: StepArguments) -> list[Any]:
@@ -260,10 +271,12 @@ class SceneStep:
             return self._roll(x)
         old = [np.asarray(y, float) if not is_lazy(y) else y for y in (x.q, x.v)]
         q, v = (np.where(valid[..., None], new, before) for new, before in zip((q, v), old, strict=True))
-        force = report[..., first + n :].reshape(*report.shape[:-1], n, 3)
+        force = report[..., first + n : first + 4 * n].reshape(*report.shape[:-1], n, 3)
+        act = report[..., first + 4 * n :]
+        act = np.where(valid[..., None], act, self._act if x.act is None else x.act) if self._act.size else act
         return Stepped(
             q, v, np.where(valid[..., None], impulse, 0.0), np.where(valid, report[..., 0], np.inf),
-            self._gaps(report[..., first : first + n]), np.where(valid[..., None, None], force, 0.0),
+            self._gaps(report[..., first : first + n]), np.where(valid[..., None, None], force, 0.0), act,
         )  # fmt: skip
 
     def _roll(self, x: StepArguments) -> Stepped:
@@ -275,7 +288,8 @@ class SceneStep:
             name: np.asarray(y, float) for name, y in zip(self._controls, self._controls_in_order(x), strict=True)
         }
         leading = [y.shape[: y.ndim - len(shapes[name])] for name, y in controls.items()]
-        state = {"q": x.q, "v": x.v} | ({} if x.impulse is None else {"impulse": x.impulse})
+        state = {"q": x.q, "v": x.v}
+        state |= {name: own for name in ("impulse", "act") if (own := getattr(x, name)) is not None}
         run = _at_start(self._scene, self._taken, state, x.dt, x.numbers, np.broadcast_shapes(*leading), "step")
         rows = run.rows({name: np.expand_dims(y, y.ndim - len(shapes[name])) for name, y in controls.items()}, 1)
         records = {name: np.empty((run.n, 1, *run.record_shapes[name])) for name in ("residual", "gap", "force")}
@@ -286,4 +300,5 @@ class SceneStep:
         return Stepped(
             state["q"], state["v"], np.where(valid[..., None], state["impulse"], 0.0),
             np.where(valid, residual, np.inf), self._gaps(gap), np.where(valid[..., None, None], force, 0.0),
+            state["act"],
         )  # fmt: skip

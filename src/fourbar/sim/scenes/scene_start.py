@@ -202,6 +202,8 @@ class Keyframe:
         Velocity (rad/s, m/s); zero where the file has none.
     u : ndarray, shape (nu,)
         Controls of the actuators; zero where the file has none.
+    act : ndarray, shape (na,)
+        State of the actuators (`System.names.activations`); zero where the file has none.
 
     Examples
     --------
@@ -218,6 +220,7 @@ class Keyframe:
     q: np.ndarray
     v: np.ndarray
     u: np.ndarray
+    act: np.ndarray
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """The configuration."""
@@ -237,13 +240,15 @@ class Keyframe:
 
 
 def keyframes_of(robot: System) -> Mapping[str, Keyframe]:
-    """The named configurations of a robot with their velocities and controls; the independent ones of velocities."""
+    """The named configurations of a robot, with independent velocities, controls and activations."""
     keyframes, tree = {}, robot.model.cluster_tree
     for named in robot.mechanism.configurations:
         v, u = dict(named.velocities), dict(named.controls)
         v_all = np.concatenate([np.zeros(0), *(v.get(c.name, np.zeros(c.joint.nv)) for c in tree.moving)])
         controls = np.array([u.get(name, 0.0) for name in robot.names.actuators])
-        state = robot.configurations[named.name], gather_velocity(tree, v_all), controls
+        known = dict(named.activations)
+        act = np.array([known.get(name, 0.0) for name in robot.names.activations])
+        state = robot.configurations[named.name], gather_velocity(tree, v_all), controls, act
         for array in state:
             array.setflags(write=False)
         keyframes[named.name] = Keyframe(*state)

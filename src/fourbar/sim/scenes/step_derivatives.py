@@ -18,7 +18,7 @@ from ...tree.parameters import Parameter
 from ..loops.varied_loops import loop_parameters
 from ..motions.given_numbers import FRICTION, NOTHING, GivenNumbers, nominal_numbers
 from ..motions.outcome import SimulationWarning
-from ..motions.read_arguments import read_constant
+from ..motions.read_arguments import read_constant, refuse_act
 from .scene_motion import StepArguments, Stepped
 
 if TYPE_CHECKING:
@@ -204,6 +204,8 @@ class StepDerivatives:
 
     def solve(self, x: StepArguments, moving: MovingNumbers) -> Stepped:
         """The step."""
+        if x.u is not None:
+            refuse_act("step", self._scene.robot)
         known = moving.numbers
         numbers: dict[str, Any] = dict(zip((y.name for y in known.every), known.values.values(), strict=True))
         if known.friction is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from ...once import cached_property
 from ..loops.varied_loops import close
 from ..motions.given_numbers import NOTHING
-from ..motions.read_arguments import check_actuators, check_step
+from ..motions.read_arguments import check_actuators, check_step, read_act
 from .scene_motion import StepArguments, Stepped
 from .step_derivatives import StepDerivatives, StepGradient, StepJacobian, StepRates
 
@@ -39,6 +39,7 @@ class StepFunction:
         u: Any = None,
         f_ext: Any = None,
         impulse: Any = None,
+        act: Any = None,
         numbers: Any = None,
         threads: int | None = None,
     ) -> Stepped:
@@ -63,6 +64,8 @@ class StepFunction:
             as no loop needs other independent velocities. If None the solver begins at zero, takes longer and stops
             elsewhere within its tolerance, and the state is the start of a motion unless it is the `q` that the last
             step returned: its loops are closed, and constraints have to be met.
+        act : array_like, shape (..., na), optional
+            The state of the actuators: `act` of the step before; zero if None.
         numbers : dict, optional
             Parameters of robot and terrain, and the "friction" (..., n) of all contacts, by name, as in `simulate`.
         threads : int, optional
@@ -71,7 +74,8 @@ class StepFunction:
         Returns
         -------
         Stepped
-            q, v, `impulse`, the residual (m/s) of the step, gaps (m) and forces (N) of the contacts. A state whose next
+            q, v, `impulse`, the residual (m/s) of the step, gaps (m) and forces (N) of the contacts, the state `act` of
+            the actuators. A state whose next
             one is not finite stays as it is, with an infinite residual.
 
         Raises
@@ -88,7 +92,8 @@ class StepFunction:
         if u is not None:
             check_actuators(scene.robot)
         step = scene.step_of(known.which, known.terrain, u is not None, f_ext is not None)
-        found = step.step(StepArguments(q, v, tau, dt, u, f_ext, impulse, known, threads))
+        act = None if act is None else read_act("step", scene.robot, act, u is not None)
+        found = step.step(StepArguments(q, v, tau, dt, u, f_ext, impulse, known, threads, act))
         self._stepped = found.q
         return found
 

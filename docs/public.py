@@ -52,7 +52,6 @@ INTERNAL: dict[type, tuple[str, ...]] = {
     spatial.Columns: ("free", "push", "accelerate"),
     spatial.Selection: ("free", "push", "accelerate"),
     spatial.Inertia: ("force",),
-    control.Problem: ("transcription",),
 }  # fmt: skip
 
 

@@ -42,6 +42,7 @@ def test_every_name_of_the_package_is_listed() -> None:
         "bridges",
         "constraints",
         "contact",
+        "control",
         "convert",
         "joints",
         "lagrange",

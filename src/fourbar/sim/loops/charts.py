@@ -19,7 +19,7 @@ from ...errors import FourbarError
 from ...functions.charted_tree import GROWN
 from ...joints.base import Joint
 from ...joints.euclidean import FlatJoint
-from ...linalg import pick, smallest
+from ...linalg import pick, singular_values
 from ...mechanism.mechanism import Configuration, velocity_names
 from ...system.system import System
 from ...tree.clusters import Cluster
@@ -28,7 +28,7 @@ from ..motions.read_arguments import read_answer
 from .folds import slopes_of
 from .varied_loops import Which, expand_velocity, loops_at
 
-POOR = 0.3  # the conditioning σ_min(K_d) / σ_min(K), at most 1, below which other joints are considered
+POOR = 0.3  # the conditioning σ(K_d) / σ(K), at most 1, below which other joints are considered
 FAIR = 0.9  # the same where a step gave no state
 ANY = 1.0  # and where nothing else has led on
 _MIXED = 0.1  # and below which joints such as balls may be independent in part, for which steps are not compiled
@@ -57,9 +57,12 @@ def _rows_of_loops(robot: System, k: int, q: np.ndarray, which: Which, values: S
 
 
 def _hold(K: np.ndarray, dependent: tuple[int, ...]) -> np.ndarray:
-    """The conditioning of the dependent velocities, from 0 to 1; K (n, rows, columns)."""
-    whole = smallest(K)
-    return np.divide(smallest(K[..., dependent]), whole, out=np.ones_like(whole), where=whole > 0.0)
+    """The conditioning of the dependent velocities, from 0 to 1: the least ratio of the singular values of K_d to those
+    of K (n, rows, columns). All count: near a fold the smallest of both vanish, whichever velocities are dependent.
+    """
+    whole, held = singular_values(K), singular_values(K[..., dependent])
+    ratios = np.divide(held, whole, out=np.ones_like(whole), where=whole > 0.0)
+    return ratios.min(axis=-1, initial=1.0)
 
 
 def is_moving(robot: System) -> bool:

@@ -26,7 +26,6 @@ from ...tree.embedding import LoopEmbedding
 from ...tree.fold_branch import (
     ACTIVE,
     CENTRE,
-    COEFFICIENTS,
     DEGREE,
     INVERSE,
     LEAST,
@@ -41,7 +40,7 @@ _NEAR = 0.02  # the smallest pivot of K_d, in its units, below which a branch is
 _LOST = FOLD_STEP  # and below which a motion is marked where no branch was found
 _SEARCHED = 0.2  # the smallest pivot of K_d below which branches are looked for
 _FINER = 0.5  # strides of loops with one degree of freedom, relative to others, for folds that lengths nearly have
-_SOONER = 2.0  # pivots below which untried steps are compared with them, relative to those of others
+_SWAPPED = 2.0  # the factor by which the smallest pivot leaps where elimination swaps rows, at most
 _FASTEST = 8.0  # how fast pivots change with coordinates, in their units, at most
 _LEAPT = 3e-5, 1e-2  # what a leap and its halves may differ by: kinetic energy, and the relative length of the way
 _PARTS = (8, 16, 32, 64)  # how many parts a step is made in; parts may have parts again
@@ -49,6 +48,7 @@ _PARTS = (8, 16, 32, 64)  # how many parts a step is made in; parts may have par
 _RADII = (0.03, 0.015, 0.0075)  # of branches: the first that fits is taken
 _STEP, _STEPS, _BEYOND = 0.04, 16, 4  # of the search: its steps, how many, and how many beyond a fold
 _SIGHT = 0.15  # how far from its centre a branch that is known is recognised
+_SIGHT_FOLLOWED = 0.4  # and one that is followed, if no other fold is on this side of it
 _AGAIN = 0.3  # how far from where none was found a branch is looked for again
 _GRID, _FINE = 2.0**-10, 2.0**-24  # to which centres, and the start of a fit, are rounded
 _NODES, _HOLE = 28, 0.3  # points of a fit, of which those within this fraction of the radius are left out
@@ -68,6 +68,11 @@ class FoldBranch(NamedTuple):
     radius: float
     coefficients: np.ndarray
     least: float
+
+    @property
+    def key(self) -> bytes:
+        """Its numbers, to tell it from others."""
+        return np.append(self.coefficients, (self.centre, self.radius)).tobytes()
 
     def dependent(self, x: Any) -> np.ndarray:
         """The dependent coordinates (m) at x."""
@@ -96,6 +101,7 @@ class LoopFolds:
         self._squares = squares
         self.folds = may_fold(tie)
         self.known: list[FoldBranch] = []
+        self._alone: dict[tuple[bytes, float], bool] = {}
         self.size = branch_size(tie)
         if self.folds:
             ((self.i, self.scale),) = tie.independent
@@ -145,16 +151,18 @@ class LoopFolds:
         """
         if not self.folds or not self.pivot(q) < _SEARCHED**2 or self._is_searched(numbers, q):
             return None
-        branch, changed = self._near(q, w), numbers.copy()
+        branch, changed = self._near(numbers, q, w), numbers.copy()
         if branch is None:
             changed[[LEAST, CENTRE, INVERSE, ACTIVE]] = _LOST**2, q[self.i], 0.0, 0.0
             return changed
-        turn = self._turn(q, branch)
-        changed[[LEAST, CENTRE, INVERSE, ACTIVE]] = branch.least, branch.centre + turn[0], 1.0 / branch.radius, 1.0
-        coefficients = branch.coefficients.copy()
-        coefficients[:, 0] += turn[1]
-        changed[COEFFICIENTS:] = coefficients.ravel()
+        changed[LEAST], changed[CENTRE:] = branch.least, self._numbers_of(branch, q)
         return None if np.array_equal(changed, numbers) else changed
+
+    def _numbers_of(self, branch: FoldBranch, q: np.ndarray) -> np.ndarray:
+        """The numbers of `FoldedLoops`, from CENTRE on, with which a branch is followed near q."""
+        (x, turned), coefficients = self._turn(q, branch), branch.coefficients.copy()
+        coefficients[:, 0] += turned
+        return np.concatenate([[branch.centre + x, 1.0 / branch.radius, 1.0], coefficients.ravel()])
 
     def _is_searched(self, numbers: np.ndarray, q: np.ndarray) -> bool:
         """Whether no branch was found near q before."""
@@ -177,27 +185,11 @@ class LoopFolds:
         length, change = (float(np.linalg.norm((moved / steps)[own])) for own in (independent, slice(None)))
         needed = min(length * numbers[STRIDE] ** 0.5, self._watched_pivot**0.5)
         least = numbers[LEAST] ** 0.5
-        if not pivot - _FASTEST * change < max(needed, least):
+        if not pivot / _SWAPPED - _FASTEST * change < max(needed, least):
             return 0
         if needed < 0.5 * pivot < least:
             return 1
         count = next((x for x in _PARTS if needed <= x * pivot), _PARTS[-1])
-        return count if self.folds or pivot >= _NEAR else -count
-
-    def parts_ahead(self, numbers: np.ndarray, q: np.ndarray, way: np.ndarray) -> int:
-        """As `parts`, for a step that has not been tried, by integrators that do not compare steps with pivots."""
-        if not numbers[STRIDE]:
-            return 0
-        pivot = self.pivot(q) ** 0.5
-        if pivot < _LOST:
-            return 1
-        independent = [j for j, _ in self.tie.independent]
-        moved = way * [scale for _, scale in self.tie.independent]
-        length = float(np.linalg.norm(moved / self.tie.units.steps[independent]))
-        needed = min(length * numbers[STRIDE] ** 0.5, _SOONER * self._watched_pivot**0.5)
-        if needed <= pivot:
-            return 0
-        count = min(int(np.ceil(needed / pivot)), _PARTS[-1])
         return count if self.folds or pivot >= _NEAR else -count
 
     def _turns(self, q: np.ndarray) -> np.ndarray:
@@ -216,9 +208,9 @@ class LoopFolds:
         x = whole(q[self.i] - branch.centre, self.periods[self.i])
         return float(x), whole(q[self.d] - branch.dependent(q[self.i] - x), self.periods[self.d])
 
-    def _near(self, q: np.ndarray, w: float) -> FoldBranch | None:
+    def _near(self, numbers: np.ndarray, q: np.ndarray, w: float) -> FoldBranch | None:
         """The branch through the fold near q, which is known or found now."""
-        branch = self._recognise(q)
+        branch = self._recognise(q, numbers)
         if branch is not None:
             return branch
         q = q - self._turns(q)
@@ -228,17 +220,31 @@ class LoopFolds:
                 return self._branch_of_path(path)
         return None
 
-    def _recognise(self, q: np.ndarray) -> FoldBranch | None:
-        """The nearest of the known branches on which q is."""
+    def _recognise(self, q: np.ndarray, numbers: np.ndarray | None = None) -> FoldBranch | None:
+        """The nearest of the known branches on which q is; further away, that which `numbers` follow."""
         near: list[tuple[float, FoldBranch]] = []
         for branch in self.known:
             x, turned = self._turn(q, branch)
-            away = abs(q[self.i] - x - branch.centre) / self.unit
-            if away < _SIGHT:
+            ahead = (q[self.i] - x - branch.centre) / self.unit
+            away = abs(ahead)
+            is_followed = numbers is not None and away < _SIGHT_FOLLOWED and self._follows(numbers, branch, q)
+            if away < _SIGHT or (is_followed and self._is_alone(branch, np.sign(ahead))):
                 off = np.abs((q[self.d] - turned - branch.dependent(q[self.i] - x)) / self.units).max()
                 if off < 0.02 * away + 1e-9:
                     near.append((away, branch))
         return min(near, key=lambda x: x[0])[1] if near else None
+
+    def _follows(self, numbers: np.ndarray, branch: FoldBranch, q: np.ndarray) -> bool:
+        return np.array_equal(numbers[CENTRE:], self._numbers_of(branch, q))
+
+    def _is_alone(self, branch: FoldBranch, way: float) -> bool:
+        """Whether there is no other fold further along a branch; found once, from where it is recognised."""
+
+        def look() -> bool:
+            start = self._close(self._at(branch, branch.centre + way * _SIGHT * self.unit))
+            return start is not None and self._explore(start, way) is None
+
+        return make_once(self._alone, (branch.key, way), look)
 
     def expand_velocity(self, q: np.ndarray, v: np.ndarray, K: np.ndarray | None = None) -> np.ndarray:
         """The velocities of all joints at q with independent velocities v (nv): near a fold along the branch, if it is
@@ -334,7 +340,8 @@ class LoopFolds:
         for radius in _RADII:
             branch = self._fit(path, centre, radius * self.unit)
             if branch is not None:
-                self.known.append(branch)
+                if all(branch.key != other.key for other in self.known):
+                    self.known.append(branch)
                 return branch
         return None
 
@@ -441,17 +448,12 @@ class Folds:
         loops = [x for x in self.loops if x[0].folds]
         return sorted(loops, key=lambda x: x[0].pivot(q[x[1]])) if len(loops) > 1 else loops
 
-    def parts(
-        self, numbers: np.ndarray, q: np.ndarray, way: np.ndarray, is_untried: bool = False
-    ) -> tuple[int, np.ndarray]:
-        """In how many parts a step from q (nq) should be made that gave no state, or is untried, with displacements
-        `way` (nv), and with which numbers: one part where no step is short enough, none if loops are not the reason,
-        and a negative number if a whole step may `leap` first.
+    def parts(self, numbers: np.ndarray, q: np.ndarray, way: np.ndarray) -> tuple[int, np.ndarray]:
+        """In how many parts a step from q (nq) should be made that gave no state, with displacements `way` (nv), and
+        with which numbers: one part where no step is short enough, none if loops are not the reason, and a negative
+        number if a whole step may `leap` first.
         """
-        counts = [
-            (loop.parts_ahead if is_untried else loop.parts)(numbers[place], q[own], way[v : v + loop.tie.nv])
-            for loop, own, v, place in self.loops
-        ]
+        counts = [loop.parts(numbers[place], q[own], way[v : v + loop.tie.nv]) for loop, own, v, place in self.loops]
         changed = numbers.copy()
         for (*_, place), count in zip(self.loops, counts, strict=True):
             if count == 1:

@@ -45,10 +45,6 @@ from .runge_kutta import Follower, PythonSamples, SimulatedState, step
 from .runge_kutta_step import Followed, ForceLaw, Traced, control_sizes, rollout_of, signals_of
 
 
-class PartlyIndependent(Exception):
-    """Joints such as balls would be independent in part, for which no steps are compiled."""
-
-
 class RobotMotion(ControlledMotion):
     """A motion of a robot alone: its checked arguments, and what is reported of it."""
 
@@ -130,19 +126,14 @@ class RobotMotion(ControlledMotion):
     def _samples(self, request: MotionRequest, controls: MotionControls) -> Any:
         """The samples at their start, in machine code if that can be."""
         from_python = self.torque is not None and not isinstance(self.torque, Traced)
-        if from_python or self.robot.model.cluster_tree.has_shared_joints:
+        if from_python:
             return self._python_samples(request, controls)
         self._compiled = self._law(controls, request.hold)
-        try:
-            return self._machine_samples({"dt": request.dt, **self.numbers.of_robot}, controls)
-        except PartlyIndependent:
-            return self._python_samples(request, controls)
+        return self._machine_samples({"dt": request.dt, **self.numbers.of_robot}, controls)
 
     def _chart(self, now: System) -> Chart:
         """The compiled steps in the velocities of `now`. They stay with the robot, and so do the last traced ones."""
         robot, held, law = self.robot, self.held, self._compiled
-        if held is None and now is not robot and now.model.cluster_tree.has_shared_joints:
-            raise PartlyIndependent
 
         def make() -> Chart:
             if held is not None:
@@ -176,7 +167,7 @@ class RobotMotion(ControlledMotion):
         if self.numbers.which:
             raise ArgumentError(
                 "numbers: parameters that differ from sample to sample need compiled steps: give tau with a period, or "
-                "as fb.traced(tau); no joint of a loop, such as a ball, may be partly independent"
+                "as fb.traced(tau)"
             )
         passive = self.acting is with_passive
         follower = (
@@ -186,14 +177,6 @@ class RobotMotion(ControlledMotion):
         )
         state = SimulatedState(self._start["q"], self._start["v"], np.zeros(self._start["q"].shape[:-1]))
         return PythonSamples(follower, state, request.dt, controls)
-
-    def reach(self, step: int) -> None:
-        """Come at least to a step."""
-        try:
-            super().reach(step)
-        except PartlyIndependent:
-            self._begin(self.request, self._python_samples(self.request, self.controls), self.controls)
-            super().reach(step)
 
     # Its outcome.
 

@@ -83,7 +83,7 @@ class Follower:
         self.stuck_at = np.inf  # when a loop came to a fold that no branch leads through
         self.all_finite = False  # whether the last state is known to be finite in all samples
         self._examines = self.charts.moving
-        self._stages: dict[Any, tuple[System, StageFunction | None]] = vars(robot).setdefault("_stages", {})
+        self._stages: dict[Any, tuple[System, StageFunction]] = vars(robot).setdefault("_stages", {})
         self._folds: tuple[System, np.ndarray] | None = None  # the numbers (..., m) of branches near folds
 
     def step(self, t: float, now: SimulatedState, dt: float) -> SimulatedState:
@@ -101,7 +101,7 @@ class Follower:
     def _follow(self, t: float, now: SimulatedState, dt: float) -> SimulatedState:
         stage = self._stage()
         self.all_finite, self._examines = False, self.charts.moving
-        while stage is not None:
+        while True:
             result = stage.step(t, now.q, now.v, dt, self._user_forces, self.charts.usual, self._branches(now))
             after = SimulatedState(result.q, result.v, now.lost + result.lost)
             lost = diverged(after) & ~diverged(now)
@@ -122,30 +122,17 @@ class Follower:
                 return self._made_in_parts(t, now, dt, abs(count))
             if not count:
                 break
-        if stage is None:  # which would have refused a step that moves too far
-            count = self._parts(t, now, ~diverged(now), dt, is_untried=True)
-            leapt = self._leap(stage, t, now, dt) if count < 0 else None
-            if leapt is not None:
-                return leapt
-            if abs(count) > 1:
-                return self._made_in_parts(t, now, dt, abs(count))
         return step(self.charts.now, t, now, dt, self._force, self.acting)
 
-    def _leap(self, stage: StageFunction | None, t: float, now: SimulatedState, dt: float) -> SimulatedState | None:
+    def _leap(self, stage: StageFunction, t: float, now: SimulatedState, dt: float) -> SimulatedState | None:
         """The state after a step of all samples that leaps over a fold in two halves; None unless a whole step leads to
         the same.
         """
         numbers = Folds.of(self.charts.now).leap(self._branches(now))
 
         def leap_from(t: float, now: SimulatedState, dt: float) -> SimulatedState | None:
-            if stage is not None:
-                made = stage.step(t, now.q, now.v, dt, self._user_forces, self.charts.usual, numbers)
-                return SimulatedState(made.q, made.v, now.lost + made.lost) if made.finite else None
-            try:
-                after = step(self.charts.now, t, now, dt, self._force, self.acting)
-            except SingularError:
-                return None
-            return None if diverged(after).any() else after
+            made = stage.step(t, now.q, now.v, dt, self._user_forces, self.charts.usual, numbers)
+            return SimulatedState(made.q, made.v, now.lost + made.lost) if made.finite else None
 
         whole, half = leap_from(t, now, dt), leap_from(t, now, 0.5 * dt)
         end = None if half is None else leap_from(t + 0.5 * dt, half, 0.5 * dt)
@@ -182,27 +169,23 @@ class Follower:
                 met, numbers[i] = True, changed
         return met
 
-    def _parts(self, t: float, now: SimulatedState, lost: np.ndarray, dt: float, is_untried: bool = False) -> int:
-        """In how many parts a step should be made that gave some samples (...) no state, or is untried; see
-        `Folds.parts`.
-        """
+    def _parts(self, t: float, now: SimulatedState, lost: np.ndarray, dt: float) -> int:
+        """In how many parts a step should be made that gave some samples (...) no state; see `Folds.parts`."""
         if not self.charts.moving:
             return 0
         folds, numbers, most = Folds.of(self.charts.now), self._branches(now), 0
         for i in _indices(lost):
-            count, numbers[i] = folds.parts(numbers[i], now.q[i], now.v[i] * dt, is_untried)
+            count, numbers[i] = folds.parts(numbers[i], now.q[i], now.v[i] * dt)
             self.stuck_at = min(self.stuck_at, t) if count == 1 else self.stuck_at
             most = max(most, count, key=abs)
         return most
 
-    def _stage(self) -> StageFunction | None:
-        """The compiled stage in the velocities in use; None for joints that are independent in part."""
+    def _stage(self) -> StageFunction:
+        """The compiled stage in the velocities in use."""
         now, passive = self.charts.now, self.acting is with_passive
         key = id(now), passive  # by identity: to hash a robot takes long
         if key not in self._stages:
-            shared = now.model.cluster_tree.has_shared_joints
-            stage = None if shared else StageFunction(Followed(self.charts.robot, now), ForceLaw(passive))
-            self._stages[key] = (now, stage)
+            self._stages[key] = (now, StageFunction(Followed(self.charts.robot, now), ForceLaw(passive)))
         return self._stages[key][1]
 
     def _user_forces(self, t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:

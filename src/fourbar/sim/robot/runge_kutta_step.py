@@ -202,6 +202,10 @@ def _chart_rate(embedding: Any, theta: Any, v: Any) -> Any:
     return embedding.chart_rate(theta, v)
 
 
+def _difference_rate(embedding: Any, q0: Any, q: Any, speeds: Any) -> Any:
+    return embedding.difference_rate(q0, q, speeds)
+
+
 def _onward(now: Pass, v0: Any, rates: tuple[Any, Any, Any], dt: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
     """The sums with the rates of this pass, and θ and v where the next one begins."""
     number, (chart, a, power) = now.number, rates
@@ -244,16 +248,25 @@ class RungeKuttaStage:
             acting["u"] = tuple(recorder.call(self.signals.signals, given["act"], given["u"], given["dt"], now.number))
         c = base.with_values({"q": now.q, "v": now.v, **acting})
         a, power = self.accelerations(c, self._forces(c, now, given))
-        v = split(self.clusters, now.v, "nv")
         ties = [cluster.embedding for cluster in c.clusters]
-        charts = zip(ties, now.theta, v, strict=True)
-        chart = flat([recorder.call(_chart_rate, tie, x, y) if x else y for tie, x, y in charts])
-        rates = (Vec(chart), Vec(a), power)
+        rates = (Vec(self._chart_rates(c, now, given["q0"])), Vec(a), power)
         number, theta, v, tangent, change, lost = recorder.call(_onward, now, given["v0"], rates, given["dt"])
         starts = split(self.clusters, given["q0"], "nq")
         thetas = split(self.clusters, theta, "nv")
         q = flat([recorder.call(integrate, *x) for x in zip(ties, starts, thetas, strict=True)])
         return Pass(number, self._curved_parts(thetas), Vec(q), v, tangent, change, lost, self._stop(c, now, given))
+
+    def _chart_rates(self, c: Context, now: Pass, q0: Any) -> list[Any]:
+        """The rates of θ."""
+        call, rates = c.recorder.call, []
+        starts, ends, speeds = (split(self.clusters, *x) for x in ((q0, "nq"), (now.q, "nq"), (now.v, "nv")))
+        for k, (cluster, theta) in enumerate(zip(c.clusters, now.theta, strict=True)):
+            tie, state = cluster.embedding, c.cluster_states[k]
+            if state is not None and tie.is_implicit and tie.has_shared_joints:
+                rates.append(call(_difference_rate, tie, starts[k], ends[k], state.v))
+            else:
+                rates.append(call(_chart_rate, tie, theta, speeds[k]) if theta else speeds[k])
+        return flat(rates)
 
     def _curved_parts(self, parts: Sequence[Vec]) -> tuple[Vec, ...]:
         """θ by cluster, of those whose chart is not flat: only there the rate of θ depends on it."""

@@ -224,12 +224,12 @@ class LoopFolds:
         """The nearest of the known branches on which q is; further away, that which `numbers` follow."""
         near: list[tuple[float, FoldBranch]] = []
         for branch in self.known:
-            x, turned = self._turn(q, branch)
-            ahead = (q[self.i] - x - branch.centre) / self.unit
+            whole, turned = self._turn(q, branch)
+            ahead = (q[self.i] - whole - branch.centre) / self.unit
             away = abs(ahead)
             is_followed = numbers is not None and away < _SIGHT_FOLLOWED and self._follows(numbers, branch, q)
             if away < _SIGHT or (is_followed and self._is_alone(branch, np.sign(ahead))):
-                off = np.abs((q[self.d] - turned - branch.dependent(q[self.i] - x)) / self.units).max()
+                off = np.abs((q[self.d] - turned - branch.dependent(q[self.i] - whole)) / self.units).max()
                 if off < 0.02 * away + 1e-9:
                     near.append((away, branch))
         return min(near, key=lambda x: x[0])[1] if near else None

@@ -356,15 +356,8 @@ class LoopEmbedding:
         full = [x for joint, a, b in parts for x in joint.difference(a, b)]
         return Vec([full[j] * (1.0 / scale) for j, scale in self.independent])
 
-    def difference_rate(self, q0: Sequence[Scalar], q: Sequence[Scalar], speeds: Sequence[Sequence[Scalar]]) -> Vec:
-        """The rate of `difference(q0, q)` as all joints move with velocities (by link), for loops that are solved."""
-        nq = [j.nq for j in self.joints]
-        parts = zip(self.joints, cut(q0, nq), cut(q, nq), speeds, strict=True)
-        full = [x for joint, a, b, v in parts for x in joint.chart_rate(joint.difference(a, b), v)]
-        return Vec([full[j] * (1.0 / scale) for j, scale in self.independent])
-
     def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
-        """The rate of θ in q₀ ⊕ θ. For `has_shared_joints` exact only at θ = 0; elsewhere it is `difference_rate`."""
+        """The rate of θ in q₀ ⊕ θ. For `has_shared_joints` exact only at θ = 0; elsewhere it depends on q."""
         position = {j: (at, scale) for at, (j, scale) in enumerate(self.independent)}
         rate, first = list(v), 0
         for joint in self.joints:

@@ -18,6 +18,7 @@ import numpy as np
 from ...algorithms.activation import Signals
 from ...algorithms.energy import add
 from ...arrays import Argument
+from ...constraints.trace import cut
 from ...errors import ArgumentError
 from ...expr import Expr, Program, flatten, leaves, select, traced_array, unflatten
 from ...functions import actuator_recording as actuation
@@ -203,7 +204,11 @@ def _chart_rate(embedding: Any, theta: Any, v: Any) -> Any:
 
 
 def _difference_rate(embedding: Any, q0: Any, q: Any, speeds: Any) -> Any:
-    return embedding.difference_rate(q0, q, speeds)
+    """The rate of θ in q = q₀ ⊕ θ as all joints of a loop that is solved move with velocities (by link)."""
+    sizes = [joint.nq for joint in embedding.joints]
+    parts = zip(embedding.joints, cut(q0, sizes), cut(q, sizes), speeds, strict=True)
+    every = [x for joint, a, b, v in parts for x in joint.chart_rate(joint.difference(a, b), v)]
+    return Vec([every[j] * (1.0 / scale) for j, scale in embedding.independent])
 
 
 def _onward(now: Pass, v0: Any, rates: tuple[Any, Any, Any], dt: Any) -> tuple[Any, Any, Any, Any, Any, Any]:

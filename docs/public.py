@@ -52,6 +52,7 @@ INTERNAL: dict[type, tuple[str, ...]] = {
     spatial.Columns: ("free", "push", "accelerate"),
     spatial.Selection: ("free", "push", "accelerate"),
     spatial.Inertia: ("force",),
+    control.Problem: ("read_start",),
 }  # fmt: skip
 
 

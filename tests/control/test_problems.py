@@ -173,6 +173,19 @@ def test_multipliers_meet_the_conditions_of_karush_kuhn_and_tucker() -> None:
     assert np.abs(y * (0.3 - found.q[:, 0])).max() < 1e-6 * y.max()  # complementarity
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-3])
+def test_penalties_do_not_depend_on_units_and_begin_where_nothing_costs(arm: fb.System, unit: float) -> None:
+    """An arm that hangs at rest, and must not be fast on its way."""
+    found = fb.control.Problem(
+        arm, cost=lambda x, u: [*(0.1 * u), *(0.1 * x.v)], dt=0.05, steps=20, control=(-8.0, 8.0),
+        within={"speed": (lambda x: x.v / unit, -2.0 / unit, 2.0 / unit)},
+        end_within={"there": (lambda x: x.q / unit, [1.2 / unit, 0.4 / unit], [1.2 / unit, 0.4 / unit])},
+    ).solve([0.0, 0.0], feasibility=1e-7 / unit)  # fmt: skip
+    assert found.converged and found.iterations < 60
+    assert np.abs(found.q[-1] - [1.2, 0.4]).max() < 2e-7 and np.abs(found.v).max() < 2.0 + 2e-7
+    assert np.abs(found.v).max() > 1.9999 and np.abs(found.multipliers["speed"]).max() > 0.0
+
+
 def test_gaps_are_closed_and_lead_to_the_same_motion(reaching: fb.control.Problem) -> None:
     plain = reaching.solve([0.1, 0.2])
     line = np.linspace([0.1, 0.2], [1.0, -1.0], reaching.steps + 1)

@@ -6,8 +6,9 @@ same way alone and in any batch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,14 @@ class DescentSettings:
     ROUNDING = 1e-14  # of the cost, below which a promise is rounding
     LOOSE = 1e-2  # relative decrease at which the first multipliers are found
     TIGHTEN = 0.1  # of that decrease, from multipliers to multipliers
+
+
+class Feedback(NamedTuple):
+    """States q (P, T, nq), v (P, T, nv) and gains K (P, T, nu, 2 nv) of a motion to follow."""
+
+    q: np.ndarray
+    v: np.ndarray
+    K: np.ndarray
 
 
 @dataclass
@@ -96,20 +105,14 @@ class Descent:
         return self._problem.last_value(q, v, None, inputs, self._threads)[..., 0]
 
     def move(
-        self, ids: np.ndarray, it: Plans | None, x0: tuple[Any, Any], u: np.ndarray, k: Any, K: Any,
+        self, ids: np.ndarray, over: Sequence[Any], x0: tuple[Any, Any], u: np.ndarray, k: Any, K: Any,
         lengths: np.ndarray, gap: np.ndarray | None,
     ) -> Any:  # fmt: skip
-        """Motions (P, L, T + 1, ...) with feedback around those of problems, and their costs."""
+        """Motions (P, L, T + 1, ...) with feedback around states `over` (P, T, ...), and their costs."""
         problem, L = self._problem, len(lengths)
         steps, batch = self._steps, (len(ids), L)
-        over_q = (
-            np.broadcast_to(x0[0][:, None], (len(ids), steps, problem.robot.nq)) if it is None else it.q[ids][:, :-1]
-        )
-        over_v = (
-            np.broadcast_to(x0[1][:, None], (len(ids), steps, problem.robot.nv)) if it is None else it.v[ids][:, :-1]
-        )
         low, high = problem.bounds
-        rows = {"over_q": over_q, "over_v": over_v, "u": u, "k": k, "K": K}
+        rows = {"over_q": over[0], "over_v": over[1], "u": u, "k": k, "K": K}
         rows |= {name: np.broadcast_to(x, u.shape) for name, x in (("low", low), ("high", high))}
         rows |= {} if gap is None else {"gap": gap}
         rows = {name: x[:, None] for name, x in rows.items()}
@@ -125,21 +128,17 @@ class Descent:
             cost = motion.cost + self._end_cost(ids, motion.q[..., -1, :], motion.v[..., -1, :])
         return motion, np.where(motion.finite & np.isfinite(cost), cost, np.inf)
 
-    def start(self, q: np.ndarray, v: np.ndarray, u: np.ndarray, guess: tuple[Any, Any] | None) -> Plans:
-        """The first iterate: a motion under the controls, or a guess of states with gaps."""
+    def start(
+        self, q: np.ndarray, v: np.ndarray, u: np.ndarray, guess: tuple[Any, Any] | None, around: Feedback | None = None
+    ) -> Plans:
+        """The first iterate: a motion under the controls, with feedback `around` another where that is better; or a
+        guess of states with gaps."""
         problem, P, T = self._problem, len(q), self._steps
-        robot, m = problem.robot, problem.plant.drives.count
-        n, ids = 2 * robot.nv, np.arange(P)
-        low, high = problem.bounds
+        n, low, high = 2 * problem.robot.nv, *problem.bounds
         u = np.clip(u, low, high)
-        zeros, K = np.zeros((P, T, m)), np.zeros((P, T, m, n))
         if guess is None:
-            motion, costs = self.move(ids, None, (q, v), u, zeros, K, np.zeros(2), None)  # two, for kernels of batches
-            needed = {name: x[:, 0] for name, x in motion.needed.items()}
-            states = motion.q[:, 0], motion.v[:, 0]
-            gap, total = np.zeros((P, T, n)), costs[:, 0]
-            if not np.isfinite(total).all():
-                self._refuse_start(motion, costs)
+            states, u, needed, total = self._first_motion(q, v, u, around)
+            gap = np.zeros((P, T, n))
         else:
             states = np.array(guess[0]), np.array(guess[1])
             states[0][:, 0], states[1][:, 0] = q, v
@@ -148,9 +147,29 @@ class Descent:
         reason = np.full(P, WORKING, object)
         unknown, goal = np.full(P, np.nan), self.lagrangian.first_goal(DescentSettings.LOOSE)
         return Plans(
-            states[0], states[1], u, needed, total, gap, np.zeros(P), goal, unknown, K, np.zeros((P, T, n)),
-            unknown.copy(), unknown.copy(), np.zeros(P, int), reason, np.zeros(P, bool), np.full(P, guess is not None),
+            states[0], states[1], u, needed, total, gap, np.zeros(P), goal, unknown, np.zeros((P, T, u.shape[-1], n)),
+            np.zeros((P, T, n)), unknown.copy(), unknown.copy(), np.zeros(P, int), reason, np.zeros(P, bool),
+            np.full(P, guess is not None),
         )  # fmt: skip
+
+    def _first_motion(self, q: np.ndarray, v: np.ndarray, u: np.ndarray, around: Feedback | None) -> Any:
+        """States, controls, what derivatives need, and costs of the motion to begin with."""
+        (P, T, m), robot = u.shape, self._problem.robot
+        ids, zeros, lengths = np.arange(P), np.zeros(u.shape), np.zeros(2)  # two, for the machine code of batches
+        still = [np.broadcast_to(x[:, None], (P, T, x.shape[-1])) for x in (q, v)]
+        motion, costs = self.move(ids, still, (q, v), u, zeros, np.zeros((P, T, m, 2 * robot.nv)), lengths, None)
+        results = [motion.q[:, 0], motion.v[:, 0], motion.u[:, 0], costs[:, 0]]
+        needed = {name: x[:, 0] for name, x in motion.needed.items()}
+        if around is not None:
+            fed, fed_costs = self.move(ids, (around.q, around.v), (q, v), u, zeros, around.K, lengths, None)
+            better = fed_costs[:, 0] < costs[:, 0]
+            for k, x in enumerate((fed.q, fed.v, fed.u, fed_costs)):
+                results[k] = np.where(better.reshape(-1, *[1] * (x.ndim - 2)), x[:, 0], results[k])
+            for name, x in fed.needed.items():
+                needed[name] = np.where(better.reshape(-1, *[1] * (x.ndim - 2)), x[:, 0], needed[name])
+        if not np.isfinite(results[3]).all():
+            self._refuse_start(motion, costs)
+        return (results[0], results[1]), results[2], needed, results[3]
 
     def _refuse_start(self, motion: Any, costs: np.ndarray) -> None:
         """Say what is not a number in the first motion."""
@@ -220,6 +239,13 @@ class Descent:
         for name, x in row.items():
             note[name][ids] = x[ids]
         note["expected"][ids], note["gap"][ids] = expected, np.abs(gap).max(axis=(1, 2), initial=0.0)
+        fresh = self.lagrangian.calibrate(ids, expected, it.total[ids] - it.cost[ids])
+        it.stale[ids[fresh]] = True
+        if fresh.any():
+            ids, back, expected, left, scale, gap = (
+                ids[~fresh], _some(back, ~fresh), expected[~fresh], left[~fresh], scale[~fresh], gap[~fresh],
+            )  # fmt: skip
+            reports = [x[~fresh] for x in reports]
         undamped = it.damping[ids] <= 0.1
         solved = (expected <= np.maximum(it.goal[ids], tolerance) * scale) & undamped & ~gap.any(axis=(1, 2))
         self._end(it, ids[solved], [x[solved] for x in reports], tolerance)
@@ -307,7 +333,8 @@ class Descent:
         has_gaps = bool(gap.any())
         x0 = it.q[ids][:, 0], it.v[ids][:, 0]
         k, K = back.k[:, ::-1], back.K[:, ::-1]
-        motion, costs = self.move(ids, it, x0, it.u[ids], k, K, LENGTHS, gap if has_gaps else None)
+        over = it.q[ids][:, :-1], it.v[ids][:, :-1]
+        motion, costs = self.move(ids, over, x0, it.u[ids], k, K, LENGTHS, gap if has_gaps else None)
         merit = costs + (1.0 - LENGTHS) * left[:, None]
         promise = np.minimum(back.first, 0.0) - 0.5 * left
         good = merit <= (it.total[ids] + left)[:, None] + s.ARMIJO * LENGTHS * promise[:, None]

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 class PenaltySettings:
     """Decisions about penalties."""
 
-    FIRST = 10.0  # the first penalty makes what is violated cost so many times the cost
+    FIRST = 10.0  # the first penalty, relative to that which would halve a violation
+    KNOWN = 1e-6  # of a share, and of what it lacks to one, above which it says how strong a penalty is
+    JUMP = 1e6  # of a penalty that does nothing yet, or all
+    TRIALS = 12  # of first penalties
     GROW = 10.0  # of a penalty whose constraint is hardly less violated than before
     FELL = 0.25  # of the violation before: more than this is hardly less
     MOST = 1e9  # growth of a penalty at which a constraint counts as one that cannot hold
@@ -50,6 +53,7 @@ class AugmentedLagrangian:
         self._rho = {name: np.zeros(P) for name in self._names}
         self._first = {name: np.zeros(P) for name in self._names}
         self._worst = {name: np.full(P, np.inf) for name in self._names}
+        self._trials = np.zeros(P, int)  # that are left
 
     def first_goal(self, loose: float) -> np.ndarray:
         """The relative decrease at which multipliers are found first."""
@@ -125,9 +129,9 @@ class AugmentedLagrangian:
             done &= ~bad
             rho, before = self._rho[name][ids], self._worst[name][ids]
             new = bad & (rho == 0.0)
-            rho = np.where(
-                new, s.FIRST * 2.0 * np.maximum(cost, np.finfo(float).tiny) / np.maximum(square, 1e-300), rho
-            )
+            first = np.where(cost > 0.0, cost, 1.0) / np.maximum(square, np.finfo(float).tiny)  # to be calibrated
+            rho = np.where(new, first, rho)
+            self._trials[ids[new]] = s.TRIALS
             self._first[name][ids] = np.where(new, rho, self._first[name][ids])
             slow = bad & ~new & (worst > s.FELL * before)
             rho = np.where(slow, rho * s.GROW, rho)
@@ -137,6 +141,29 @@ class AugmentedLagrangian:
                 why[row] = why[row] or self._refusal(name, parts, int(row), float(worst[row]))
         self._spread()
         return done, why
+
+    def calibrate(self, ids: np.ndarray, expected: np.ndarray, penalty: np.ndarray) -> np.ndarray:
+        """Adjust first penalties by the decrease of the cost that they promise; which problems (P) had such.
+
+        Of a quadratic cost, of which a violation takes 1 / (2 s) per square, a penalty ρ promises the share ρ s / (1 +
+        ρ s) of what it makes the violation cost: the first penalty is a multiple of 1 / s, whatever the units.
+        """
+        s = PenaltySettings
+        fresh = self._trials[ids] > 0
+        if not fresh.any():
+            return fresh
+        share = np.divide(expected, penalty, out=np.full(len(ids), 0.5), where=penalty > 0.0)
+        known = (share > s.KNOWN) & (share < 1.0 - s.KNOWN)
+        exact = s.FIRST * (1.0 - np.where(known, share, 0.5)) / np.where(known, share, 0.5)
+        factor = np.where(known, exact, np.where(share < 0.5, s.JUMP, 1.0 / s.JUMP))
+        for name in self._names:
+            rho = self._rho[name][ids]
+            tried = fresh & (rho > 0.0) & (rho == self._first[name][ids])
+            self._rho[name][ids] = np.where(tried, rho * factor, rho)
+            self._first[name][ids] = np.where(tried, rho * factor, self._first[name][ids])
+        self._trials[ids] = np.where(fresh & ~known, self._trials[ids] - 1, 0)
+        self._spread()
+        return fresh
 
     def _refusal(self, name: str, parts: Any, row: int, worst: float) -> str:
         """Which constraint cannot hold, where."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..linalg import apply
 from ..sim.motions.run import Run
 
 
@@ -64,6 +65,30 @@ class PlannedMotion:
             if np.isfinite(row["cost"][index]):
                 lines.append(f"{k:9d} " + " ".join(f"{row[name][index]:12.5g}" for name in names))
         return "\n".join([*lines, str(self.reason.ravel()[index])])
+
+    def feedback(self, q: Any, v: Any, knot: int = 0, bounds: tuple[Any, Any] = (-np.inf, np.inf)) -> np.ndarray:
+        """Controls u + K (x ⊖ x̄) of a knot.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configurations.
+        v : array_like, shape (..., nv)
+            Velocities (rad/s, m/s).
+        knot : int, default 0
+            Number of the knot.
+        bounds : tuple of array_like, optional
+            The least and the largest controls.
+
+        Returns
+        -------
+        ndarray, shape (..., nu)
+            The controls.
+        """
+        away = np.concatenate(
+            [self.robot.difference(self.q[..., knot, :], q), np.asarray(v, float) - self.v[..., knot, :]], axis=-1
+        )
+        return np.clip(self.u[..., knot, :] + apply(self.gains[..., knot, :, :], away), *bounds)
 
     def run(self, problem: tuple[int, ...] | int | None = None) -> Run:
         """The motion as a run, to view, plot and save.

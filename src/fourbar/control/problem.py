@@ -14,13 +14,15 @@ from ..hints import Hinted
 from ..sim.motions.read_arguments import check_step, read_state
 from ..sim.scenes.scene import Scene
 from ..system.system import System
-from .descent import Descent, Plans
+from .descent import Descent, Feedback, Plans
 from .knot_cost import Bounds, KnotCost, read_bounds
 from .knot_terms import KnotFunction
 from .planned_motion import PlannedMotion
 from .plants import make_plant
 from .problem_drives import ProblemDrives, read_drives
+from .random_plans import Sampling
 from .reading import read_batch, read_numbers, read_references
+from .receding import Receding
 from .transcription import Transcription
 
 Within = Mapping[str, tuple[Callable[..., Any], Any, Any]]
@@ -248,7 +250,7 @@ class Problem(Hinted):
         references : dict, optional
             Values of the problem's references, (..., steps + 1, *shape) each.
         warm : PlannedMotion, optional
-            A solution of this problem to begin with: controls, multipliers and penalties.
+            A plan of this problem to begin with: controls, feedback around its states, multipliers and penalties.
         t : float, default 0.0
             Time of the first knot (s).
         iterations : int, default 200
@@ -272,19 +274,76 @@ class Problem(Hinted):
         ArgumentError
             If an argument is invalid, a cost is not finite, or the first motion is not.
         """
-        batch, start = self._read_start(q, v, u, q_guess, v_guess, numbers, references, warm, t)
+        batch, start = self.read_start(
+            q, v, u, warm=warm, guess=(q_guess, v_guess), numbers=numbers, references=references, t=t
+        )
         states, controls, guess, values, rows = start
         solver = Descent(self.transcription, values, rows, threads, float(feasibility))
-        if warm is not None and warm.multipliers:
-            shaped = {k: x.reshape(-1, *x.shape[len(warm.cost.shape) :]) for k, x in warm.multipliers.items()}
-            solver.lagrangian.warm_start(shaped, {k: x.ravel() for k, x in warm.penalties.items()})
-        it = solver.start(states[0], states[1], controls, guess)
+        around = None if warm is None else _read_warm(warm, batch, solver)
+        it = solver.start(states[0], states[1], controls, guess, around)
         it = solver.solve(it, iterations, float(tolerance), on_progress)
         return self._solution(batch, it, solver, t)
 
-    def _read_start(
-        self, q: Any, v: Any, u: Any, q_guess: Any, v_guess: Any, numbers: Any, references: Any, warm: Any, t: float
-    ) -> Any:
+    def mpc(self, *, iterations: int = 1, first: int = 50, threads: int | None = None) -> Receding:
+        """Make a controller of this problem with a receding horizon.
+
+        Parameters
+        ----------
+        iterations : int, default 1
+            Iterations of every plan but the first, whatever they achieve.
+        first : int, default 50
+            Iterations of the first plan at most.
+        threads : int, optional
+            Number of threads; as many as there are CPUs for large batches if None.
+
+        Returns
+        -------
+        Receding
+            The controller: `step(q, v)` plans and returns controls, `feedback(q, v)` those between plans.
+        """
+        return Receding(self, iterations, first, threads)
+
+    def sampling(self, **settings: Any) -> Sampling:
+        """Make a controller of this problem that plans by random samples.
+
+        Parameters
+        ----------
+        **settings : object
+            As for `Sampling`.
+
+        Returns
+        -------
+        Sampling
+            The controller: `step(q, v)` plans and returns controls.
+        """
+        return Sampling(self, **settings)
+
+    def joint_forces(self, u: Any) -> np.ndarray:
+        """Put controls that are forces on the velocities that they drive.
+
+        Parameters
+        ----------
+        u : array_like, shape (..., nu)
+            Controls.
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+            tau (N m, N), as simulations and scenes take it.
+        """
+        if self.drives.velocities is None:
+            raise ArgumentError("joint_forces: the controls of this problem are those of actuators; give them as u=")
+        array = np.asarray(u, float)
+        tau = np.zeros((*array.shape[:-1], self.robot.nv))
+        tau[..., list(self.drives.velocities)] = array
+        return tau
+
+    def read_start(
+        self, q: Any, v: Any, u: Any, *, warm: Any = None, guess: Any = (None, None), numbers: Any = None,
+        references: Any = None, t: float = 0.0,
+    ) -> Any:  # fmt: skip
+        """The leading axes of all arguments; states, controls, guessed states, numbers and rows of references."""
+        q_guess, v_guess = guess
         robot, T, m = self.robot, self.steps, self.drives.count
         if u is None:
             u = np.zeros((T, m)) if warm is None else warm.u
@@ -346,6 +405,20 @@ class Problem(Hinted):
             f"<fourbar control problem of {self.robot.name!r}: {self.steps} steps of {self.dt:g} s, "
             f"{self.drives.count} controls, {len(self.transcription.running.bounds)} constraints>"
         )
+
+
+def _read_warm(warm: PlannedMotion, batch: tuple[int, ...], solver: Descent) -> Feedback:
+    """The feedback law of a plan; its multipliers go to a solver."""
+    lead, n = warm.cost.ndim, int(np.prod(batch))
+
+    def flat(x: np.ndarray) -> np.ndarray:
+        core = x.shape[lead:]
+        return np.broadcast_to(x, (*batch, *core)).reshape(n, *core)
+
+    if warm.multipliers:
+        multipliers = {name: flat(x) for name, x in warm.multipliers.items()}
+        solver.lagrangian.warm_start(multipliers, {name: flat(x) for name, x in warm.penalties.items()})
+    return Feedback(flat(warm.q)[:, :-1], flat(warm.v)[:, :-1], flat(warm.gains))
 
 
 def _read_control(control: Any, drives: ProblemDrives) -> tuple[np.ndarray, np.ndarray]:

@@ -30,7 +30,7 @@ class DescentSettings:
     DAMP = 1e-4  # μ, relative to the diagonal of Q_uu, at the first failure
     GROW = 10.0  # of μ after a failure
     UNDAMPED = 1e-8  # below which μ is zero
-    STUCK = 1e8  # of μ, above which no step helps
+    STUCK = 1e5  # of μ, above which no step helps
     FLOOR = (
         1e-6  # of the first cost, below which costs count as this: those that vanish need not become relatively exact
     )

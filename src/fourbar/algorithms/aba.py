@@ -241,7 +241,7 @@ def _compose(
 
 
 def _regular_block(cluster: ArticulatedCluster, block: Mat) -> Mat:
-    """A joint's part of M, NaN where velocities are dependent: then D has no inverse."""
+    """A joint's part (nv, nv) of M, NaN where velocities are dependent: then D has no inverse."""
     for regular in cluster.regular():
         block = Mat(Vec([select(regular, x, float("nan")) for x in row]) for row in block)
     return block

@@ -119,7 +119,7 @@ def slopes(law: ActuatorLaw, u: Scalar, length: Scalar, velocity: Scalar) -> Act
 
 
 def gain_matrix(rows: Mat, k: Vec) -> Mat:
-    """Σ k bᵀ b over the rows b."""
+    """Σ k bᵀ b (n, n) over the rows b (n)."""
     columns = rows.T
     return Mat(
         Vec([dot([x * s for x, s in zip(left, k, strict=True)], right) for right in columns]) for left in columns

@@ -75,7 +75,7 @@ def branches(parents: Sequence[int]) -> list[Branch]:
 
 
 def _negative_inverse(D: Mat) -> Mat:
-    """-D⁻¹, symmetric to the last bit."""
+    """-D⁻¹ (n, n), symmetric to the last bit."""
     n = len(D)
     factored = factor(D)
     columns = [factored.solve([-1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]

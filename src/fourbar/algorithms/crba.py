@@ -165,7 +165,7 @@ def carriers_of(s: Sweeps, j: int) -> Iterator[list[int]]:
 
 
 def _write(first_v: Sequence[int], M: list[list[Any]], i: int, j: int, block: Mat) -> None:
-    """Write a block and its transpose; of a diagonal block the upper triangle counts."""
+    """Write a block (m, n) and its transpose; of a diagonal block the upper triangle counts."""
     at_i, at_j = first_v[i], first_v[j]
     for a, row in enumerate(block):
         for b, x in enumerate(row):

@@ -53,7 +53,7 @@ def propagators(cluster: Any, hinge: Any, nv: int, carriers: int) -> Propagators
 
 
 def omega_outward(above: tuple[tuple[Mat, ...], ...], P: tuple[Mat, ...], Q: tuple[Mat, ...], own: Mat) -> Mat:
-    """P Ω_λ Qᵀ + own, summed over the carriers."""
+    """P Ω_λ Qᵀ + own (m, n), summed over the carriers."""
     for p, row in zip(P, above, strict=True):
         for q, omega in zip(Q, row, strict=True):
             own = p @ omega @ q.T + own

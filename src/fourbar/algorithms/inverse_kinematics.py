@@ -54,7 +54,7 @@ def _weigh(rows: Sequence[Vec], parts: Sequence[Scalar], weight: Sequence[Scalar
 
 
 def missed_position(p: Vec, J: Mat, goal: Vec, weight: Vec) -> Missed:
-    """The error of a point; J are its rows."""
+    """The error of a point; J (3, nv) are its rows."""
     away = [a - b for a, b in zip(p, goal, strict=True)]
     rows, e = _weigh(J, away, weight)
     return Missed(Mat(rows), Vec(e), Vec((_size(away, weight),)))

@@ -150,6 +150,6 @@ def _product_with_transpose(inner: Mat, over: Mat) -> Mat:
 
 
 def _congruent(left: Mat, inner: Mat, right: Mat, own: Mat | None) -> Mat:
-    """left inner rightᵀ, added to `own` if there is one."""
+    """left inner rightᵀ (m, n), added to `own` if there is one."""
     further = left @ inner @ right.T
     return further if own is None else further + own

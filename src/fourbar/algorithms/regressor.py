@@ -290,7 +290,7 @@ def project_rows(G: tuple[Mat, ...], blocks: tuple[Mat, ...]) -> Mat:
 
 
 def spread_rows(G: Mat, values: Vec) -> Mat:
-    """Gᵀ diag(values): joint forces that are proportional to one parameter each."""
+    """Gᵀ diag(values) (n, nv): joint forces that are proportional to one parameter each."""
     return Mat(Vec([g * x for g, x in zip(column, values, strict=True)]) for column in G.T)
 
 

@@ -138,7 +138,7 @@ class _Barrier:
 
 
 def _least_squares(rows: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """The x of least |rows x - target|."""
+    """The x (p,) of least |rows x - target|, rows (n, p)."""
     n = rows.shape[1]
     R = np.asarray(np.linalg.qr(np.column_stack([rows, target]), mode="r"))
     return np.linalg.solve(R[:n, :n], R[:n, n])

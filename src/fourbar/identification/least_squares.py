@@ -45,7 +45,7 @@ class Evidence:
         return stack(parts, self.width + 1)
 
     def residuals(self, phi: np.ndarray) -> np.ndarray:
-        """Root mean square of the residuals Y φ - b of each kind."""
+        """Root mean square (kinds,) of the residuals Y φ - b of each kind, with φ (p,)."""
         parts = zip(self.triangles, self.columns, strict=True)
         squares = [np.sum((R @ np.append(phi[columns], -1.0)) ** 2) for R, columns in parts]
         return np.sqrt(np.array(squares) / np.maximum(1, self.counts))

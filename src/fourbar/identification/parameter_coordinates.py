@@ -53,7 +53,7 @@ def symmetric(x: np.ndarray) -> np.ndarray:
 
 
 def coordinates(X: np.ndarray) -> np.ndarray:
-    """The inverse of `symmetric`."""
+    """The entries of X (4, 4), the inverse of `symmetric`."""
     return X[..., _ROWS, _COLUMNS] * np.where(_ROWS == _COLUMNS, 1.0, np.sqrt(2.0))
 
 

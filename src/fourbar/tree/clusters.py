@@ -317,7 +317,7 @@ class ClusterFinder:
         self, tie: LoopEmbedding, guesses: np.ndarray, loops: Sequence[NamedLoop], found: Followers,
         declared: Sequence[tuple[int, float]],
     ) -> np.ndarray | Spare:  # fmt: skip
-        """A closed configuration near the first guess, as well conditioned as the loops are anywhere.
+        """A closed configuration (nq) near the first guess, as well conditioned as the loops are anywhere.
 
         The nearest may be a toggle position (a flat four-bar), so some more near it are tried. Those that stop close to
         such a position, where the rank of the core of K is in doubt, do not count. Where the velocities that are

@@ -42,7 +42,7 @@ class Polytope(NamedTuple):
 
 
 def _newton_step(G: np.ndarray, s: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """The Newton step of slope · z - Σ log s, s = g - G z, its square in the norm of the Hessian, and the Hessian."""
+    """The Newton step (nz) of slope · z - Σ log s, s = g - G z (m), its square by the Hessian, and the Hessian."""
     scaled = G / s[:, None]
     gradient, H = slope + scaled.sum(axis=0), scaled.T @ scaled
     step = -least_squares(H, gradient)
@@ -50,7 +50,7 @@ def _newton_step(G: np.ndarray, s: np.ndarray, slope: np.ndarray) -> tuple[np.nd
 
 
 def _minimise_barrier(G: np.ndarray, g: np.ndarray, z: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The minimum z of slope · z - Σ log (g - G z) from a point inside, and the Hessian there."""
+    """The minimum z (nz) of slope · z - Σ log (g - G z) from a point inside, and the Hessian there."""
     for _ in range(WalkSettings.NEWTON_STEPS):
         step, square, _ = _newton_step(G, g - G @ z, slope)
         if not square > WalkSettings.CONVERGED:
@@ -60,7 +60,7 @@ def _minimise_barrier(G: np.ndarray, g: np.ndarray, z: np.ndarray, slope: np.nda
 
 
 def _deepest_point(G: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """A point z at which the least of g - G z is positive, or else nearly the largest that there is."""
+    """A point z (nz) at which the least of g - G z (m) is positive, or else nearly the largest that there is."""
     wide = np.concatenate([G, -np.ones((len(G), 1))], axis=1)  # G z - t <= g, for the least t
     point = np.append(np.zeros(G.shape[1]), 1.0 - g.min())
     last = np.append(np.zeros(G.shape[1]), 1.0)
@@ -72,7 +72,7 @@ def _deepest_point(G: np.ndarray, g: np.ndarray) -> np.ndarray:
 
 
 def _hold(M: np.ndarray, low: np.ndarray, high: np.ndarray) -> Polytope | None:
-    """The polytope low <= M x <= high within the rows that leave no room; None if these contradict each other.
+    """The polytope low <= M x <= high (m) within the rows that leave no room; None if these contradict each other.
 
     Sides are in units of half the range of their row.
     """
@@ -93,7 +93,7 @@ def _hold(M: np.ndarray, low: np.ndarray, high: np.ndarray) -> Polytope | None:
 
 
 def _interior(M: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[Polytope, np.ndarray] | None:
-    """The polytope low <= M x <= high in coordinates in which it has an interior, and a point z there; None if empty.
+    """The polytope low <= M x <= high (m) in coordinates where it has an interior, and a point z there; None if empty.
 
     Rows for which a flat polytope leaves no room are held in turn.
     """

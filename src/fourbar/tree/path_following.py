@@ -52,7 +52,7 @@ class PathLimits:
 
     @classmethod
     def of(cls, tie: LoopEmbedding, lower: np.ndarray, upper: np.ndarray) -> PathLimits:
-        """PathLimits of a cluster; a path may end as far beside one as half of the smaller of range and guesses."""
+        """Limits (nq) of a cluster; a path may end beside them, by up to half of the smaller of range and guesses."""
         return cls(*(tuple(x.tolist()) for x in (lower, upper, np.minimum(upper - lower, tie.units.guesses))))
 
 

@@ -106,8 +106,8 @@ def lever(
 
 
 def _arm(K: np.ndarray, pull: np.ndarray, turn: np.ndarray, far: float) -> float:
-    """The longest lever by which rotations of joints shift the points that rows refer to; zero where none refers to
-    bodies.
+    """The longest lever by which rotations of joints shift the points that rows of K (m, n) refer to; zero where
+    none refers to bodies.
 
     Levers that are rounding relative to the lengths they are computed from do not count: these lengths replace them.
     """
@@ -122,7 +122,7 @@ def _arm(K: np.ndarray, pull: np.ndarray, turn: np.ndarray, far: float) -> float
 
 
 def _way(phi: np.ndarray, K: np.ndarray, turn: np.ndarray) -> float:
-    """The longest distance that a slide alone would have to move to satisfy a row; zero where none has to."""
+    """The longest distance that a slide alone would have to move to satisfy a row of φ (m); zero where none has to."""
     slopes = np.abs(K[:, turn == 0.0]).max(axis=1, initial=0.0)
     return float((np.abs(phi[slopes > 0.0]) / slopes[slopes > 0.0]).max(initial=0.0))
 

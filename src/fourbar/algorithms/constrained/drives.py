@@ -284,7 +284,7 @@ class ForceChange(NamedTuple):
 
 
 def solve_point(tau: Vec, A: Mat, plan: Plan) -> Point:
-    """The forces, and the quantities that their derivatives use; `plan` is direct."""
+    """The forces, and the quantities that their derivatives use; A (rows, nv), and `plan` is direct."""
     shared = (share_torque if plan.least_torque else share_force)(tau, A, plan)
     rho = driven_forces(tau, A, shared.force, plan)
     if not plan.least_torque:
@@ -302,7 +302,7 @@ def _times_root(plan: Plan, x: Sequence[Scalar]) -> Vec:
 
 
 def vary_forces(at: Point, A: Mat, plan: Plan, changes: tuple[ForceChange, ...]) -> tuple[tuple[Vec, Vec], ...]:
-    """The changes of the drives' forces and of those along the rows."""
+    """The changes of the drives' forces and of those along the rows A (rows, nv)."""
     return tuple((_vary_torque if plan.least_torque else _vary_force)(at, A, plan, change) for change in changes)
 
 
@@ -322,7 +322,7 @@ def _right_side(at: Point, plan: Plan, change: ForceChange) -> list[Scalar]:
 
 
 def _combine(rows: Mat, velocities: Sequence[int], x: Sequence[Scalar]) -> Vec:
-    """Σ of columns of the velocities times x."""
+    """Σ of columns of the velocities, of rows (m, nv), times x."""
     return Vec([dot([row[j] for j in velocities], x) for row in rows])
 
 

@@ -117,7 +117,7 @@ def wrenches(pull: Mat) -> tuple[Wrench, ...]:
 
 
 def tied_rows(G: Mat, turn: Mat, others: tuple[Vec, ...]) -> tuple[Vec, ...]:
-    """Rows over one joint of a cluster as rows over its independent velocities, plus others."""
+    """Rows (m, nv) over one joint of a cluster as rows (m, n) over its independent velocities, plus others."""
     return tuple(x + G.transpose_times(row) for x, row in zip(others, turn, strict=True))
 
 

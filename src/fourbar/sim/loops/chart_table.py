@@ -79,7 +79,7 @@ class ChartedSamples(NamedTuple):
         return ChartedSamples(state, usual, chart, stuck, status, made, self.steps, self.numbers)
 
     def begin_parts(self, ids: np.ndarray, state: dict[str, np.ndarray]) -> ChartedSamples:
-        """Some samples in a state, before the parts of a step."""
+        """Some samples (m) in a state (m, ...) by name, before the parts of a step."""
         usual, chart = (x[ids].copy() for x in (self.usual, self.chart))
         n = len(ids)
         numbers = tuple(x[ids] for x in self.numbers)
@@ -88,7 +88,7 @@ class ChartedSamples(NamedTuple):
         )
 
     def take(self, ids: np.ndarray, part: ChartedSamples, made: np.ndarray) -> None:
-        """Take over those of some samples that have made a step in parts."""
+        """Take over some samples (m) that have made a step in parts: `made` are their numbers in `part`."""
         for name, x in self.state.items():
             x[ids] = part.state[name][made]
         self.usual[ids], self.chart[ids], self.status[ids] = part.usual[made], part.chart[made], float(RUNNING)
@@ -149,8 +149,8 @@ class ChartTable:
         return velocities
 
     def begin(self, s: ChartedSamples, ids: np.ndarray) -> None:
-        """Some samples begin in the robot's own velocities: those in which joints move much faster per unit velocity
-        than in the neutral configuration are examined.
+        """Some samples (m) begin in the robot's own velocities: those in which joints move much faster per unit
+        velocity than in the neutral configuration are examined.
         """
         if self.which:
             s.usual[ids, len(self.home.loops) :] = self.home.far_from_folds
@@ -179,8 +179,9 @@ class ChartTable:
         return update_reference(charts.sizes(q), None)[self.home.loops], bool(charts.holds(q[None])[0] >= POOR)
 
     def examine(self, s: ChartedSamples, ids: np.ndarray, poor: float = POOR) -> np.ndarray:
-        """Look at the loops of some samples, and switch those whose conditioning is below `poor` to other velocities
-        where these are better; which of the samples were switched. What is `usual` of their loops is noted anew.
+        """Look at the loops of some samples (m), and switch those whose conditioning is below `poor` to other
+        velocities where these are better; which of the samples were switched. What is `usual` of their loops is noted
+        anew.
         """
         switched, before = np.zeros(len(s.chart), bool), s.chart[ids].copy()
         for k in np.unique(before):
@@ -198,8 +199,8 @@ class ChartTable:
         return switched[ids]
 
     def meet_folds(self, s: ChartedSamples, ids: np.ndarray) -> np.ndarray:
-        """Look for folds near samples whose step gave no state: which of them may make it now, along the branch that is
-        followed there.
+        """Look for folds near samples (m) whose step gave no state: which of them may make it now, along the branch
+        that is followed there.
         """
         may_go_on = np.zeros(len(ids), bool)
         for n, i in enumerate(ids if self.home.reference_size > len(self.home.loops) else ()):
@@ -225,14 +226,14 @@ class ChartTable:
         return counts
 
     def end_parts(self, s: ChartedSamples, ids: np.ndarray) -> None:
-        """Let samples that have made a step in parts make whole steps again."""
+        """Let samples (m) that have made a step in parts make whole steps again."""
         for i in ids:
             chart = self.charts[s.chart[i]]
             own = slice(len(chart.loops), None)
             s.usual[i, own] = chart.folds.after_parts(s.usual[i, own], chart.stride)
 
     def look_again(self, s: ChartedSamples, ids: np.ndarray) -> None:
-        """Examine samples that stopped: those that keep their velocities stop later next time."""
+        """Examine samples (m) that stopped: those that keep their velocities stop later next time."""
         watched = slice(len(self.home.loops))
         before = s.usual[ids, watched].copy()
         switched = self.examine(s, ids)

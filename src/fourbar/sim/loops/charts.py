@@ -145,7 +145,7 @@ class Charts:
         self.moving = is_moving(self.robot)
 
     def to_robot_velocities(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """Velocities w in the current coordinates as those of the robot."""
+        """Velocities w (..., nv) in the current coordinates as those of the robot."""
         return w if self.now is self.robot else self._convert(self.now, self.robot, q, w)
 
     def read_forces(
@@ -163,7 +163,7 @@ class Charts:
         return np.einsum("...ij,...j->...i", PE, tau)
 
     def examine(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """The velocities to integrate in the next step, at q and w: others than before where those become
+        """The velocities (..., nv) to integrate in the next step, at q and w: others than before where those become
         ill-conditioned.
 
         Examining the loops takes longer than a step. It is done at first, and whenever the velocity of a joint per unit
@@ -244,7 +244,7 @@ class Charts:
         return self.known[key]
 
     def _convert(self, robot: System, other: System, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """Velocities of a robot converted to those of the same robot with other independent joints."""
+        """Velocities (..., nv) of a robot converted to those of the same robot with other independent joints."""
         every = expand_velocity(robot, self.which, self.values, q, w)
         return gather_velocity(other.model.cluster_tree, every)
 

@@ -300,7 +300,7 @@ class VaryingFollower(ConstrainedFollower):
         return free + self._answer(q, missing + apply(held.jacobian(q), free - nominal))
 
     def _answer(self, q: np.ndarray, missing: np.ndarray) -> np.ndarray:
-        """The correction M⁻¹ Aᵀ λ by the least forces λ along the rows that remove what is missing there."""
+        """The correction M⁻¹ Aᵀ λ (..., nv) by the least forces λ along the rows that remove what is missing there."""
         A, inverse = self._held.jacobian(q), self._inverse_mass_matrix(q)
         valid: Any = np.isfinite(inverse).all(axis=(-2, -1)) & np.isfinite(missing).all(axis=-1)
         finite = np.where(valid[..., None, None], inverse, np.eye(inverse.shape[-1]))

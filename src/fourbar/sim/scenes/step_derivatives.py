@@ -291,5 +291,5 @@ def _with_state(caller: str, x: StepArguments, args: Any) -> StepArguments:
 
 
 def symmetric_part(parameter: Parameter, block: np.ndarray) -> np.ndarray:
-    """Derivatives by a symmetric matrix, within symmetric changes."""
+    """Derivatives (..., n, n) by a symmetric matrix, within symmetric changes."""
     return 0.5 * (block + transpose(block)) if parameter.is_symmetric else block

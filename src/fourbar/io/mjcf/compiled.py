@@ -19,7 +19,7 @@ from ...errors import FourbarError, extra
 from ..report import Place, Reading
 from .findings import report_counts
 from .lines import ElementLines, without_lines
-from .shapes import GeomSource, TextureColours, stem
+from .shapes import GeomSource, TextureColours, is_fitted, stem
 from .strict_text import MOST_HEIGHTS, Texts
 
 _LARGEST = 64 * 2**20  # bytes of a file
@@ -139,7 +139,8 @@ def _report_compiler(mujoco: Any, spec: Any, lines: ElementLines, reading: Readi
 
 
 def _strip(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[GeomSource]:
-    """Remove from the spec what needs files but not dynamics; give MuJoCo the meshes that inertias come from.
+    """Remove from the spec what needs files but not dynamics; give MuJoCo the meshes that inertias come from, and to
+    which spheres, capsules, cylinders and boxes are fitted.
 
     A mesh that is not needed becomes a massless sphere, so that MuJoCo still places it.
     """
@@ -181,11 +182,18 @@ def _remove_looks(spec: Any) -> None:
 def _needed_meshes(
     mujoco: Any, spec: Any, meshes: dict[str, Any], there: set[str], lines: ElementLines, reading: Reading
 ) -> set[str]:
-    """The meshes that inertias come from and that were found; a finding for each other."""
+    """The meshes that inertias come from, or sizes, and that were found; a finding for each other."""
     wanted: dict[str, Any] = {}
+    fitted: dict[str, Any] = {}
     for geom in spec.geoms:
         if geom.meshname and _gives_inertia(mujoco, geom):
             wanted.setdefault(geom.meshname, geom)
+        elif geom.meshname and is_fitted(geom):
+            fitted.setdefault(geom.meshname, geom)
+    for name in fitted.keys() - wanted.keys() - there:
+        message = f"geoms are fitted to mesh {name[:200]!r}, whose file was not found: they are left out"
+        fix = "add its folder with folders=[...], or give the geoms a size instead of a mesh"
+        reading.doubt(_place(lines, fitted[name]), message, fix, "mesh@file")
     for name, geom in wanted.items():
         if name not in meshes:
             reading.fail(_place(lines, geom), f"there is no mesh {name[:200]!r}")
@@ -193,7 +201,7 @@ def _needed_meshes(
             message = f"inertias of bodies come from mesh {name!r}, whose file was not found: its mass is missing"
             fix = "add its folder with folders=[...], or give the bodies an <inertial>"
             reading.doubt(_place(lines, meshes[name]), message, fix, "mesh@file")
-    return wanted.keys() & there
+    return (wanted.keys() | fitted.keys()) & there
 
 
 def _gives_inertia(mujoco: Any, geom: Any) -> bool:

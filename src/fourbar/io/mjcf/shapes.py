@@ -97,11 +97,16 @@ class GeomSource:
             colour = (*(x * y for x, y in zip(colour, mean, strict=False)), colour[3])
         shown = None if np.allclose(colour, _GREY) else tuple(min(max(x, 0.0), 1.0) for x in colour)
         mesh = spec.mesh(geom.meshname) if geom.meshname else None
-        kind = "mesh" if int(geom.type) == _MESH and mesh is not None else ""
+        kind = "mesh" if int(geom.type) == _MESH and mesh is not None else "fitted" if is_fitted(geom) else ""
         file = (mesh.file or mesh.name) if mesh is not None else ""
         scale = tuple(float(x) for x in mesh.scale) if mesh is not None else (1.0, 1.0, 1.0)
         kind, where = "hfield" if int(geom.type) == _HFIELD else kind, "" if found is None else str(found)
         return GeomSource(geom, kind, file, scale, shown, where)  # type: ignore[arg-type]
+
+
+def is_fitted(geom: Any) -> bool:
+    """Whether the size and place of a geom, which is no mesh itself, come from a mesh."""
+    return bool(geom.meshname) and int(geom.type) in (_SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX)
 
 
 def stem(file: str) -> str:
@@ -132,6 +137,8 @@ def _geometry(model: Any, g: int, shape: GeomSource | None, touches: bool) -> Ge
     }
     if shape is not None and shape.kind == "hfield":
         return _field(model, int(model.geom_dataid[g]), _placement(R, p), common) if kind == _HFIELD else None
+    if shape is not None and shape.kind == "fitted" and not shape.geom.meshname:
+        return None  # its mesh is missing
     if shape is not None and shape.kind == "mesh":
         if kind == _MESH:  # compiled: MuJoCo has moved it into the mesh's own principal frame
             R, p = _undone(model, int(model.geom_dataid[g]), R, p)

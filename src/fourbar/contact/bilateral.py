@@ -45,7 +45,15 @@ class BilateralRows(NamedTuple):
 
 def bilateral_terms(rows: RowValues, twists: tuple[Twist, ...], v: tuple[Vec, ...], dt: Scalar) -> Vec:
     """g = A v + φ / dt, from the twists of links and the velocities of joints."""
-    found = rows.phi * (1.0 / dt)
+    return _add_rates(rows.phi * (1.0 / dt), rows, twists, v)
+
+
+def bilateral_rates(rows: RowValues, twists: tuple[Twist, ...], v: tuple[Vec, ...]) -> Vec:
+    """A v."""
+    return _add_rates(rows.phi * 0.0, rows, twists, v)
+
+
+def _add_rates(found: Vec, rows: RowValues, twists: tuple[Twist, ...], v: tuple[Vec, ...]) -> Vec:
     for pull, V in zip(rows.pull, twists, strict=True):
         found = found + pull @ V.six()
     for turn, own in zip(rows.turn, v, strict=True):

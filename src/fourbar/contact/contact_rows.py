@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..expr import maximum, minimum
 from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
 from ..tree.cluster_tree import GROUND
 from .candidates import Candidate, ContactKind, Manifold, OneOf, Touch, axes_of
+from .recovery import thrown
 from .terrain_numbers import Given, TerrainNumbers, with_numbers
 
 _FAR = 1e30  # a limit that is not there, as a velocity
@@ -88,16 +90,21 @@ def contact_terms(
     before: the normal velocity at the start of the step; drift: how much faster the rows are in its middle, if known.
     """
     compliance, bias = kind.law.normal(touch.gap, dt)
-    if not kind.steady:
-        bias = kind.law.unsteady(bias, before, free[0])
+    if kind.law.recovers:
+        bias = bias - thrown(touch.gap, dt, before)
     g = Vec((free[0] + bias, *free[1:]))
     return g if drift is None else g + drift, compliance
 
 
 def joint_terms(ends: tuple[Scalar | None, Scalar | None], q: Scalar, friction: Scalar, dt: Scalar) -> Vec:
-    """Velocities that the limits of a joint leave, None where there is none, and the impulse of its dry friction."""
-    rates = [far if end is None else (end - q) / dt for end, far in zip(ends, (-_FAR, _FAR), strict=True)]
-    return Vec((*rates, friction * dt))
+    """Velocities that the limits of a joint leave, None where there is none, and the impulse of its dry friction.
+
+    Beyond a limit it may rest.
+    """
+    lower, upper = ends
+    least = -_FAR if lower is None else minimum((lower - q) / dt, 0.0)
+    most = _FAR if upper is None else maximum((upper - q) / dt, 0.0)
+    return Vec((least, most, friction * dt))
 
 
 def world_force(kind: ContactKind, axes: tuple[Vec, ...], impulse: Vec, dt: Scalar) -> Vec:

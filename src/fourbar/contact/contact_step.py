@@ -6,6 +6,7 @@ of `gauss_seidel` on the rows at q. All candidates are computed in every step, t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +36,8 @@ from .delassus import Delassus, ForceBasis, FreeMotion, RowsOnBasis
 from .drift import drifts
 from .gauss_seidel import ContactProblem, RowBlock, Solution
 from .impacts import Impact, energy_gain, rebounding, solve_impacts, work
-from .impulse_solver import solve
+from .impulse_solver import DenseRows, solve
+from .recovery import RecoveryRows, asked_of_rows, recovery_impulses, worth_recovering
 from .terrain_numbers import TerrainNumbers, mixed_friction
 
 UNITS = Mat.identity(6)
@@ -43,6 +45,10 @@ UNITS = Mat.identity(6)
 
 def _sum(a: Any, b: Any) -> Any:
     return a + b
+
+
+def _difference(a: Vec, b: Vec) -> Vec:
+    return a - b
 
 
 def _expanded(G: tuple[Mat, ...], v: Vec) -> tuple[Vec, ...]:
@@ -226,22 +232,20 @@ class Stepper:
         ahead = {n: self._ahead(n, a[n]) for n in needed}
         moved = self._moved(delassus, a)
         free = self._rates(ahead, list(range(len(spec.candidates))))
-        judged = [k for k, x in enumerate(spec.candidates) if x.restitution > 0.0 or not x.steady]
-        before = self._rates({n: self.v[n] for n in needed}, judged)
+        before = self._rates({n: self.v[n] for n in needed}, list(range(len(spec.candidates))))
         drift = drifts(self.c, self.s, spec, self.turning, self.placed, self.poses, self.terrain, self.dt)
         g: list[Any] = []
         compliance: dict[int, Any] = {}
         bounds: list[Vec] = []
         self.impacts, self.free_rates = [], []
         for k, candidate in enumerate(spec.candidates):
-            old = before[k][0] if k in before else 0.0
             if moved is not None:
                 block = self.blocks[k]
                 free[k] = self.call(_sum, free[k], Vec(moved[block.first : block.first + block.size]))
-            more = (self.placed[k].touch, self.dt, old, free[k], drift.get(k))
-            own, soft = self.call(contact_terms, candidate.kind, *more)
+            terms = self.placed[k].touch, self.dt, before[k][0], free[k], drift.get(k)
+            own, soft = self.call(contact_terms, candidate.kind, *terms)
             if candidate.restitution > 0.0:
-                impact = Impact(len(g), self.placed[k].touch.gap, old, free[k][0], candidate.restitution)
+                impact = Impact(len(g), self.placed[k].touch.gap, before[k][0], free[k][0], candidate.restitution)
                 self.impacts.append(impact)
             self.free_rates += free[k]
             if soft.__class__ is not float or soft:
@@ -379,7 +383,9 @@ class Stepper:
         every = list(range(len(c.clusters)))
         a = self.accelerated(delassus, self.call(_over_time, parts, dt))
         ahead = [self._ahead(n, a[n]) for n in every]
-        both = [self._at_end(n, q, v) for n, (q, v) in enumerate(zip(c.by_cluster("q"), ahead, strict=True))]
+        after = self._rates_after(dict(enumerate(ahead)))
+        start = self._recovered_coordinates(delassus, problem, after)
+        both = [self._at_end(n, q, v) for n, (q, v) in enumerate(zip(start, ahead, strict=True))]
         placed = zip(self.spec.candidates, self.placed, parts, strict=False)
         wrench = [self.call(world_force, own.kind, x.axes, part, dt) for own, x, part in placed]
         return {
@@ -388,12 +394,42 @@ class Stepper:
             "impulse": impulse,
             "residual": [solution.residual],
             "residuals": list(self.by_law(problem, solution)),
-            "energy_gain": [self._energy_gain(parts, self._rates_after(dict(enumerate(ahead))))],
+            "energy_gain": [self._energy_gain(parts, after)],
             "gap": [x.touch.gap for x in self.placed],
             "force": flat(wrench),
             "a": flat([a[n] for n in every]),
             "kept": self._kept_forces(parts),
         }
+
+    def passes(self, problem: Any) -> RecoveryRows:
+        """The rows of a problem, and what couples them."""
+        scale = self.call(gauss_seidel.scaled, problem, self.blocks)
+        return DenseRows(self.c.recorder, problem, self.blocks, scale, self.is_redundant)
+
+    def pushed(self, delassus: Any, forces: tuple[Vec, ...]) -> dict[int, Vec]:
+        """How much forces along the rows accelerate all clusters."""
+        still = tuple(Vec([0.0] * len(x)) for x in forces)
+        with_forces, without = (self.accelerated(delassus, x) for x in (forces, still))
+        return {n: self.call(_difference, a, without[n]) for n, a in with_forces.items()}
+
+    def _recovered_coordinates(self, delassus: Any, problem: Any, after: Sequence[Vec]) -> list[Vec]:
+        """The coordinates from which the step moves, by cluster: those at its start, less a part of penetrations.
+        `after`: velocities of the rows of contacts, limits and dry friction after the step."""
+        c, gaps = self.c, [x.touch.gap for x in self.placed]
+        asked = asked_of_rows(self.call, self.spec, gaps, c.coordinates(), after, self.dt, len(self.blocks))
+        start = tuple(c.by_cluster("q"))
+        some = tuple(x for x in asked if x is not None and x.__class__ is not float)
+        if not some:
+            return list(start)
+
+        def recover(q: tuple[Vec, ...]) -> tuple[tuple[Vec, ...], Any]:
+            y = tuple(recovery_impulses(c.recorder, self.passes(problem), asked))
+            w = self.pushed(delassus, y)
+            every = zip(c.clusters, q, (w[n] for n in range(len(q))), strict=True)
+            return tuple(self.call(integration.displaced, x.embedding, *own, self.dt) for x, *own in every), 0.0
+
+        going = self.call(worth_recovering, some, self.spec.tolerance)
+        return list(c.recorder.repeat(recover, start, 1, going))
 
     def _rates_after(self, v: dict[int, Vec]) -> list[Vec]:
         """Velocities of the rows of contacts, limits and dry friction, by block, for velocities by cluster."""

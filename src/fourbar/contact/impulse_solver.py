@@ -324,6 +324,18 @@ class DenseRows(NamedTuple):
         own, bounds = ([(x,) for x in some] for some in (self.scale.own, self.problem.bounds))
         return [GroupState(*x) for x in zip(alone, own, bounds, impulses, velocities, strict=True)]
 
+    def regroup(self, x: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Every block as a group of its own."""
+        return [(own,) for own in x]
+
+    def ungroup(self, x: Sequence[Any]) -> list[Any]:
+        """What belongs to all blocks by group in their own order."""
+        return [own for (own,) in x]
+
+    def own_of_groups(self) -> list[tuple[tuple[RowBlock, ...], tuple[Vec, ...]]]:
+        """The blocks of every group, each as the only one, and their D."""
+        return [((block._replace(first=0),), (own,)) for block, own in zip(self.blocks, self.scale.own, strict=True)]
+
     def couple(self, yields: Yields) -> tuple[Steps, CoupledDenseRows]:
         """The steps of all blocks, and the equations with their K."""
         coupled = CoupledDenseRows(self, [own for (own,) in yields])

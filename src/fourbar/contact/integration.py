@@ -152,6 +152,11 @@ def with_implicit_gyration(tumbles: Link, v: Vec, a: Vec, dt: Scalar) -> Vec:
     return Vec([x + six[row] for x, row in zip(a, _rows(joint), strict=True)])
 
 
+def displaced(embedding: Any, q: Vec, w: Vec, dt: Scalar) -> Vec:
+    """Coordinates displaced by dt w, which changes no velocity."""
+    return embedding.integrate(q, w * dt)
+
+
 def moved(joint: Joint | None, tumbles: Link | None, embedding: Any, q: Vec, v: Vec, dt: Scalar) -> tuple[Vec, Vec]:
     """Coordinates after a step with the velocity v of `ahead`, and that velocity in the axes at the step's end."""
     if tumbles is None:

@@ -466,6 +466,10 @@ class JointRows:
             )
         return found
 
+    def own_of_groups(self) -> list[tuple[Blocks, Vecs]]:
+        """The blocks of every group, each as the only one, and their D."""
+        return [(own.blocks, tuple(x.scale.own[0] for x in local)) for own, _, local in self._each()]
+
     def couple(self, yields: Yields) -> tuple[Steps, CoupledJointRows]:
         """The steps of all blocks, and the equations with their K."""
         pressed = [self._call(gather, own, rows) for own, rows in zip(yields, self._rows, strict=True)]

@@ -193,7 +193,7 @@ class JointStepper(Stepper):
 
     def velocities(self, problem: JointProblem, solution: Solution) -> Vec:
         """c of all rows."""
-        passes = self._passes(problem)
+        passes = self.passes(problem)
         grouped = passes.regroup(self._by_block(solution.impulse))
         listed = passes.velocities_of([y for own in grouped for y in own])
         return _joined(passes.ungroup(passes.by_group(listed)))
@@ -201,19 +201,16 @@ class JointStepper(Stepper):
     def _by_block(self, x: Sequence[Any]) -> tuple[Vec, ...]:
         return tuple(Vec(x[b.first : b.first + b.size]) for b in self.blocks)
 
-    def _passes(self, problem: JointProblem) -> JointRows:
-        return JointRows(self.c.recorder, problem, self.is_redundant)
-
     def solve(self, problem: JointProblem, start: Vec) -> Solution:  # type: ignore[override]
         """Impulses that obey the problem, from some to begin with."""
-        passes = self._passes(problem)
+        passes = self.passes(problem)
         patience = self.c.given["patience"][0] if "patience" in self.c.given else None
         solution = solve_with(self.c.recorder, passes, self._by_block(start), self.spec, passes, patience)
         return Solution(_joined(passes.ungroup(solution.impulse)), solution.residual)
 
     def by_law(self, problem: JointProblem, solution: Solution) -> Vec:
         """By how much each law is missed."""
-        return self._passes(problem).by_law(self._by_block(solution.impulse))
+        return self.passes(problem).by_law(self._by_block(solution.impulse))
 
     def accelerated(self, delassus: Any, forces: tuple[Vec, ...]) -> dict[int, Vec]:
         """The accelerations of all clusters under forces along the rows."""
@@ -221,6 +218,16 @@ class JointStepper(Stepper):
             return self.a
         on = forces_on_bases(self.call, self.groups, self.parts, forces, len(delassus.sizes))
         return self._add_accelerations(self.a, delassus.accelerations(on), 1.0)
+
+    def passes(self, problem: JointProblem) -> JointRows:
+        """The rows of a problem, and what couples them."""
+        return JointRows(self.c.recorder, problem, self.is_redundant)
+
+    def pushed(self, delassus: Any, forces: tuple[Vec, ...]) -> dict[int, Vec]:
+        """How much forces along the rows accelerate all clusters."""
+        on = forces_on_bases(self.call, self.groups, self.parts, forces, len(delassus.sizes))
+        still = {n: Vec([0.0] * len(a)) for n, a in self.a.items()}
+        return self._add_accelerations(still, delassus.accelerations(on), 1.0)
 
 
 def _push_gear(force: Vec, gear: Vec, weight: Scalar, a: Vec) -> Vec:

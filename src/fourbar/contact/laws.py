@@ -13,12 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ModelError
-from ..expr import maximum, minimum, select, sqrt
+from ..expr import maximum, minimum, select
 from ..spatial.linear import Scalar
-
-_RECOVERY = 0.2  # part of a penetration that a step takes away: all of it would leave as velocity what was position
-_TINY = 1e-60  # under a root, whose slope is then finite
-_FASTEST = 0.5  # m/s at most for that
 
 
 class NormalLaw(NamedTuple):
@@ -32,6 +28,7 @@ class Law:
     """A contact law. What touches is the same for all shapes of a scene, unless a law says otherwise."""
 
     integrator = ""  # that of MuJoCo, if the law is MuJoCo's
+    recovers = False  # whether penetrations are taken back apart from the impulses
 
     def on(self, model: Any, q: Any) -> Any:
         """The law for a robot, whose neutral coordinates are q."""
@@ -53,13 +50,6 @@ class Law:
         """
         return touch._replace(point=touch.point - touch.normal * touch.gap) if on_terrain else touch
 
-    def unsteady(self, bias: Scalar, before: Scalar, free: Scalar) -> Scalar:
-        """The bias of a contact whose gap may change without a velocity.
-
-        before, free: velocities along the normal at the start of the step, and after it without contacts.
-        """
-        return bias
-
     def unkept(self, candidates: Any) -> str:
         """A message about what of some candidates does not act under this law; empty if all does."""
         return ""
@@ -76,13 +66,11 @@ class Rigid(Law):
     Rigid()
     """
 
-    def normal(self, gap: Scalar, dt: Scalar) -> NormalLaw:
-        """An open gap may close; of one that is negative, from where a motion began, a part is taken back."""
-        return NormalLaw(0.0, closing(gap, dt))
+    recovers = True
 
-    def unsteady(self, bias: Scalar, before: Scalar, free: Scalar) -> Scalar:
-        """What takes back a penetration adds no energy beyond the work of lifting by the part that is taken back."""
-        return without_gain(bias, before, free)
+    def normal(self, gap: Scalar, dt: Scalar) -> NormalLaw:
+        """An open gap may close; where it is negative, bodies may rest (see `recovery`)."""
+        return NormalLaw(0.0, maximum(gap / dt, 0.0))
 
 
 @dataclass(frozen=True)
@@ -123,25 +111,6 @@ class Compliant(Law):
         """λ = -dt (k (φ + dt v) + d v) where that pushes."""
         softness = 1.0 / (dt * self.stiffness + self.damping)
         return NormalLaw(softness / dt, gap * (softness * self.stiffness))
-
-
-def closing(gap: Scalar, dt: Scalar) -> Scalar:
-    """φ/dt of an open gap; of a negative one a part, at a speed that is bounded."""
-    rate = gap / dt
-    return select(rate > 0.0, rate, maximum(rate * _RECOVERY, -_FASTEST))
-
-
-def without_gain(bias: Scalar, before: Scalar, free: Scalar) -> Scalar:
-    """The bias of a contact whose gap may be negative although nothing has moved there.
-
-    x = -bias would take back a part of the penetration, dt x. The velocity b that is left of it adds no energy but the
-    work of lifting by that part against what presses: ½ b² + w b <= ½ before² + w x, where w is the velocity that
-    forces add towards the ground in the step. So b is x where something came with x, as on every arc.
-    """
-    pressed = maximum(before - free, 0.0)
-    back = minimum(bias, 0.0)
-    most = sqrt(maximum(pressed * pressed + before * before - 2.0 * pressed * back, _TINY)) - pressed
-    return maximum(bias, -most)
 
 
 def rebound(bias: Scalar, gap: Scalar, dt: Scalar, before: Scalar, after: Scalar, e: Scalar, least: Scalar) -> Scalar:

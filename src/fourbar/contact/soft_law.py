@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ..errors import ModelError
 from ..expr import maximum, minimum, select, sqrt
@@ -78,6 +78,7 @@ class SoftContact(Soft):
     """The softness of a contact: its normal; friction is as much stiffer as `ratio` says."""
 
     ratio: float = 1.0
+    recovers: ClassVar[bool] = False
 
     def acting(self, touch: Any, on_terrain: bool) -> Any:
         """Forces act in the middle between two surfaces."""

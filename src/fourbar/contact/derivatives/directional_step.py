@@ -12,22 +12,26 @@ from ...functions.registry import flat
 from ...spatial.linear import Mat, Vec
 from ...tree.clusters import split
 from .response import negative
-from .step_derivative import FREE, Entries, Known, LinearStep, StepDerivative, over, times
+from .step_derivative import DISPLACEMENT, FREE, Entries, Known, LinearStep, StepDerivative, over, times
 
 
 class DirectionalStep(StepDerivative):
     """Derivatives along directions."""
 
-    def push(self, c: Context, directions: Sequence[Entries], piece: int) -> tuple[Rows, Rows, LinearStep]:
+    def push(self, c: Context, directions: Sequence[Entries], piece: int) -> tuple[Rows, Rows, Known, LinearStep]:
         """The rates of q (nv, directions) and v (nv, directions)."""
         known, linear = self.solve(c)
         da = self._accelerations(known, linear, directions, piece)
-        return *self._ends(known, directions, da, piece), linear
+        return *self._ends(known, directions, da, piece), known, linear
 
     def _ends(self, known: Known, directions: Sequence[Entries], da: Rows, piece: int) -> tuple[Rows, Rows]:
         """The rates of q and v at the end from those of accelerations."""
         c = known.c
-        ways = [{**way, "a": column} for way, column in zip(directions, transpose(da), strict=True)]
+        ways: list[Entries] = [{**way, "a": column} for way, column in zip(directions, transpose(da), strict=True)]
+        if known.displacement is not None:
+            some = self.recovery_equations(known, piece).push(ways)[1]
+            dw = known.displacement.rates(columns_of(some, "r"), columns_of(some, "c"), c.given["dt"][0])
+            ways = [{**way, DISPLACEMENT: column} for way, column in zip(ways, transpose(dw), strict=True)]
         rates = self.end(known, piece).push(ways)[1]
         dq, at, moved = columns_of(rates, "q"), 0, list[list[Any]]()
         for slopes, cluster in zip(self.displacement_slopes(known), c.clusters, strict=True):

@@ -62,7 +62,8 @@ class StepJacobianRecording(DirectionalStep):
     @property
     def _is_lean(self) -> bool:
         """Whether all that moves besides q and v acts through accelerations."""
-        return self.is_tree and self.moving[:2] == ("q", "v") and set(self.moving[2:]) <= {"tau", "u"}
+        known = self.moving[:2] == ("q", "v") and set(self.moving[2:]) <= {"tau", "u"}
+        return self.is_tree and known and not self.of.recovers
 
     def _ends(self, known: Known, directions: Sequence[Entries], da: Rows, piece: int) -> tuple[Rows, Rows]:
         if not self._is_lean:
@@ -74,7 +75,8 @@ class StepJacobianRecording(DirectionalStep):
         """The rates of r, c and the bounds; of trees by q and v from the sweeps of inverse dynamics."""
         n = self.model.cluster_tree.nv
         is_known = all(isinstance(x, float) for x in known.c.gravity)
-        if not (self.is_tree and is_known) or self.model.kept_rows or self.moving[:2] != ("q", "v"):
+        plain = self.is_tree and is_known and not (self.model.kept_rows or self.of.recovers)
+        if not plain or self.moving[:2] != ("q", "v"):
             return list(self.equations(known, piece).push(directions)[1])
         c, a = known.c, list(split(known.c.clusters, known.a, "nv"))
         step = self.known_step(c)
@@ -120,8 +122,8 @@ class StepJacobianRecording(DirectionalStep):
             for j in range(width):
                 unit = [1.0 if i == j else 0.0 for i in range(width)]
                 directions.append({name: rate_of(c, own[name], unit)})
-        dq, dv, linear = self.push(c, directions, MANY)
-        return [("jacobian", (2 * c.nv, len(directions)), flat([*dq, *dv])), *self.report(linear)]
+        dq, dv, known, linear = self.push(c, directions, MANY)
+        return [("jacobian", (2 * c.nv, len(directions)), flat([*dq, *dv])), *self.report(known, linear)]
 
 
 def linear_rows(step: KnownStep) -> list[list[Any]]:

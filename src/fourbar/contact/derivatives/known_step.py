@@ -24,20 +24,21 @@ from ...tree.cluster_tree import GROUND, Location
 from ...tree.clusters import Cluster
 from ...tree.links import Link
 from .. import integration
-from ..bilateral import NO_SLACK, bilateral_terms, links_of
+from ..bilateral import NO_SLACK, bilateral_rates, bilateral_terms, links_of
 from ..candidates import Candidate, Spec, Touch
 from ..contact_rows import LocatedContact, joint_terms, locate_all, rates
 from ..drift import drifts
 from ..gauss_seidel import RowBlock
 from ..implicit_forces import Implicit
 from ..laws import rebound
+from ..recovery import asked_of_rows, thrown
 from ..terrain_numbers import TerrainNumbers, mixed_friction
 from .modes import block_slopes
 
 
 def is_judged(candidate: Candidate) -> bool:
-    """Whether the bias of a contact depends on its velocities before the step and without contacts."""
-    return candidate.restitution > 0.0 or not candidate.steady
+    """Whether the bias of a contact depends on its velocities without contacts."""
+    return candidate.restitution > 0.0
 
 
 class KnownStep:
@@ -239,16 +240,14 @@ class KnownStep:
         """c of all rows. `free`: accelerations without contacts, where some are `judged` by them."""
         ahead, spec = self.ahead(a), self.spec
         velocities = self.contact_rates(ahead, range(len(spec.candidates)))
-        before = self.contact_rates(self.v, self.judged) if self.judged else []
         without = self.contact_rates(self.ahead(free), self.judged) if self.judged else []
-        judgement = {k: (x[0], y[0]) for k, x, y in zip(self.judged, before, without, strict=True)}
+        freely = {k: x[0] for k, x in zip(self.judged, without, strict=True)}
         terrain = TerrainNumbers(spec, self.c.given)
         drift = drifts(self.c, self.s, spec, self._straight, self.placed, self.poses, terrain, self.dt)
         found: list[Any] = []
         for k, (candidate, own) in enumerate(zip(spec.candidates, velocities, strict=True)):
-            terms = candidate, self.placed[k].touch, self.dt, spec.bounce_above
-            more = judgement.get(k, (0.0, 0.0)), drift.get(k)
-            found += self.call(_contact_velocity, *terms, *more, own, impulse[k])
+            terms = candidate, self.placed[k].touch, self.dt, spec.bounce_above, self.before[k]
+            found += self.call(_contact_velocity, *terms, freely.get(k, 0.0), drift.get(k), own, impulse[k])
         by_link = self._by_link(ahead)
         found += [by_link[row.link][row.entry] for row in spec.joints]
         if self.bundles:
@@ -299,9 +298,44 @@ class KnownStep:
 
     # ------------------------------------------------------------------ end of the step
 
-    def end(self, a: Sequence[Vec]) -> tuple[list[Vec], list[Vec]]:
-        """Coordinates and velocities at the end of the step, by cluster."""
+    def asked(self, a: Sequence[Vec] | None) -> list[Any]:
+        """What the first row of each block asks for to take back a penetration, None of constraints; rows are at rest
+        after the step if accelerations a are None."""
+        after: Sequence[Any] = [Vec((0.0,))] * (len(self.spec.candidates) + len(self.spec.joints))
+        if a is not None:
+            after = self._rates_of(self.ahead(a))
+        gaps = [x.touch.gap for x in self.placed]
+        return asked_of_rows(self.call, self.spec, gaps, self.c.coordinates(), after, self.dt, len(self.blocks))
+
+    def _rates_of(self, v: Sequence[Vec]) -> list[Vec]:
+        """Velocities of the rows of contacts, limits and dry friction, by block, for velocities by cluster."""
+        by_link, contacts = self._by_link(v), range(len(self.spec.candidates))
+        return self.contact_rates(v, contacts) + [Vec((by_link[x.link][x.entry],)) for x in self.spec.joints]
+
+    @cached_property
+    def before(self) -> list[Any]:
+        """The velocities of contacts along their normals at the start of the step."""
+        return [x[0] for x in self.contact_rates(self.v, range(len(self.spec.candidates)))]
+
+    def missed_of_asked(self, w: Sequence[Vec], a: Sequence[Vec]) -> list[Any]:
+        """J w - r of the first rows of all blocks, for velocities w by cluster."""
+        rates, by_link = [x[0] for x in self._rates_of(w)], self._by_link(w)
+        if self.bundles:
+            twists = self._twists(by_link, sorted(set(links_of(self.bundles))))
+            for bundle, rows in zip(self.bundles, self.kept, strict=True):
+                on = tuple(twists[x] for x in bundle.links)
+                within = tuple(by_link[x] for x in bundle.joints)
+                rates += self.call(bilateral_rates, rows, on, within)
+        both = zip(rates, self.asked(a), strict=True)
+        return [x if r is None else self.call(_minus, x, r) for x, r in both]
+
+    def end(self, a: Sequence[Vec], w: Sequence[Vec] | None = None) -> tuple[list[Vec], list[Vec]]:
+        """Coordinates and velocities at the end of the step, by cluster. dt w: the displacement that takes back
+        penetrations, if there are any."""
         ahead, q = self.ahead(a), self.c.by_cluster("q")
+        if w is not None:
+            every = zip(self.c.clusters, q, w, strict=True)
+            q = [self.call(integration.displaced, x.embedding, *own, self.dt) for x, *own in every]
         both = []
         for n, cluster in enumerate(self.c.clusters):
             turning = self._straight[n], self._tumbling[n], cluster.embedding
@@ -325,6 +359,10 @@ def _negative_push(turn: Mat, impulse: Vec, dt: Scalar) -> Vec:
 
 def _sum(a: Vec, b: Vec) -> Vec:
     return a + b
+
+
+def _minus(a: Scalar, b: Scalar) -> Scalar:
+    return a - b
 
 
 def _less(a: Vec, b: Vec) -> Vec:
@@ -357,14 +395,13 @@ def _compliance(candidate: Candidate, touch: Touch, dt: Scalar) -> Scalar:
 
 
 def _contact_velocity(
-    candidate: Candidate, touch: Touch, dt: Scalar, least: float, judged: tuple[Any, Any],
+    candidate: Candidate, touch: Touch, dt: Scalar, least: float, before: Scalar, free: Scalar,
     drift: Vec | None, velocity: Vec, impulse: Vec,
 ) -> Vec:  # fmt: skip
-    """c of a contact; `judged`: its normal velocities before the step, and without contacts."""
-    before, free = judged
+    """c of a contact; before, free: its normal velocities before the step, and without contacts."""
     bias, soft = bias_of(candidate, touch, dt)
-    if not candidate.steady:
-        bias = candidate.law.unsteady(bias, before, free)
+    if candidate.law.recovers:
+        bias = bias - thrown(touch.gap, dt, before)
     if drift is not None:
         bias, velocity = bias + drift[0], Vec((velocity[0], *(velocity + drift)[1:]))
     if candidate.restitution > 0.0:  # which replaces all that is added to the velocity along the normal

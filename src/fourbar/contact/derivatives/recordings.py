@@ -15,7 +15,7 @@ from ...tree.clusters import split
 from .directional_step import DirectionalStep, rate_of
 from .jacobian_recording import StepJacobianRecording
 from .response import negative
-from .step_derivative import FREE, Known, StepDerivative, StepInputs, add, make_derivative, over, times
+from .step_derivative import DISPLACEMENT, FREE, Known, StepDerivative, StepInputs, add, make_derivative, over, times
 
 
 class StepJvpRecording(DirectionalStep):
@@ -33,8 +33,8 @@ class StepJvpRecording(DirectionalStep):
     def record(self, c: Context) -> list[tuple[str, tuple[int, ...], Sequence[Any]]]:
         own = {x.name: x for x in self.inputs}
         direction = {name: rate_of(c, own[name], c.given[f"d_{name}"]) for name in self.moving}
-        dq, dv, linear = self.push(c, [direction], PIECE)
-        return [("d_q", (c.nv,), flat(dq)), ("d_v", (c.nv,), flat(dv)), *self.report(linear)]
+        dq, dv, known, linear = self.push(c, [direction], PIECE)
+        return [("d_q", (c.nv,), flat(dq)), ("d_v", (c.nv,), flat(dv)), *self.report(known, linear)]
 
 
 class StepVjpRecording(StepDerivative):
@@ -53,7 +53,11 @@ class StepVjpRecording(StepDerivative):
         known, linear = self.solve(c)
         M, J, answers, response, free = linear
         ended = self.end(known, PIECE).pull({"q": self._entries(known, c.given["w_q"]), "v": c.given["w_v"]})[1]
-        weight = [[x] for x in ended["a"]]  # (nv, 1)
+        of_end = [ended]
+        if known.displacement is not None:
+            both = known.displacement.weights([[x] for x in ended[DISPLACEMENT]], dt)
+            of_end.append(self.recovery_equations(known, PIECE).pull(dict(zip("rc", map(flat, both), strict=True)))[1])
+        weight = [[call(_total, x)] for x in zip(*(some["a"] for some in of_end), strict=True)]  # (nv, 1)
         p = negative(recorder, M.negative_solution(weight))
         weights: dict[str, Sequence[Any]] = {}
         if response is not None:
@@ -70,7 +74,7 @@ class StepVjpRecording(StepDerivative):
             w_r = negative(recorder, p)
         # Each on its own: without damping the accelerations of a soft law are the same values, whose weights would add.
         pulls = [{"r": flat(w_r)}, weights] if self.of.spec.soft else [{"r": flat(w_r), **weights}]
-        gradients = [ended, *(self.equations(known, PIECE).pull(x)[1] for x in pulls if x)]
+        gradients = [*of_end, *(self.equations(known, PIECE).pull(x)[1] for x in pulls if x)]
         if self.has_free:
             weight_of_free = free.negative_solution([[x] for x in gradients[-1][FREE]])
             gradients.append(self.free_equations(known, PIECE).pull({"r": flat(weight_of_free)})[1])
@@ -79,7 +83,7 @@ class StepVjpRecording(StepDerivative):
         for name in self.moving:
             total = [call(_total, x) for x in zip(*(some[name] for some in gradients), strict=True)]
             results.append((f"g_{name}", own[name].tangent, self._on_group(c, own[name], total)))
-        return [*results, *self.report(linear)]
+        return [*results, *self.report(known, linear)]
 
     def _entries(self, known: Known, weight: Sequence[Any]) -> list[Any]:
         """A weight of the tangent at the end as one of the coordinates there."""

@@ -36,9 +36,10 @@ class Response:
         """G: (rows, rows), impulses (rows, N s) and velocities c (rows, m/s) at a solution; `law`: the slopes of a
         block, and how far corners are rounded (m/s).
         """
-        self._recorder, self._blocks, call = recorder, tuple(blocks), recorder.call
+        self.recorder, self._blocks, call = recorder, tuple(blocks), recorder.call
         problem = ContactProblem(Mat(map(Vec, G)), c, tuple(bounds))
         scale = call(gauss_seidel.scaled, problem, self._blocks)
+        self.own = scale.own
         self._slopes: list[BlockSlopes] = []
         for block, size, bound in zip(blocks, scale.own, bounds, strict=True):
             x, v = (Vec(y[block.first : block.first + block.size]) for y in (impulse, c))
@@ -63,14 +64,14 @@ class Response:
         product: Rows = []
         for block, part in zip(self._blocks, self._slopes, strict=True):
             own = right[block.first : block.first + block.size]
-            product += plus_product(self._recorder, None, [list(row) for row in part.velocity], own)
+            product += plus_product(self.recorder, None, [list(row) for row in part.velocity], own)
         return product
 
     def _amplification(self, G: Rows, roots: Vec) -> Any:
-        moved = plus_product(self._recorder, None, G, plus_product(self._recorder, None, self._T, self._velocities()))
+        moved = plus_product(self.recorder, None, G, plus_product(self.recorder, None, self._T, self._velocities()))
         condition: Any = 1.0
         for row, root in zip(moved, roots, strict=True):
-            condition = self._recorder.call(_largest, condition, Vec(row), roots, root)
+            condition = self.recorder.call(_largest, condition, Vec(row), roots, root)
         return condition
 
     def _velocities(self) -> Rows:
@@ -84,7 +85,7 @@ class Response:
 
     def by_velocity(self) -> Rows:
         """S of δλ = -S δc (rows, rows), where no row is redundant: two proximal steps, T + ε T²."""
-        recorder = self._recorder
+        recorder = self.recorder
         small = [list(row) for row in recorder.call(_scaled, Mat(map(Vec, self._T)))]
         twice = plus_product(recorder, self._T, small, self._T)
         columns: Rows = [[] for _ in twice]
@@ -97,7 +98,7 @@ class Response:
 
     def impulses(self, dc: Rows, dbounds: Rows | None) -> Rows:
         """δλ (rows, directions) for δc (rows, directions) and changes of the bounds."""
-        recorder = self._recorder
+        recorder = self.recorder
         asked = negative(recorder, self._by_velocity(dc))
         if dbounds is not None:
             at = 0
@@ -120,12 +121,12 @@ class Response:
             own = y[block.first : block.first + block.size]
             for target, slopes in ((of_velocities, part.velocity), (of_bounds, part.bounds)):
                 columns = transpose([list(row) for row in slopes])
-                target += [x for (x,) in plus_product(self._recorder, None, columns, own)] if columns else []
+                target += [x for (x,) in plus_product(self.recorder, None, columns, own)] if columns else []
         return of_velocities, of_bounds
 
     def _refine(self, K: Rows, T: Rows, b: Rows) -> Rows:
         """x with K x = b."""
-        recorder = self._recorder
+        recorder = self.recorder
         x = plus_product(recorder, None, T, b)
         left = plus_product(recorder, b, negative(recorder, K), x)
         return plus_product(recorder, x, T, left)

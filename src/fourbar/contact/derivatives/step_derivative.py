@@ -21,20 +21,25 @@ from ...mechanism.mechanism import Mechanism
 from ...spatial.linear import Mat, Vec
 from ...tree.clusters import split
 from ...tree.parameters import Parameter
+from .. import gauss_seidel
 from ..candidates import Spec
 from ..contact_model import IMPULSE, LARGEST, ContactModel, rows
+from ..recovery import compliance, worth_recovering
 from .known_step import KnownStep, is_judged
+from .recovery_rates import Displacement
 from .response import Response, negative
 from .soft_known_step import SoftKnownStep
 
 LARGEST_DERIVATIVE = 60_000  # operations in a derivative that is unrolled
 FREE = "free"  # accelerations without contacts, as an unknown of the equations
+DISPLACEMENT, PUSHES = "displacement", "pushes"  # w and y of `recovery`, likewise
 Entries = Mapping[str, Sequence[Any]]
 
 
 class StepInputs(NamedTuple):
     """The inputs of a step that is differentiated: the mechanism and its contacts, parameters of the robot (`which`;
-    numbers of terrain are in the spec), and whether controls and wrenches act; and smoothing of corners (m/s).
+    numbers of terrain are in the spec), and whether controls and wrenches act; smoothing of corners (m/s); and whether
+    penetrations are taken back.
     """
 
     mechanism: Mechanism
@@ -43,14 +48,22 @@ class StepInputs(NamedTuple):
     driven: bool = False
     pushed: bool = False
     smoothing: float = 0.0
+    recovers: bool = False
 
 
 class Known(NamedTuple):
-    """A state of a recording with the accelerations of its step, and those without contacts where they matter."""
+    """A state of a recording with the accelerations of its step, and those without contacts where they matter; and the
+    displacement that takes back penetrations, if there are any."""
 
     c: Context
     a: tuple[Any, ...]
     free: tuple[Any, ...]
+    displacement: Displacement | None = None
+
+    @property
+    def displaced(self) -> dict[str, Any]:
+        """w as an unknown of the end of a step."""
+        return {} if self.displacement is None else {DISPLACEMENT: tuple(x for (x,) in self.displacement.w)}
 
 
 class LinearStep(NamedTuple):
@@ -144,8 +157,19 @@ class StepDerivative(Recording):
 
     def _end(self, c: Context) -> dict[str, Sequence[Any]]:
         """Coordinates (nq) and velocities at the end of a step of known accelerations."""
-        q, v = self.known_step(c).end(c.by_cluster("a"))
+        w = c.by_cluster(DISPLACEMENT) if self.of.recovers else None
+        q, v = self.known_step(c).end(c.by_cluster("a"), w)
         return {"q": flat(q), "v": flat(v)}
+
+    def _recovery_equations(self, c: Context) -> dict[str, Sequence[Any]]:
+        """(M̃ w - Jᵀ y) / dt and J w - r at a known displacement."""
+        step = self.known_step(c)
+        w, y = c.by_cluster(DISPLACEMENT), step.parts(c.given[PUSHES])
+        still = [Vec([0.0] * x.embedding.nv) for x in c.clusters]
+        rates = [c.recorder.call(_over, own, step.dt) for own in w]
+        both = zip(step.residual(rates, y), step.residual(still, None), strict=True)
+        missed = step.missed_of_asked(w, c.by_cluster("a"))
+        return {"r": [c.recorder.call(_less, *x) for x in both], "c": [missed[k] for k in asking(step.asked(None))]}
 
     def equations(self, known: Known, piece: int) -> Replay:
         """The equations, to be differentiated at the solution."""
@@ -160,11 +184,25 @@ class StepDerivative(Recording):
 
     def end(self, known: Known, piece: int) -> Replay:
         """The end of the step, to be differentiated at the solution."""
-        return self._replay(known, "step end", [A.on(self.model)], self._end, {"a": known.a}, piece)
+        more = [A.on(self.model), *([self._velocity_argument(DISPLACEMENT)] if self.of.recovers else [])]
+        return self._replay(known, "step end", more, self._end, {"a": known.a, **known.displaced}, piece)
+
+    def recovery_equations(self, known: Known, piece: int) -> Replay:
+        """The equations of the displacement that takes back penetrations."""
+        step, displacement = self.known_step(known.c), known.displacement
+        pushes = [0.0] * rows(self.model)
+        for k, (y,) in zip(asking(step.asked(None)), displacement.y, strict=True):  # type: ignore[union-attr]
+            pushes[step.blocks[k].first] = y
+        more = [A.on(self.model), self._velocity_argument(DISPLACEMENT), Argument(PUSHES, (len(pushes),))]
+        given = {"a": known.a, **known.displaced, PUSHES: tuple(pushes)}
+        return self._replay(known, "recovery equations", more, self._recovery_equations, given, piece)
 
     @property
     def _free_argument(self) -> Argument:
-        return Argument(FREE, (self.model.cluster_tree.nv,))
+        return self._velocity_argument(FREE)
+
+    def _velocity_argument(self, name: str) -> Argument:
+        return Argument(name, (self.model.cluster_tree.nv,))
 
     def _replay(
         self, known: Known, name: str, more: Sequence[Argument], run: Any, given: dict[str, Any], piece: int
@@ -177,7 +215,8 @@ class StepDerivative(Recording):
     def displacement_slopes(self, known: Known) -> list[Rows]:
         """By cluster the tangent (nv) by each coordinate (nq) at the end of the step."""
         c = known.c
-        clusters, q = c.clusters, flat(self.known_step(c).end(list(split(c.clusters, known.a, "nv")))[0])
+        w = [list(split(c.clusters, x, "nv")) for x in known.displaced.values()]
+        clusters, q = c.clusters, flat(self.known_step(c).end(list(split(c.clusters, known.a, "nv")), *w)[0])
         own: Any = Shared() if isinstance(c.recorder, Shared) else Unrolled(BLOCK, largest=LARGEST)
         both = [split(clusters, own.input(name, (c.model.cluster_tree.nq,)), "nq") for name in ("there", "q")]
         apart = [own.call(_difference, x.embedding, *pair) for x, *pair in zip(clusters, *both, strict=True)]
@@ -216,13 +255,33 @@ class StepDerivative(Recording):
         if J:
             law = (step.block_slopes, self.of.smoothing)
             response = Response(recorder, step.blocks, G, bounds, impulse, Vec(velocities), law)
-        return Known(c, tuple(a), tuple(a_free)), LinearStep(M, J, answers, response, free)
+        displacement = None
+        if self.of.recovers and response is not None:
+            asked = step.asked(by_cluster[0])
+            numbers = asking(asked)
+            first = [step.blocks[k].first for k in numbers]
+            some = [J[i] for i in first], [[row[i] for i in first] for row in answers]
+            wanted = [asked[k] for k in numbers]
+            displacement = Displacement.of(recorder, M, *some, wanted, self._own(response, numbers))
+        return Known(c, tuple(a), tuple(a_free), displacement), LinearStep(M, J, answers, response, free)
 
-    def report(self, linear: LinearStep) -> list[tuple[str, tuple[int, ...], Sequence[Any]]]:
-        """Margins of contacts and joint rows (m/s), then the condition and the residual (m/s)."""
-        count = len(self.of.spec.candidates) + len(self.of.spec.joints)
-        response = linear.response
-        entries = [1.0, 0.0] if response is None else [*response.margins[:count], response.condition, response.residual]
+    def _own(self, response: Response, numbers: Sequence[int]) -> list[tuple[Any, Any]]:
+        """D and R of the first rows of some blocks."""
+        call, contacts = response.recorder.call, len(self.of.spec.candidates)
+        most = call(gauss_seidel.largest, *(x[0] for x in response.own[:contacts])) if contacts else 0.0
+        sizes = [response.own[k][0] for k in numbers]
+        return [(x, call(compliance, x, most, k < contacts)) for k, x in zip(numbers, sizes, strict=True)]
+
+    def report(self, known: Known, linear: LinearStep) -> list[tuple[str, tuple[int, ...], Sequence[Any]]]:
+        """Margins of contacts and joint rows (m/s); above zero where penetrations are taken back; the condition and the
+        residual (m/s)."""
+        count, response = len(self.of.spec.candidates) + len(self.of.spec.joints), linear.response
+        entries: list[Any] = [-1.0, 1.0, 0.0]
+        if response is not None:
+            at_rest = self.known_step(known.c).asked(None)
+            some = tuple(x for x in at_rest if x is not None and x.__class__ is not float)
+            over = known.c.recorder.call(worth_recovering, some, self.of.spec.tolerance) if some else -1.0
+            entries = [*response.margins[:count], over, response.condition, response.residual]
         return [("report", (len(entries),), entries)]
 
 
@@ -244,6 +303,19 @@ def times(x: Mat, factor: Any) -> Mat:
 def over(x: Mat, divisor: Any) -> Mat:
     """A matrix divided by a number."""
     return Mat(row * (1.0 / divisor) for row in x)
+
+
+def asking(asked: Sequence[Any]) -> list[int]:
+    """The blocks that may ask for a velocity, by number, and those of constraints."""
+    return [k for k, r in enumerate(asked) if r.__class__ is not float]
+
+
+def _over(x: Vec, dt: Any) -> Vec:
+    return x * (1.0 / dt)
+
+
+def _less(a: Any, b: Any) -> Any:
+    return a - b
 
 
 def _difference(embedding: Any, there: Vec, q: Vec) -> Vec:

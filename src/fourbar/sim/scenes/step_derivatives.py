@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...arrays import is_lazy
 from ...contact.derivatives.recordings import StepInputs, step_derivative
 from ...errors import ArgumentError, unknown, warn
 from ...functions.derivatives import named_tuple, read_names
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _ARGUMENTS = ("q", "v", "tau", "u")
 _ROUNDING = 1e-9  # m/s: a residual, or a margin, that may be rounding
+_RECOVERS = -3  # the place in a report of what is above zero where penetrations are taken back
 _EDGE = 10.0  # times the tolerance: a solution within that does not tell the mode of a contact
 
 
@@ -219,7 +221,7 @@ class StepDerivatives:
     ) -> Any:  # fmt: skip
         """The results of a derivative where the impulses are those of the step."""
         scene, known = self._scene, moving.numbers
-        key = kind, wanted, known.which, known.terrain, x.u is not None, x.f_ext is not None, smoothing
+        key = kind, wanted, known.which, known.terrain, x.u is not None, x.f_ext is not None, smoothing, False
         function = make_recent(self._made, key, lambda: self._make(key))
         friction = self._friction if known.friction is None else known.friction
         values = {"q": x.q, "v": x.v, "impulse": x.impulse, "dt": x.dt, "friction": friction, **known.values}
@@ -229,17 +231,24 @@ class StepDerivatives:
             values["f_ext"] = flat.reshape(*flat.shape[:-1], -1, 6)
         if more:
             values |= more
-        arrays = [values[a.name] for a in function.state[0].arguments]
-        return function(*arrays) if x.threads is None else function(*arrays, threads=x.threads)
+        arguments, threads = function.state[0].arguments, {} if x.threads is None else {"threads": x.threads}
+        arrays = [values[a.name] for a in arguments]
+        found = function(*arrays, **threads)
+        deep = found[-1][..., _RECOVERS] > 0.0
+        if is_lazy(deep) or not np.any(deep):
+            return found
+        recovering = make_recent(self._made, (*key[:-1], True), lambda: self._make((*key[:-1], True)))
+        some = recovering(*(_of_samples(y, a.shape, deep) for y, a in zip(arrays, arguments, strict=True)), **threads)
+        return tuple(_with_samples(y, deep, new) for y, new in zip(found, some, strict=True))
 
     def _make(self, key: tuple[Any, ...]) -> Any:
         """The function of a derivative."""
-        kind, wanted, which, terrain, driven, pushed, smoothing = key
+        kind, wanted, which, terrain, driven, pushed, smoothing, recovers = key
         _check_smoothing(kind, smoothing)
         if smoothing and self._scene.spec.soft:
             raise ArgumentError(f"step.{kind}: smoothing={smoothing!r}: MuJoCo's law is soft itself; leave it out")
         spec = self._scene.spec._replace(numbers=terrain)
-        of = StepInputs(self._scene.robot.mechanism, spec, which, driven, pushed, float(smoothing))
+        of = StepInputs(self._scene.robot.mechanism, spec, which, driven, pushed, float(smoothing), recovers)
         return step_derivative(kind, of, wanted)
 
     def judge(self, caller: str, step: Stepped, report: np.ndarray) -> tuple[Stepped, np.ndarray, np.ndarray, float]:
@@ -254,7 +263,20 @@ class StepDerivatives:
                 "step: contacts were not solved, or restitution was reduced since it would have added energy",
                 SimulationWarning,
             )
-        return step, report[..., :-2], report[..., -2], tolerance
+        return step, report[..., :_RECOVERS], report[..., -2], tolerance
+
+
+def _of_samples(array: Any, core: tuple[int, ...], which: np.ndarray) -> np.ndarray:
+    """The rows (samples, *core) of some samples of an argument, which may be the same for all."""
+    array = np.asarray(array, float)
+    return np.broadcast_to(array, (*which.shape, *core))[which]
+
+
+def _with_samples(array: Any, which: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """An array (..., *core) with new rows (samples, *core) of some samples."""
+    changed = np.array(array)
+    changed[which] = new
+    return changed
 
 
 def _check_smoothing(kind: str, smoothing: Any) -> None:

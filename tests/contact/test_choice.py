@@ -336,7 +336,7 @@ def test_messages_name_what_to_do() -> None:
 
 def test_a_robot_without_shapes_on_terrain_is_reported() -> None:
     robot = fb.robots.double_pendulum()
-    with pytest.warns(fb.SimulationWarning, match="no shapes"):
+    with pytest.warns(fb.SimulationWarning, match="no collision shapes"):
         fb.Scene(robot, fb.Plane())
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -106,7 +106,7 @@ class GeomSource:
 
 def is_fitted(geom: Any) -> bool:
     """Whether the size and place of a geom, which is no mesh itself, come from a mesh."""
-    return bool(geom.meshname) and int(geom.type) in (_SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX)
+    return bool(geom.meshname) and _HFIELD < int(geom.type) < _MESH
 
 
 def stem(file: str) -> str:

@@ -233,13 +233,13 @@ class StepDerivatives:
             values |= more
         arguments, threads = function.state[0].arguments, {} if x.threads is None else {"threads": x.threads}
         arrays = [values[a.name] for a in arguments]
-        found = function(*arrays, **threads)
-        deep = found[-1][..., _RECOVERS] > 0.0
+        results = function(*arrays, **threads)
+        deep = results[-1][..., _RECOVERS] > 0.0
         if is_lazy(deep) or not np.any(deep):
-            return found
+            return results
         recovering = make_recent(self._made, (*key[:-1], True), lambda: self._make((*key[:-1], True)))
         some = recovering(*(_of_samples(y, a.shape, deep) for y, a in zip(arrays, arguments, strict=True)), **threads)
-        return tuple(_with_samples(y, deep, new) for y, new in zip(found, some, strict=True))
+        return tuple(_with_samples(y, deep, new) for y, new in zip(results, some, strict=True))
 
     def _make(self, key: tuple[Any, ...]) -> Any:
         """The function of a derivative."""

@@ -105,6 +105,10 @@ def calls(run: Callable[[], Any]) -> int:
     return count
 
 
+def _damp(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    return -0.1 * v
+
+
 def simulations() -> dict[str, Callable[[], Any]]:
     """Motions that have been made once: of a robot, of a scene with a free body, and a step of live worlds."""
     b = fb.Builder("walker")
@@ -119,6 +123,7 @@ def simulations() -> dict[str, Callable[[], Any]]:
     found: dict[str, Callable[[], Any]] = {
         "simulate(scene)": lambda: fb.simulate(scene, q, duration=0.02, u=[0.1]),
         "simulate(robot)": lambda: fb.simulate(pendulum, [0.1, 0.2], duration=0.02),
+        "simulate(robot, law)": lambda: fb.simulate(pendulum, [0.1, 0.2], duration=0.02, tau=_damp, period=0),
         "batch.step": lambda: worlds.step(u=[0.1]),
     }
     for run in found.values():

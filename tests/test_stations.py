@@ -17,7 +17,8 @@ SCRIPT = Path(__file__).resolve().parents[1] / "docs" / "stations.py"
 ATTRIBUTE = 6  # files from `robot.forward_dynamics` to the function
 FIRST_CALL = 17  # files from its first call to the algorithm
 TOGETHER = 19  # files of both
-SECOND = {"simulate(scene)": 15, "simulate(robot)": 21, "batch.step": 6}  # files of a motion that was made before
+# Files of a motion that was made before.
+SECOND = {"simulate(scene)": 15, "simulate(robot)": 21, "simulate(robot, law)": 19, "batch.step": 6}
 CALLS = 20  # Python functions of a step of live worlds
 
 

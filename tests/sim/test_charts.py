@@ -11,6 +11,8 @@ from fourbar.loops import Closure
 from fourbar.robots.linkages import LENGTHS
 from fourbar.robots.robot_data import rod
 from fourbar.sim.loops.charts import Charts
+from fourbar.sim.motions.outcome import rigid
+from fourbar.sim.robot.runge_kutta import Follower, SimulatedState
 
 
 def drive(robot: fb.System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -110,10 +112,11 @@ def test_a_lost_motion_of_a_batch_hides_nothing() -> None:
 def test_forces_of_a_wrong_size_are_refused_in_other_velocities_too() -> None:
     """In those that are followed they would be spread over all."""
     crank = fb.robots.crank_rocker()
-    charts = Charts(crank.with_independent("rocker"))
-    charts.now = crank
+    follower = Follower(crank.with_independent("rocker"), lambda t, q, v: np.ones(2), rigid)
+    follower.charts.now = crank
+    now = SimulatedState(crank.assemble((2.0, -1.6, 1.9)), np.ones(1), 0.0)
     with pytest.raises(fb.ArgumentError, match=r"tau\(t, q, v\) must have shape \(\.\.\., 1\), got \(2,\)"):
-        charts.force(crank.assemble((2.0, -1.6, 1.9)), np.ones(2))
+        follower.step(0.0, now, 1e-3)
 
 
 def test_only_loops_that_lose_their_hold_change() -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,6 @@ from ...mechanism.mechanism import Configuration, velocity_names
 from ...system.system import System
 from ...tree.clusters import Cluster
 from ...tree.embedding import LoopEmbedding
-from ..motions.read_arguments import read_answer
 from .folds import slopes_of
 from .varied_loops import Which, expand_velocity, loops_at
 
@@ -120,13 +118,6 @@ def _choices(joints: Sequence[Joint], K: np.ndarray, mixed: bool) -> Iterator[tu
             yield tuple(dependent)
 
 
-def chart_rate(robot: System, q0: np.ndarray, q: np.ndarray, theta: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """θ̇ where q = q₀ ⊕ θ moves with v. For partly independent joints it depends on q, not on θ alone."""
-    if robot.model.cluster_tree.has_shared_joints:
-        return robot.difference.jvp((q0, q), (None, v))
-    return robot.chart_rate(theta, v)
-
-
 @dataclass
 class Charts:
     """The robot as the user sees it, and the same robot in the velocities that are integrated now."""
@@ -148,15 +139,8 @@ class Charts:
         """Velocities w (..., nv) in the current coordinates as those of the robot."""
         return w if self.now is self.robot else self._convert(self.now, self.robot, q, w)
 
-    def read_forces(
-        self, q: np.ndarray, tau: Any, name: str = "tau", size: int | None = None, caller: str = "simulate"
-    ) -> np.ndarray:
-        """Forces (..., nv), or controls of another size, that the user's function returned for q."""
-        return read_answer(caller, q.shape[:-1], tau, name, self.robot.nv if size is None else size)
-
-    def force(self, q: np.ndarray, tau: Any) -> np.ndarray:
-        """Joint forces of the user, on the robot's own velocities, as forces on those that are integrated."""
-        tau = self.read_forces(q, tau)
+    def force(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """Joint forces (..., nv) on the robot's own velocities, as forces on those that are integrated."""
         if self.now is self.robot:
             return tau
         PE = self.to_robot_velocities(q[..., None, :], np.eye(self.now.nv))  # a row for each of w

@@ -17,7 +17,6 @@ from ...system.constrained.robot import Constrained
 from ...system.system import System
 from ..loops.chart_table import Chart
 from ..loops.charted_run import ChartedRun
-from ..loops.charts import Charts
 from ..loops.varied_loops import close
 from ..motions.controlled_motion import ControlledMotion, MotionControls, force_of_controls
 from ..motions.given_numbers import GivenNumbers, are_passive, read_numbers, refuse_dry_friction, refuse_moved_rows
@@ -41,7 +40,7 @@ from ..motions.read_arguments import (
 from ..motions.run import Run
 from ..observe import Observer, cached_observer, check_driven, read_observations
 from .constrained import ConstrainedFollower, ConstrainedRun, check_met, constrained_rollout, follower_of, in_drives
-from .runge_kutta import Follower, PythonSamples, SimulatedState, step
+from .runge_kutta import Follower, PythonSamples, SimulatedState, charts_of, step
 from .runge_kutta_step import Followed, ForceLaw, Traced, control_sizes, rollout_of, signals_of
 
 
@@ -205,10 +204,10 @@ class RobotMotion(ControlledMotion):
             for count in np.unique(now.made[gone]):
                 ids = np.flatnonzero(gone & (now.made == count))
                 which: Any = ids if samples.batch else int(ids[0])
-                charts = samples.table.at(k) if charted else Charts(self.robot)
+                charts = samples.table.at(k) if charted else charts_of(self.robot)
                 self._explain(SimulatedState(q[which], v[which], 0.0), charts, count, ids)
 
-    def _explain(self, state: SimulatedState, charts: Charts, made: Any, ids: np.ndarray) -> None:
+    def _explain(self, state: SimulatedState, charts: Any, made: Any, ids: np.ndarray) -> None:
         """Repeat a step, or look at its forces if it was repeated already and said why it failed."""
         t = made * self.dt
         if self.held is not None:

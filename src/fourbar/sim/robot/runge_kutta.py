@@ -16,10 +16,11 @@ from ...compile.rollout_loop import DIVERGED, RUNNING
 from ...errors import CoordinateError, SingularError
 from ...functions.nan_reasons import implicit_loops
 from ...system.system import System
-from ..loops.charts import ANY, FAIR, Charts, chart_rate
+from ..loops.charts import ANY, FAIR, Charts
 from ..loops.folds import RUNGE_KUTTA, Folds, leapt_well
 from ..motions.controlled_motion import MotionControls, NotFinite, force_of_controls
 from ..motions.outcome import Acting, with_passive
+from ..motions.read_arguments import read_answer
 from .runge_kutta_step import Followed, ForceLaw, StageFunction, control_sizes
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
@@ -56,7 +57,11 @@ def _rates(
     robot: System, t: float, q0: np.ndarray, theta: np.ndarray, v: np.ndarray, torque: Torque, acting: Acting
 ) -> StateRates:
     q = _move(robot, q0, theta)
-    return StateRates(chart_rate(robot, q0, q, theta, v), *acting(robot, q, v, torque(t, q, v)))
+    if robot.model.cluster_tree.has_shared_joints:  # where the rate of θ depends on q, not on θ alone
+        rate = robot.difference.jvp((q0, q), (None, v))
+    else:
+        rate = robot.chart_rate(theta, v)
+    return StateRates(rate, *acting(robot, q, v, torque(t, q, v)))
 
 
 def step(robot: System, t: float, now: SimulatedState, dt: float, torque: Torque, acting: Acting) -> SimulatedState:
@@ -70,6 +75,33 @@ def step(robot: System, t: float, now: SimulatedState, dt: float, torque: Torque
     return SimulatedState(_move(robot, q, theta), v + change, lost + power)
 
 
+class OwnVelocities:
+    """The velocities of a robot without loops that are solved while it moves: its own, always; see `Charts`."""
+
+    moving, usual = False, None
+
+    def __init__(self, robot: System) -> None:
+        self.robot = self.now = robot
+
+    def to_robot_velocities(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """As they are."""
+        return w
+
+    def force(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """As it is."""
+        return tau
+
+    def better(self, q: np.ndarray, w: np.ndarray, poor: float) -> None:
+        """No others."""
+
+
+def charts_of(robot: System) -> Any:
+    """The velocities in which a robot is followed."""
+    if any(cluster.embedding.is_solved for cluster in robot.model.cluster_tree.clusters):
+        return Charts(robot, known=vars(robot).setdefault("_charts", {}))
+    return OwnVelocities(robot)
+
+
 class Follower:
     """Integrates a motion, switching to the velocities of other joints where those of the robot are ill-conditioned.
 
@@ -77,7 +109,7 @@ class Follower:
     """
 
     def __init__(self, robot: System, torque: Torque | None, acting: Acting) -> None:
-        self.charts = Charts(robot, known=vars(robot).setdefault("_charts", {}))
+        self.charts = charts_of(robot)
         self.torque, self.acting = torque, acting
         self.not_finite = NotFinite()
         self.stuck_at = np.inf  # when a loop came to a fold that no branch leads through
@@ -192,7 +224,8 @@ class Follower:
         """The user's forces."""
         if self.torque is None:
             return np.zeros(self.charts.robot.nv)
-        return self.charts.read_forces(q, self.torque(t, q, self.charts.to_robot_velocities(q, w)), "tau")
+        tau = self.torque(t, q, self.charts.to_robot_velocities(q, w))
+        return read_answer("simulate", q.shape[:-1], tau, "tau", self.charts.robot.nv)
 
     def _force(self, t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """The same on the velocities in use; it is noted if they are not finite."""

@@ -338,6 +338,18 @@ def test_velocities_of_part_of_a_platform_give_the_motion_of_those_of_the_arms()
     assert np.abs(asked.q[-1] - fb.rollout(mixed, q, other.v[0, 0], dt=1e-3, steps=100).q[-1]).max() < 1e-12
 
 
+@pytest.mark.slow
+def test_a_platform_far_from_folds_stays_in_its_velocities() -> None:
+    """Others need steps of their own, which take seconds to compile."""
+    robot = fb.robots.stewart_platform()
+    rng = np.random.default_rng(0)
+    q, v = robot.random(rng, 3), 0.3 * rng.normal(size=(3, 6))
+    run = fb.rollout(robot, q, v, dt=1e-3, steps=1000, every=10, passive=False)
+    energy = robot.kinetic_energy(run.q, run.v) + robot.potential_energy(run.q)
+    assert np.ptp(energy, axis=0).max() < 1e-7 * robot.kinetic_energy(run.q, run.v).max()
+    assert len(vars(robot)["_charts"]) <= 1
+
+
 def test_a_fold_is_found_once() -> None:
     """A leg whose shank meets its fold again and again: the branch was fitted anew in every step near it, 590 times."""
     robot = fb.robots.planar_leg_linkage()

@@ -26,10 +26,11 @@ from ...tree.embedding import LoopEmbedding
 from .folds import slopes_of
 from .varied_loops import Which, expand_velocity, loops_at
 
-POOR = 0.3  # the conditioning σ(K_d) / σ(K), at most 1, below which other joints are considered
+POOR = 0.3  # the conditioning σ_min(K_d) / σ_min(K), at most 1, below which other joints are considered
 FAIR = 0.9  # the same where a step gave no state
 ANY = 1.0  # and where nothing else has led on
 _MIXED = 0.1  # and below which joints such as balls may be independent in part, for which steps are not compiled
+_FOLDED = 0.1  # σ_min(K), in its units, below which a fold is near
 _BETTER = 2.0  # and how much better these must be
 _SMALL = 0.01  # relative to the largest velocity of a joint: smaller ones may grow unnoticed
 
@@ -55,12 +56,13 @@ def _rows_of_loops(robot: System, k: int, q: np.ndarray, which: Which, values: S
 
 
 def _hold(K: np.ndarray, dependent: tuple[int, ...]) -> np.ndarray:
-    """The conditioning of the dependent velocities, from 0 to 1: the least ratio of the singular values of K_d to those
-    of K (n, rows, columns). All count: near a fold the smallest of both vanish, whichever velocities are dependent.
+    """The conditioning of the dependent velocities, from 0 to 1: the smallest singular value of K_d, relative to that
+    of K (n, rows, columns). Near a fold both vanish, whichever velocities are dependent: there the others count too.
     """
     whole, held = singular_values(K), singular_values(K[..., dependent])
     ratios = np.divide(held, whole, out=np.ones_like(whole), where=whole > 0.0)
-    return ratios.min(axis=-1, initial=1.0)
+    is_fold = whole[..., -1:] < _FOLDED
+    return np.where(is_fold, ratios, ratios[..., -1:]).min(axis=-1, initial=1.0)
 
 
 def is_moving(robot: System) -> bool:

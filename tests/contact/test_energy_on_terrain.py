@@ -12,8 +12,9 @@ from scipy.optimize import minimize
 import fourbar as fb
 from fourbar.contact import Compliant, Rigid, Shape
 from fourbar.contact.rims import on_rim
-from fourbar.contact.round_shapes import BallOnTerrain, EllipsoidOnTerrain
+from fourbar.contact.round_shapes import BallOnTerrain, RoundOnTerrain
 from fourbar.mechanism.geometry import Geometry
+from fourbar.shapes.ellipsoid import Ellipsoid
 from fourbar.spatial.linear import Vec
 from fourbar.spatial.transform import IDENTITY, Transform
 
@@ -128,7 +129,7 @@ def moved(pose: Transform, twist: np.ndarray, dt: float) -> Transform:
 ROUND: dict[str, Any] = {
     "ball": lambda terrain: [BallOnTerrain((0.01, 0.02, -0.01), 0.04, terrain)],
     "ellipsoid": lambda terrain: [
-        EllipsoidOnTerrain((0.01, 0.0, 0.0), ((1.0, 0, 0), (0, 1.0, 0), (0, 0, 1.0)), (0.06, 0.04, 0.03), terrain)
+        RoundOnTerrain((0.01, 0.0, 0.0), ((1.0, 0, 0), (0, 1.0, 0), (0, 0, 1.0)), Ellipsoid(0.06, 0.04, 0.03), terrain)
     ],
     "rim": lambda terrain: list(on_rim((0.0, 0.0, -0.02), (0.0, 0.0, 1.0), 0.06, terrain, True)),
 }
@@ -189,7 +190,7 @@ def test_a_ball_and_an_ellipsoid_know_their_distance_from_a_function_that_is_non
     for _ in range(10):
         out = rng.normal(size=3)
         pose = posed(np.array(poses(rng, 0.0).R, float), centre + 0.4 * out / np.linalg.norm(out))
-        geometry = EllipsoidOnTerrain((0, 0, 0), ((1, 0, 0), (0, 1, 0), (0, 0, 1)), half, bowl)
+        geometry = RoundOnTerrain((0, 0, 0), ((1, 0, 0), (0, 1, 0), (0, 0, 1)), Ellipsoid(*half), bowl)
         for _ in range(3):  # until it touches
             gap, _, normal = geometry.touch(pose, IDENTITY)
             pose = pose._replace(p=pose.p - normal * gap)

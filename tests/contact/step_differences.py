@@ -9,7 +9,7 @@ import numpy as np
 
 import fourbar as fb
 
-STEP_Q, STEP_V, STEP_TAU = 2e-8, 1e-6, 1e-5
+STEP_Q, STEP_V, STEP_TAU = 2e-8, 1e-6, 1e-4
 
 
 def differences(

@@ -33,19 +33,21 @@ class StepJacobianRecording(DirectionalStep):
         self.arguments = self.inputs
         self.results = ("jacobian", "report")
         links = [link for x in of.spec.candidates for link in x.links if link != GROUND]
-        is_redundant = len(set(links)) < len(links) or rows(self.model) > self.model.cluster_tree.nv
-        self.is_simple = not (self.has_free or is_redundant)
+        self.is_redundant = len(set(links)) < len(links) or rows(self.model) > self.model.cluster_tree.nv
         self.is_tree = all(x.is_free and len(x.links) == 1 for x in self.model.cluster_tree.clusters)
 
     def _accelerations(self, known: Known, linear: LinearStep, directions: Sequence[Entries], piece: int) -> Rows:
-        """With few rows that are independent M̃⁻¹ among contacts is formed once, which joint forces take as it is."""
+        """M̃⁻¹ among contacts is formed once, which joint forces take as it is."""
         response, recorder, count = linear.response, known.c.recorder, len(directions)
-        if response is None or not self.is_simple:
+        if response is None or self.has_free:
             return super()._accelerations(known, linear, directions, piece)
         inverse, across = linear.M.inverse(), negative(recorder, linear.answers)  # M̃⁻¹, M̃⁻¹ Jᵀ
         (dt,) = known.c.given["dt"]
-        pushes = plus_product(recorder, None, linear.answers, response.by_velocity())  # -M̃⁻¹ Jᵀ S
-        held = plus_product(recorder, inverse, pushes, transpose(across))
+        if self.is_redundant:
+            pushes = response.pushes(linear.answers)  # -M̃⁻¹ Jᵀ S
+        else:
+            pushes = plus_product(recorder, None, linear.answers, response.by_velocity())
+        held = plus_product(recorder, inverse, pushes, transpose(across), large=self.is_redundant)
         pushes = [list(row) for row in recorder.call(over, Mat(map(Vec, pushes)), dt)]
         pushed = [k for k, way in enumerate(directions) if tuple(way) == ("tau",)]
         others = [k for k in range(count) if k not in pushed]

@@ -87,14 +87,24 @@ class Response:
         """S of δλ = -S δc (rows, rows), where no row is redundant: two proximal steps, T + ε T²."""
         recorder = self.recorder
         small = [list(row) for row in recorder.call(_scaled, Mat(map(Vec, self._T)))]
-        twice = plus_product(recorder, self._T, small, self._T)
-        columns: Rows = [[] for _ in twice]
+        return self._times_velocity(plus_product(recorder, self._T, small, self._T))
+
+    def _times_velocity(self, left: Rows) -> Rows:
+        """X P′ D⁻¹."""
+        columns: Rows = [[] for _ in left]
         for block, part in zip(self._blocks, self._slopes, strict=True):
-            own = [row[block.first : block.first + block.size] for row in twice]
-            some = plus_product(recorder, None, own, [list(row) for row in part.velocity])
+            own = [row[block.first : block.first + block.size] for row in left]
+            some = plus_product(self._recorder, None, own, [list(row) for row in part.velocity])
             for row, new in zip(columns, some, strict=True):
                 row += new
         return columns
+
+    def pushes(self, answers: Rows) -> Rows:
+        """A S for A (n, rows) that is zero along redundant impulses, such as what impulses do to accelerations."""
+        recorder = self._recorder
+        x = plus_product(recorder, None, answers, self._T, large=True)
+        left = plus_product(recorder, answers, negative(recorder, x), self._K, large=True)
+        return self._times_velocity(plus_product(recorder, x, left, self._T, large=True))
 
     def impulses(self, dc: Rows, dbounds: Rows | None) -> Rows:
         """δλ (rows, directions) for δc (rows, directions) and changes of the bounds."""

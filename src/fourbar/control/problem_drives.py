@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import ArgumentError, unknown
 from ..joints.lie import Free
 from ..mechanism.mechanism import velocity_names
+from ..sim.motions.read_arguments import refuse_act
 from ..system.system import System
 
 
@@ -46,6 +47,7 @@ def read_drives(robot: System, driven: Sequence[str] | None) -> ProblemDrives:
     ones."""
     actuators = robot.mechanism.actuators
     if driven is None and actuators:
+        refuse_act("Problem", robot)
         ranges = np.array([x.control_range for x in actuators])
         return ProblemDrives(tuple(x.name for x in actuators), None, ranges[:, 0], ranges[:, 1])
     if isinstance(driven, str):

@@ -132,6 +132,16 @@ class ShapeType(ABC):
         return cls(*shape.size)
 
     @property
+    def parameters(self) -> Any:
+        """All numbers that say what the shape is, nested."""
+        return self.numbers
+
+    @classmethod
+    def of_parameters(cls, parameters: Any) -> ShapeType:
+        """A shape of the kind, with parameters of any scalar."""
+        return cls(*parameters)
+
+    @property
     def title(self) -> str:
         """Its kind in messages."""
         return self.kind.replace("_", " ")

@@ -31,6 +31,14 @@ class ConvexHull(ShapeType):
         rows: Sequence[Any] = np.asarray(points, float).tolist()
         return ConvexHull(tuple((x, y, z) for x, y, z in rows))
 
+    @property
+    def parameters(self) -> Any:
+        return self.points
+
+    @classmethod
+    def of_parameters(cls, parameters: Any) -> ConvexHull:
+        return cls(parameters)
+
     def support(self, n: Vec) -> Vec:
         best = Vec(self.points[0])
         farthest = dot(best, n)

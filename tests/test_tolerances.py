@@ -22,7 +22,7 @@ FORMATS = """
 io/export/inertials.py LEAST _NEGLIGIBLE _PARALLEL _ROOM _ROUNDING
 io/export/mjcf_contacts.py _FRICTION _THINNEST
 io/export/sdf.py _RIGHT
-io/meshes.py _REACHED
+io/meshes.py _REACHED _ROUNDING
 io/mjcf/actuators.py _SAME
 io/mjcf/contacts.py _SOLIMP _SOLREF
 io/mjcf/fluids.py _ALIGNED _LEAST_MASS

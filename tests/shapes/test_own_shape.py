@@ -86,6 +86,15 @@ def _toy() -> fb.System:
     return b.build()
 
 
+def _with_ball() -> fb.System:
+    b = fb.Builder("toy")
+    cone = Geometry("cone", (0.1, 0.2), role="collision", name="tip")
+    ball = Geometry("sphere", (0.1,), role="collision", name="ball")
+    for shape in (cone, ball):
+        b.body(shape.name, joint=fb.joints.Free(), mass=1.0, inertia=(0.01, 0.01, 0.01), geometry=[shape])
+    return b.build()
+
+
 @BARE
 def test_what_lacks_a_part_is_refused_by_name(cones: type[ShapeType]) -> None:
     robot = _toy()
@@ -94,6 +103,7 @@ def test_what_lacks_a_part_is_refused_by_name(cones: type[ShapeType]) -> None:
         "on_terrain": lambda: fb.Scene(robot, fb.Plane()),
         "distance": lambda: fb.contact.Solid("cone", (0.1, 0.2)),
     }
+    uses["support"] = lambda: fb.Scene(_with_ball(), pairs=[("tip", "ball")], grounded=[])
     for part, use in uses.items():
         with pytest.raises(ModelError, match=rf"cone has no .*Cone lacks `{part}`"):
             use()
@@ -129,3 +139,6 @@ def test_a_whole_cone_is_as_good_as_any(cones: type[ShapeType]) -> None:
     run = fb.Scene(robot, fb.Plane()).simulate([0, 0, 0, 1, 0, 0, 0], duration=0.1, every=50)
     assert len(run.contacts.names) == 4 and np.abs(run.q[-1, :3]).max() < 1e-9  # its tip and three points of the rim
     assert np.allclose(run.contacts.force[-1].sum(axis=0), [0, 0, 9.81], atol=1e-6)
+    scene = fb.Scene(_with_ball(), pairs=[("tip", "ball")])
+    between = scene.contact_points([0, 0, 0, 1, 0, 0, 0, 0, 0, 0.35, 1, 0, 0, 0])
+    assert np.allclose(between, [[0, 0, 0.225]])  # between the tip and the ball above it

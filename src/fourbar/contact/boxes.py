@@ -17,7 +17,7 @@ from ..expr import maximum, minimum, select, sqrt
 from ..shapes.box import Box
 from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
-from .candidates import APART, Touch
+from .candidates import APART, Manifold, Touch
 
 Three = tuple[float, float, float]
 POINTS = 9
@@ -237,7 +237,7 @@ def _box(pose: Transform, half: Three) -> BoxInWorld:
 
 
 @dataclass(frozen=True)
-class BoxAndBox:
+class BoxAndBox(Manifold):
     """A box on the first link and one on the second: poses in the links' frames, and half edges."""
 
     a: Transform

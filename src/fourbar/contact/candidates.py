@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from ..expr import select
+from ..expr import Direct, select
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 from ..tree.cluster_tree import GROUND
@@ -38,13 +38,24 @@ class ContactGeometry(Protocol):
         ...
 
 
-class Manifold(Protocol):
+class Manifold:
     """Finds all contacts of two shapes at once; how many there may be is fixed, and those that are not there have the
-    gap APART."""
+    gap APART. `closed`: whether that is a formula, which has derivatives, and no search."""
+
+    closed: ClassVar[bool] = True
 
     def touches(self, first: Transform, second: Transform) -> tuple[Touch, ...]:
         """The contacts, in the world."""
-        ...
+        return self.record(Direct(), (first, second))
+
+    def record(self, recorder: Any, poses: tuple[Transform, Transform]) -> tuple[Touch, ...]:
+        """The contacts, in the world, as steps of a recorder: one, if the formula is closed."""
+        return recorder.call(touch_all, self, poses)
+
+
+def touch_all(manifold: Manifold, poses: tuple[Transform, Transform]) -> tuple[Touch, ...]:
+    """The contacts of two shapes, in the world."""
+    return manifold.touches(*poses)
 
 
 @dataclass(frozen=True)

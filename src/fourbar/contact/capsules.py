@@ -16,7 +16,7 @@ from ..shapes.box import Box
 from ..shapes.cylinder import Cylinder
 from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
-from .candidates import APART, Touch
+from .candidates import APART, Manifold, Touch
 from .deep_capsules import WayOut, way_out
 
 Three = tuple[float, float, float]
@@ -173,7 +173,7 @@ def _either(first: Scalar, a: Touch, b: Touch) -> Touch:
 
 
 @dataclass(frozen=True)
-class CapsuleAndSolid:
+class CapsuleAndSolid(Manifold):
     """A capsule on the first link, by the ends of its middle line, and a solid on the second, by its pose."""
 
     ends: tuple[Three, Three]

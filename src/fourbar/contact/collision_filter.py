@@ -45,15 +45,18 @@ class CollisionFilter:
         found = self._of_model.get(frozenset((a[:2], b[:2])))
         return None if found is None else Meeting(material_of(contact_surface(found)), found.pair is not None)
 
-    def between(self, a: PlacedShape, b: PlacedShape, within: bool) -> Meeting | None:
-        """The contact of shapes of different objects, or (`within`) of one object whose links no joint connects."""
+    def between(self, a: PlacedShape, b: PlacedShape, way: str) -> Meeting | None:
+        """The contact of shapes of different objects, or of one object: "file", all that the model allows; "all", also
+        added shapes on links that no joint connects."""
         if a.link == b.link:
             return None
         found = self.meeting(a.source, b.source)
         if found is None or found.named or not self.of_one_object(a, b):
             return found
         of_model = a.source is not None and b.source is not None and GROUND not in (a.link, b.link)
-        return found if within and (of_model or not self._adjacent(a, b)) else None
+        if way == "file":
+            return found if a.source is not None and b.source is not None else None
+        return found if way == "all" and (of_model or not self._adjacent(a, b)) else None
 
     def of_one_object(self, a: PlacedShape, b: PlacedShape) -> bool:
         """Whether one of the two carries the other, or something else carries both."""

@@ -15,8 +15,9 @@ from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Vec
 from ..spatial.transform import IDENTITY, Transform
 from ..tree.cluster_tree import GROUND, ClusterTree, Location
-from .candidates import Candidate, Spec
+from .candidates import Candidate, OneOf, Spec
 from .contact_model import ContactModel
+from .contact_rows import touch_pairs
 
 
 def _point(candidate: Candidate, poses: tuple[Transform, Transform]) -> Vec:
@@ -28,7 +29,14 @@ def contact_points(c: Context, spec: Spec) -> Outputs:
     links = sorted({link for x in spec.candidates for link in x.links if link != GROUND})
     placed = kinematics.poses(c.sweeps(), [Location(link, IDENTITY) for link in links])
     poses: dict[int, Transform] = dict(zip(links, placed, strict=True)) | {GROUND: IDENTITY}
-    points = [c.recorder.call(_point, x, (poses[x.links[0]], poses[x.links[1]])) for x in spec.candidates]
+    of_two = touch_pairs(c.recorder, spec.candidates, poses)
+    points = []
+    for x in spec.candidates:
+        own = x.geometry
+        if isinstance(own, OneOf):
+            points.append(of_two[own.manifold, x.links][own.k].point)
+        else:
+            points.append(c.recorder.call(_point, x, (poses[x.links[0]], poses[x.links[1]])))
     return [("points", (len(points), 3), [x for point in points for x in point])]
 
 

@@ -33,11 +33,6 @@ def _row(pose: Transform, point: Vec, direction: Vec, turning: bool, sign: float
     return Vec((*pose.unrotate(point - pose.p).cross(f), *f))
 
 
-def touches(manifold: Manifold, poses: tuple[Transform, Transform]) -> tuple[Touch, ...]:
-    """All contacts of two shapes."""
-    return manifold.touches(*poses)
-
-
 def touched(geometry: Any, poses: tuple[Transform, Transform], given: Given) -> Touch:
     """A contact on terrain with numbers that are given."""
     return with_numbers(geometry, given).touch(*poses)
@@ -57,9 +52,24 @@ def located(candidate: Candidate, poses: tuple[Transform, Transform], found: Tou
     return LocatedContact(touch, axes, rows)
 
 
-def locate_all(call: Any, candidates: Sequence[Candidate], poses: Any, terrain: TerrainNumbers) -> list[LocatedContact]:
+def touch_pairs(
+    recorder: Any, candidates: Sequence[Candidate], poses: Any
+) -> dict[tuple[Manifold, tuple[int, int]], tuple[Touch, ...]]:
+    """The contacts of all pairs of shapes, by manifold and links."""
+    found: dict[tuple[Manifold, tuple[int, int]], tuple[Touch, ...]] = {}
+    for x in candidates:
+        own = x.geometry
+        if isinstance(own, OneOf) and (own.manifold, x.links) not in found:
+            both = (poses[x.links[0]], poses[x.links[1]])
+            found[own.manifold, x.links] = own.manifold.record(recorder, both)
+    return found
+
+
+def locate_all(
+    recorder: Any, candidates: Sequence[Candidate], poses: Any, terrain: TerrainNumbers
+) -> list[LocatedContact]:
     """All contacts, from the poses of the links; the contacts of two shapes are found at once."""
-    shared: dict[Any, tuple[Touch, ...]] = {}
+    call, of_two = recorder.call, touch_pairs(recorder, candidates, poses)
     placed = []
     for x in candidates:
         both, own = (poses[x.links[0]], poses[x.links[1]]), x.geometry
@@ -68,9 +78,7 @@ def locate_all(call: Any, candidates: Sequence[Candidate], poses: Any, terrain: 
         elif not isinstance(own, OneOf):
             placed.append(call(located, x, both))
         else:
-            if (own.manifold, x.links) not in shared:
-                shared[own.manifold, x.links] = call(touches, own.manifold, both)
-            placed.append(call(located, x, both, shared[own.manifold, x.links][own.k]))
+            placed.append(call(located, x, both, of_two[own.manifold, x.links][own.k]))
     return placed
 
 

@@ -129,7 +129,7 @@ class Stepper:
     def _placed(self) -> list[LocatedContact]:
         poses = along(self.s, [Location(link, IDENTITY) for link in self._touched()], IDENTITY, place_outward)
         self.poses = poses
-        return locate_all(self.call, self.spec.candidates, poses, self.terrain)
+        return locate_all(self.c.recorder, self.spec.candidates, poses, self.terrain)
 
     def _blocks(self) -> tuple[RowBlock, ...]:
         found, at = [], 0

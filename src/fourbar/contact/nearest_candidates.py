@@ -17,6 +17,7 @@ from ..spatial.transform import IDENTITY, Transform
 from ..tree.cluster_tree import GROUND
 from .candidates import Candidate, OneOf, Touch
 from .rims import RimPoint
+from .stacks import stack, structure
 
 _LEVEL = 2e-3  # metres within which shapes are equally high
 
@@ -88,7 +89,7 @@ def _spread(
     owned = [(k, unit) for k, group in enumerate(groups) for unit in _units(group.candidates)]
     sizes = np.array([len(unit) for _, unit in owned])
     poses = {GROUND: IDENTITY, **home}
-    touches = _touches((unit[0] for _, unit in owned), poses)
+    touches = find_touches((unit[0] for _, unit in owned), poses)
     points = np.array([[float(part) for part in touch.point] for touch in touches])
     chosen = [i for i, (k, _) in enumerate(owned) if k in low]
     apart = np.linalg.norm(points[:, None] - points[chosen], axis=-1).min(axis=1, initial=np.inf)
@@ -127,12 +128,27 @@ def _fitting(groups: Sequence[Any], level: list[int], most: int) -> list[int]:
 
 
 def _distances(groups: Sequence[Any], home: dict[int, Transform]) -> list[float]:
-    """The gap of each group."""
+    """The gap of each group; manifolds of one structure are computed together."""
     poses = {GROUND: IDENTITY, **home}
-    return [min(float(touch.gap) for touch in _touches(group.candidates, poses)) for group in groups]
+    least: dict[int, float] = {}
+    alike: dict[Any, list[int]] = {}
+    for k, group in enumerate(groups):
+        x = group.candidates[0]
+        if isinstance(x.geometry, OneOf):
+            alike.setdefault(structure(x.geometry.manifold), []).append(k)
+        else:
+            least[k] = min(float(touch.gap) for touch in find_touches(group.candidates, poses))
+    for ks in alike.values():
+        own = [groups[k].candidates[0] for k in ks]
+        first, second = (stack([poses[x.links[side]] for x in own]) for side in range(2))
+        with np.errstate(all="ignore"):
+            touches = stack([x.geometry.manifold for x in own]).touches(first, second)
+        gaps = np.min([np.broadcast_to(x.gap, len(ks)) for x in touches], axis=0)
+        least |= zip(ks, gaps.tolist(), strict=True)
+    return [least[k] for k in range(len(groups))]
 
 
-def _touches(candidates: Iterable[Candidate], poses: dict[int, Transform]) -> list[Touch]:
+def find_touches(candidates: Iterable[Candidate], poses: dict[int, Transform]) -> list[Touch]:
     """The contact of each candidate; all those of two shapes are computed once."""
     manifolds: dict[Any, tuple[Touch, ...]] = {}
     touches: list[Touch] = []

@@ -30,6 +30,8 @@ from .terrain import HeightField, Material, Plane, Terrain
 
 MOST = 160  # contacts of a step: every one is computed in every step
 ENOUGH = 40  # contacts of a model of which none are named: those that are nearest
+WAYS_TO_PAIR = ("objects", "file", "all", "none")
+_PAIRS = "'objects', 'file', 'all', 'none', or a list of pairs of names"
 _FRICTION = 0.8  # where neither surface has a number
 FIRST_TERRAIN = "terrain"  # what its numbers are called by; contacts do not name it
 
@@ -282,7 +284,7 @@ def on_world(
                 name = f"{shape.name}:{ground.name}" if ground.name else shape.name
                 material = met.material or _mixed(shape.material, ground.terrain.material)
                 law = met.law(asked.law, (shape.material, ground.terrain.material), (shape.body, WORLD))
-                if ground.solid is not None and shape_pairs.can_touch(shape.kind, ground.solid.kind):
+                if ground.solid is not None and shape_pairs.can_touch(shape.form, ground.solid.form):
                     group = _of_two(name, (shape, ground.solid), material, law)._replace(shapes=(shape,))
                 else:
                     group = _on(name, shape, ground.terrain, material, law, sectors)
@@ -320,7 +322,7 @@ def between(first: PlacedShape, second: PlacedShape, met: Meeting, law: Law) -> 
     """Two shapes against each other; None if these cannot touch."""
     name, material = f"{first.name}:{second.name}", met.material or _mixed(first.material, second.material)
     law = met.law(law, (first.material, second.material), (first.body, second.body))
-    if shape_pairs.can_touch(first.kind, second.kind):
+    if shape_pairs.can_touch(first.form, second.form):
         return _of_two(name, (first, second), material, law)
     moving, fixed = (second, first) if first.link == GROUND else (first, second)
     if fixed.link != GROUND or not can_be_terrain(fixed.form):
@@ -332,46 +334,43 @@ def between(first: PlacedShape, second: PlacedShape, met: Meeting, law: Law) -> 
 def among(
     chosen: ChosenShapes, allowed: CollisionFilter, asked: ContactRequest, left: list[str]
 ) -> list[CandidateGroup]:
-    """The pairs of shapes that are asked for: "objects", "all", "none", or a list of pairs of names."""
+    """The pairs of shapes that are asked for, in one of `WAYS_TO_PAIR`, or as a list of pairs of names."""
     every, wanted = (*chosen.shapes, *chosen.fixed), asked.pairs
     if isinstance(wanted, str):
-        if wanted not in ("objects", "all", "none"):
-            raise ArgumentError(f"pairs={wanted!r}: expected 'objects', 'all', 'none', or a list of pairs of names")
-        return [] if wanted == "none" else _every_pair(every, allowed, wanted == "all", asked.law, left)
+        if wanted not in WAYS_TO_PAIR:
+            raise ArgumentError(f"pairs={wanted!r}: expected {_PAIRS}")
+        return [] if wanted == "none" else _every_pair(every, allowed, wanted, asked.law, left)
     if not isinstance(wanted, Iterable):
-        raise ArgumentError(f"pairs={wanted!r}: expected 'objects', 'all', 'none', or a list of pairs of names")
+        raise ArgumentError(f"pairs={wanted!r}: expected {_PAIRS}")
     found: list[CandidateGroup] = []
     for pair in wanted:
         a, b = _pair(every, pair)
         group = between(a, b, allowed.meeting(a.source, b.source) or Meeting(), asked.law)
         if group is None:
-            raise ModelError(
-                f"pairs: {a.name!r} is a {a.kind} and {b.name!r} a {b.kind}, which cannot touch each other; moving "
-                f"shapes that can: {', '.join(shape_pairs.KNOWN)}, and a cylinder with balls and capsules; fixed ones "
-                f"that touch all moving shapes: {', '.join(kinds_of_numbers('distance')[:-1])}"
-            )
+            deaf = next(x for x in (a, b) if not x.form.has("support"))
+            try:
+                deaf.form.lacks("support")
+            except ModelError as error:
+                raise ModelError(f"pairs: {deaf.name!r}: {error}") from None
         found.append(group)
     return found
 
 
 def _every_pair(
-    every: Sequence[PlacedShape], allowed: CollisionFilter, within: bool, law: Law, left: list[str]
+    every: Sequence[PlacedShape], allowed: CollisionFilter, way: str, law: Law, left: list[str]
 ) -> list[CandidateGroup]:
     """All pairs that may meet; of those that cannot touch the shapes are named."""
     found: list[CandidateGroup] = []
     deaf: dict[str, None] = {}
     for a, b in combinations(every, 2):
-        met = None if a.link == b.link == GROUND else allowed.between(a, b, within)
+        met = None if a.link == b.link == GROUND else allowed.between(a, b, way)
         group = None if met is None else between(a, b, met, law)
         if group is not None:
             found.append(group)
         elif met is not None:
             for x in (a, b):
-                if x.link == GROUND and not can_be_terrain(x.form):
-                    deaf[f"{_called(x)}, which is fixed"] = None
-                elif x.kind not in shape_pairs.KNOWN and GROUND not in (a.link, b.link):
-                    others = f"moving shapes{' other than balls and capsules' * (x.kind == 'cylinder')}"
-                    deaf[f"{_called(x)} against {others}"] = None
+                if not x.form.has("support"):
+                    deaf[f"{_called(x)} against other shapes (its class lacks `support`)"] = None
     left += deaf
     return found
 

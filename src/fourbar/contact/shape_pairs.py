@@ -10,14 +10,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..shapes.base import ShapeType
 from ..shapes.box import Box
+from ..shapes.hull import ConvexHull
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
+from ..tree.cluster_tree import multiply_out
 from . import boxes, capsules
 from .boxes import BoxAndBox
-from .candidates import OneOf, Touch
+from .candidates import Manifold, OneOf, Touch
 from .capsules import CapsuleAndSolid
+from .narrow.manifolds import POINTS, has_faces, touch_convex
 from .shapes import PlacedShape, balls
 
 Three = tuple[float, float, float]
@@ -42,7 +47,7 @@ class BallAndSolid:
 
 
 @dataclass(frozen=True)
-class InOtherOrder:
+class InOtherOrder(Manifold):
     """The contacts of two shapes with these in the other order."""
 
     geometry: Any
@@ -61,18 +66,27 @@ def _opposite(x: Touch) -> Touch:
 
 
 ROUND = ("point", "sphere")
-KNOWN = (*ROUND, "capsule", "box")  # what can touch each other
+KNOWN = (*ROUND, "capsule", "box")  # whose pairs have closed forms
 _ORDER = (*KNOWN, "cylinder")
 
 
-def can_touch(a: str, b: str) -> bool:
-    """Whether shapes of two kinds touch each other, both moving or not; a cylinder touches balls and capsules."""
-    first, second = sorted((a, b), key=lambda x: _ORDER.index(x) if x in _ORDER else len(_ORDER))
+def can_touch(a: ShapeType, b: ShapeType) -> bool:
+    """Whether two shapes touch each other, both moving or not."""
+    return _is_closed(a, b) or (a.has("support") and b.has("support"))
+
+
+def _is_closed(a: ShapeType, b: ShapeType) -> bool:
+    """Whether there is a closed form: for balls, capsules and boxes, and for balls and capsules against cylinders."""
+    first, second = sorted((a.kind, b.kind), key=lambda x: _ORDER.index(x) if x in _ORDER else len(_ORDER))
     return first in KNOWN and (second in KNOWN or (second == "cylinder" and first != "box"))
 
 
 def geometries(a: PlacedShape, b: PlacedShape) -> Iterator[Any]:
     """The geometries of the contacts of two shapes, of which a is the first."""
+    if not _is_closed(a.form, b.form):
+        convex = ConvexManifold(*_about_centre(a), *_about_centre(b))
+        yield from (OneOf(convex, k) for k in range(convex.points))
+        return
     turned = _ORDER.index(a.kind) > _ORDER.index(b.kind)
     first, second = (b, a) if turned else (a, b)
     if first.kind in ROUND:
@@ -82,6 +96,38 @@ def geometries(a: PlacedShape, b: PlacedShape) -> Iterator[Any]:
         return
     made, points = _manifold(first, second)
     yield from (OneOf(InOtherOrder(made) if turned else made, k) for k in range(points))
+
+
+def _about_centre(shape: PlacedShape) -> tuple[ShapeType, Transform]:
+    """A shape, and its pose; a hull about the mean of its corners, which is inside, as those of others are."""
+    if not isinstance(shape.form, ConvexHull):
+        return shape.form, shape.pose
+    points = np.array(shape.form.points)
+    centre = points.mean(axis=0)
+    pose = shape.pose.then(Transform.of(np.eye(3).tolist(), Vec(centre.tolist())))
+    return ConvexHull.around(points - centre), multiply_out(pose)
+
+
+@dataclass(frozen=True)
+class ConvexManifold(Manifold):
+    """Any two convex shapes: one on the first link and one on the second, each by its pose there."""
+
+    closed = False
+
+    a: ShapeType
+    at_a: Transform
+    b: ShapeType
+    at_b: Transform
+
+    @property
+    def points(self) -> int:
+        """How many contacts there may be."""
+        return POINTS if has_faces(self.a) and has_faces(self.b) else 1
+
+    def record(self, recorder: Any, poses: tuple[Transform, Transform]) -> tuple[Touch, ...]:
+        """The contacts, in the world, by steps of which one is repeated."""
+        first = recorder.call(Transform.then, poses[0], self.at_a)
+        return touch_convex(recorder, (self.a, self.b), (first, recorder.call(Transform.then, poses[1], self.at_b)))
 
 
 def _manifold(a: PlacedShape, b: PlacedShape) -> tuple[Any, int]:

@@ -139,6 +139,7 @@ MOST_POINTS = 32
 _LARGEST = 256 * 2**20  # bytes of a file
 _DIRECTIONS = 256
 _CHUNK = 65_536  # vertices that are looked at together
+_ROUNDING = 1e-12  # of the size of a mesh
 _REACHED = 1e-3  # of the size of a mesh: nearer than that it is reached
 _BY_TRIMESH = (".ply", ".off", ".glb", ".gltf", ".dae", ".3mf")
 _STL_HEAD, _STL_FACE = 84, 50
@@ -247,4 +248,5 @@ def reduce_hull(points: np.ndarray, most: int = MOST_POINTS) -> Hull:
             break
         chosen.append(worst)
         got = np.maximum(got, directions @ corners[worst])
-    return Hull(np.unique(corners[chosen or [0]], axis=0), float((reach - got).max()) if chosen else 0.0)
+    beyond = float((reach - got).max()) if chosen else 0.0
+    return Hull(np.unique(corners[chosen or [0]], axis=0), beyond if beyond > _ROUNDING * size else 0.0)

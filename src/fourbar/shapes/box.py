@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from ..expr import maximum, minimum, select
+from ..expr import maximum, minimum, select, sqrt
 from ..spatial.linear import Vec
 from .base import BallFeature, FileWords, MassMoments, ShapeType, SurfacePoint, Triangles, even_moments
 from .solids import outside_or_in, sign
@@ -63,4 +63,4 @@ class Box(ShapeType):
 
     @property
     def reach(self) -> float:
-        return 0.5 * float(np.linalg.norm((self.x, self.y, self.z)))
+        return 0.5 * sqrt(self.x * self.x + self.y * self.y + self.z * self.z)

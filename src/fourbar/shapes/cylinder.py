@@ -82,4 +82,4 @@ class Cylinder(ShapeType):
 
     @property
     def reach(self) -> float:
-        return float(np.hypot(self.radius, 0.5 * self.length))
+        return sqrt(self.radius * self.radius + 0.25 * self.length * self.length)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..expr import sqrt
+from ..expr import maximum, sqrt
 from ..spatial.linear import Vec, dot
 from .base import FileWords, MassMoments, RoundFeature, ShapeType, Triangles, even_moments
 from .solids import of_capsule
@@ -60,4 +60,4 @@ class Ellipsoid(ShapeType):
 
     @property
     def reach(self) -> float:
-        return max(self.half_axes)
+        return maximum(self.x_radius, maximum(self.y_radius, self.z_radius))

@@ -12,6 +12,7 @@ from ...algorithms.constrained.rows import dense_rows, evaluate_rows, project_ro
 from ...algorithms.kinematics import along, place_outward
 from ...algorithms.minverse import add_rows
 from ...algorithms.sweep import Sweeps, velocity_outward
+from ...errors import ArgumentError
 from ...functions import projection
 from ...functions.context import Context
 from ...functions.methods.passive import acts
@@ -25,7 +26,7 @@ from ...tree.clusters import Cluster
 from ...tree.links import Link
 from .. import integration
 from ..bilateral import NO_SLACK, bilateral_rates, bilateral_terms, links_of
-from ..candidates import Candidate, Spec, Touch
+from ..candidates import Candidate, OneOf, Spec, Touch
 from ..contact_rows import LocatedContact, joint_terms, locate_all, rates
 from ..drift import drifts
 from ..gauss_seidel import RowBlock
@@ -41,6 +42,17 @@ def is_judged(candidate: Candidate) -> bool:
     return candidate.restitution > 0.0
 
 
+def _refuse_searches(spec: Spec) -> None:
+    """Refuse contacts whose place is found by a search, which has no derivative."""
+    found = [x.name for x in spec.candidates if isinstance(x.geometry, OneOf) and not x.geometry.manifold.closed]
+    if found:
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        raise ArgumentError(
+            f"derivatives of a step: the contact {found[0]!r}{more} is found by a search, which has no derivatives; "
+            "use spheres, capsules and boxes, whose contacts are formulas, or finite differences"
+        )
+
+
 class KnownStep:
     """A recording of a step whose accelerations and impulses are known: the state, contacts and rows at its start."""
 
@@ -49,6 +61,7 @@ class KnownStep:
 
     def __init__(self, c: Context, spec: Spec) -> None:
         self.c, self.spec, self.call = c, spec, c.recorder.call
+        _refuse_searches(spec)
         (self.dt,) = c.given["dt"]
         self.implicit = self.implicitly(c, self.dt)
         self.bundles: Any = c.model.bundles  # type: ignore[attr-defined]  (of a ContactModel)
@@ -81,7 +94,7 @@ class KnownStep:
     @cached_property
     def placed(self) -> list[LocatedContact]:
         """The contacts at the state."""
-        return locate_all(self.call, self.spec.candidates, self.poses, TerrainNumbers(self.spec, self.c.given))
+        return locate_all(self.c.recorder, self.spec.candidates, self.poses, TerrainNumbers(self.spec, self.c.given))
 
     @cached_property
     def kept(self) -> list[Any]:

@@ -23,6 +23,11 @@ class ConvexPair(NamedTuple):
         """The farthest points of both shapes towards each other, n being a normal from the second to the first."""
         return Corner(self.first.support(-n), self._out(self.second.support(self._into(n))) + self.p)
 
+    def lean(self, n: Vec, by: Vec) -> Corner:
+        """The farthest points of both shapes along normals that lean from n in the same direction."""
+        b = self._out(self.second.support(self._into(n + by))) + self.p
+        return Corner(self.first.support(by - n), b)
+
     def align(self, n: Vec, corner: Corner) -> Corner:
         """A corner of a simplex, moved on the same edges and faces to where these are farthest along a normal."""
         b = self.second.align(self._into(n), self._into(corner.b - self.p))

@@ -18,7 +18,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
-from ...expr import maximum, select, sqrt
+from ...expr import maximum, minimum, select, sqrt
 from ...expr.standalone_steps import standalone
 from ...shapes.base import ShapeType
 from ...spatial.linear import Scalar, Vec, dot
@@ -161,6 +161,12 @@ def _pass(
     return SearchState(corners, at, v, shift, again, low, normal, most, ahead, flat, error), 1.0 - ended
 
 
+def smaller_reach(first: ShapeType, second: ShapeType) -> Scalar:
+    """The smaller reach of two shapes that is above zero; 1.0 of two points."""
+    low, high = minimum(first.reach, second.reach), maximum(first.reach, second.reach)
+    return select(low > 0.0, low, select(high > 0.0, high, 1.0))
+
+
 def separate(
     recorder: Any, shapes: tuple[ShapeType, ShapeType], poses: tuple[Transform, Transform], guess: Vec | None = None
 ) -> Separation:
@@ -168,10 +174,11 @@ def separate(
     (first, r), (second, s) = (x.rounding for x in shapes)
     start, turn = _steps(type(first), type(second))
     sizes = (first.parameters, second.parameters)
-    small = min(first.reach, second.reach) or max(first.reach, second.reach) or 1.0
-    near = _EXACT * (first.reach + second.reach)
-    relative, guess = recorder.call(_relative, poses, guess)
-    x = recorder.call(start, sizes, relative, guess)
+    small, near = smaller_reach(first, second), _EXACT * (first.reach + second.reach)
+    relative = recorder.call(relative_pose, poses)
+    seen = None if guess is None else recorder.call(Transform.unrotate, poses[0], guess)
+    begin = recorder.call(_guess, relative[1]) if seen is None else seen
+    x = recorder.call(start, sizes, relative, begin)
 
     def again(x: SearchState) -> tuple[SearchState, Scalar]:
         return recorder.call(turn, x, sizes, relative, _MARGIN * small, near)
@@ -180,18 +187,19 @@ def separate(
     return recorder.call(_world, poses[0], x, (r, s))
 
 
-def _relative(poses: tuple[Transform, Transform], guess: Vec | None) -> tuple[Any, Vec]:
-    """Rotation and place of the second shape in the axes of the first, and the normal to begin with."""
+def relative_pose(poses: tuple[Transform, Transform]) -> tuple[Any, Vec]:
+    """Rotation (rows) and place of the second pose in the axes of the first."""
     a, b = poses
-    rows, other = zip(*a.R, strict=True), tuple(zip(*b.R, strict=True))
-    R = tuple(tuple(dot(x, y) for y in other) for x in rows)
-    p = a.unrotate(b.p - a.p)
-    if guess is not None:
-        return (R, p), a.unrotate(guess)
+    rows, others = tuple(zip(*a.R, strict=True)), tuple(zip(*b.R, strict=True))
+    return tuple(tuple(dot(x, y) for y in others) for x in rows), a.unrotate(b.p - a.p)
+
+
+def _guess(p: Vec) -> Vec:
+    """The direction from the origin of the second shape, at p, to that of the first."""
     squared = dot(p, p)
     same = squared < _TINY
     length = sqrt(select(same, 1.0, squared))
-    return (R, p), Vec([select(same, z, -x / length) for x, z in zip(p, (0.0, 0.0, 1.0), strict=True)])
+    return Vec([select(same, z, -x / length) for x, z in zip(p, (0.0, 0.0, 1.0), strict=True)])
 
 
 def _world(pose: Transform, x: SearchState, rounding: tuple[float, float]) -> Separation:

@@ -77,10 +77,11 @@ class Scene(Staged, Hinted):
         take part, with a warning that names the rest: on terrain those of the lowest shapes at the start, and points
         of the others that are far apart; where objects may touch each other, those of the nearest shapes.
     pairs : str or list of pairs of names, default "objects"
-        Which shapes may touch each other: "objects", those of different objects, and pairs that the model names; "all",
-        also those of one robot whose links no joint connects; "none"; or a list of pairs of names. Groups and excluded
-        pairs of the model hold, but for a list. Pairs count among the 40 points too: without `contacts`, those that
-        are left out pass through each other, a hand and the object before it for instance, even if listed here.
+        Which shapes may touch each other: "objects", those of different objects, and pairs that the model names;
+        "file", all that the model allows by groups and excluded pairs, also within a robot; "all", besides those of
+        added shapes of one robot whose links no joint connects; "none"; or a list of pairs of names. Groups and
+        excluded pairs of the model hold, but for a list. Pairs count among the 40 points too: without `contacts`, those
+        that are left out pass through each other, a hand and the object before it for instance, even if listed here.
     grounded : list of str, optional
         The shapes, or bodies, that may touch terrain; all that may by the groups of the model if None.
     mesh_points : int, default 8

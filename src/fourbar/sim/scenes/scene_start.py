@@ -14,7 +14,7 @@ import numpy as np
 from ...arrays import to_count
 from ...contact.candidates import Candidate
 from ...contact.laws import Law
-from ...contact.nearest_candidates import Skipped
+from ...contact.nearest_candidates import Skipped, find_touches
 from ...contact.selection import ENOUGH, MOST, ContactSelection
 from ...contact.shapes import Shape
 from ...contact.terrain import Terrain
@@ -152,7 +152,7 @@ def lift(robot: System, candidates: Sequence[Candidate], q: np.ndarray) -> np.nd
         turned = np.array(c.placement.rotation, float)
         for _ in range(_LIFTS if touching else 0):
             poses = poses_at(robot, q)
-            found = [x.geometry.touch(poses[x.links[0]], IDENTITY) for x in touching]
+            found = find_touches(touching, {GROUND: IDENTITY, **poses})
             lowest = min(found, key=lambda touch: float(touch.gap))
             steep = max(float(np.dot([float(x) for x in lowest.normal], up)), _STEEPEST)
             q[places] += turned.T @ up * (-float(lowest.gap) / steep)

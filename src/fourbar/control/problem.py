@@ -11,10 +11,12 @@ from ..arrays import to_count
 from ..errors import ArgumentError, CoordinateError
 from ..functions.nan_reasons import wrong_coordinates
 from ..hints import Hinted
+from ..once import cached_property
 from ..sim.motions.read_arguments import check_step, read_state
 from ..sim.scenes.scene import Scene
 from ..system.system import System
 from .descent import Descent, Feedback, Plans
+from .feedback_law import compile_feedback
 from .knot_cost import Bounds, KnotCost, read_bounds
 from .knot_terms import KnotFunction
 from .planned_motion import PlannedMotion
@@ -317,6 +319,14 @@ class Problem(Hinted):
             The controller: `step(q, v)` plans and returns controls.
         """
         return Sampling(self, **settings)
+
+    @cached_property
+    def feedback(self) -> Any:
+        """The feedback law of plans as a compiled function, which `export_c` takes too.
+
+        feedback(q, v, q_plan, v_plan, u_plan, K) is u_plan + K [q ⊖ q_plan; v - v_plan], within the bounds.
+        """
+        return compile_feedback(self.robot.model, *self.transcription.bounds)
 
     def joint_forces(self, u: Any) -> np.ndarray:
         """Put controls that are forces on the velocities that they drive.

@@ -35,6 +35,8 @@ targets/wasm.py _TOLERANCE
 PICTURES = """
 cli/scene_simulation.py _MOST_POINTS _NEAR
 learning/layout.py _SMALL
+learning/terrains.py _EDGE
+sim/terrain_observations.py _UPRIGHT
 plots/matrices.py _ROUNDING
 plots/motion_pictures.py _CONSTANT
 plots/sticks.py _FLAT

@@ -84,7 +84,7 @@ _SMALL = {"sweep_on_a_cluster.py": (("distributed",), ("40",))}  # what they nee
 SCRIPTS = [
     pytest.param(p, marks=[pytest.mark.slow] if p.name in _LONG else [], id=p.name)
     for p in sorted((ROOT / "examples").glob("*.py"))
-    if p.name != "learn_to_walk.py"  # it learns for minutes: tests/learning has it learn for less
+    if not p.name.startswith("learn_")  # they learn for minutes: tests/learning has them learn for less
 ]
 
 

@@ -399,6 +399,11 @@ class HeightField(OfMaterial, Terrain):
         n, m = len(self.heights), len(self.heights[0])
         i, u = _cell((x - self.origin[0]) / self.spacing[0], n)
         j, w = _cell((y - self.origin[1]) / self.spacing[1], m)
+        return self.height_in_cell(i, j, u, w)
+
+    def height_in_cell(self, i: Scalar, j: Scalar, u: Scalar, w: Scalar) -> Scalar:
+        """The height in the cell of heights (i, j) to (i + 1, j + 1), at parts u and w of its edges."""
+        m = len(self.heights[0])
         first = i * float(m) + j
         at = [lookup(self._entries, first + k) for k in (0.0, 1.0, float(m), m + 1.0)]
         return (1.0 - u) * ((1.0 - w) * at[0] + w * at[1]) + u * ((1.0 - w) * at[2] + w * at[3])

@@ -209,9 +209,11 @@ class VectorEnv(gym.vector.VectorEnv):
             raise ArgumentError(f"reset: {len(seeds)} seeds were given for {self.num_envs} worlds")
         fresh, chosen = self._seeds is None, set(ids.tolist())
         known = self._seeds = self._seeds or [0] * self.num_envs
+        generators = {}
         for i, own in enumerate(seeds):
             if fresh or (own is not None and i in chosen):
-                self._episodes.generators[i], known[i] = gym.utils.seeding.np_random(own)
+                generators[i], known[i] = gym.utils.seeding.np_random(own)
+        self._episodes.seed(generators)
 
     def _selected_worlds(self, options: dict[str, Any] | None) -> np.ndarray:
         """The numbers of the worlds to reset."""
@@ -414,7 +416,8 @@ class Env(gym.Env):
             The observation, and an empty dictionary.
         """
         super().reset(seed=seed)
-        self._episodes.generators[0] = self.np_random
+        if seed is not None or not self._begun:
+            self._episodes.seed({0: self.np_random})
         self._episodes.start(None, options)
         self._begun = True
         self._display.show(self._episodes.batch.q)
@@ -595,7 +598,7 @@ def record(
 def _record(episodes: Episodes, policy: Callable[[np.ndarray], Any], seed: int, most: int) -> RecordedEpisodes:
     """Episodes from their start, of at most `most` steps."""
     task, n, batch = episodes.task, episodes.n, episodes.batch
-    episodes.generators = [np.random.default_rng(seed + i) for i in range(n)]
+    episodes.seed({i: np.random.default_rng(seed + i) for i in range(n)})
     episodes.start()
     running, terminated, steps = np.ones(n, bool), np.zeros(n, bool), np.zeros(n, int)
     shape = n, task.drive.size

@@ -47,13 +47,20 @@ class Episodes:
         self.action, self.last_action = (np.zeros((self.n, task.drive.size)) for _ in range(2))
         self.command = np.zeros((self.n, task.drive.commands))
         self.diverged = np.zeros(self.n, bool)
-        self.memory = {name: np.zeros((self.n, *shape)) for name, shape in task.memory.items()}
+        self.memory = {name: np.zeros((self.n, *shape)) for name, shape in (task.memory | task.lasting).items()}
         self.width = self._width()
 
     def _numbers(self) -> dict[str, np.ndarray]:
         """Numbers that differ from world to world, as the robot and the terrain themselves have them."""
         names, scene = tuple(name for name in self.task.randomize if name != "friction"), self.task.scene
         return nominal_numbers(scene.robot.mechanism, names, scene.grounds)
+
+    def seed(self, generators: Mapping[int, np.random.Generator]) -> None:
+        """Give worlds, by number, new generators of random numbers; their lasting arrays begin with zeros again."""
+        for number, generator in generators.items():
+            self.generators[number] = generator
+        for name in self.task.lasting:
+            self.memory[name][[*generators]] = 0
 
     def _width(self) -> int:
         """Number of entries of an observation, found once, at the start."""
@@ -69,7 +76,9 @@ class Episodes:
     def start(self, ids: np.ndarray | None = None, options: Mapping[str, Any] | None = None) -> None:
         """Begin new episodes."""
         which = slice(None) if ids is None else ids
-        for array in (self.steps, self.action, self.last_action, self.command, self.diverged, *self.memory.values()):
+        for array in (self.steps, self.action, self.last_action, self.command, self.diverged):
+            array[which] = 0
+        for array in (self.memory[name] for name in self.task.memory):
             array[which] = 0
         worlds, self.options = Worlds(self, ids), dict(options or {})
         for name, draw in self.task.randomize.items():

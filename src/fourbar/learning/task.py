@@ -93,6 +93,9 @@ class Task:
     memory : dict, optional
         Names and shapes of arrays that functions may keep, a row for each world, ``worlds["command"]``: zeros in every
         reset.
+    lasting : dict, optional
+        Names and shapes of further arrays, which resets do not change: ``{"level": ()}`` of a curriculum. They begin
+        with zeros, and again where a world is reset with a seed.
     fastest : float, default 1e4
         Velocity (rad/s, m/s) above which a world counts as diverged.
 
@@ -126,6 +129,7 @@ class Task:
         duration: float | None = 10.0,
         randomize: Mapping[str, Any] | None = None,
         memory: Mapping[str, Any] | None = None,
+        lasting: Mapping[str, Any] | None = None,
         fastest: float = 1e4,
     ) -> None:
         if not isinstance(scene, Scene):
@@ -143,7 +147,9 @@ class Task:
         self.reset, self.info = reset or _neutral, info or _nothing
         self.steps = self._read_duration(duration)
         self.randomize = {name: _read_draw(name, how) for name, how in (randomize or {}).items()}
-        self.memory = _read_memory(memory)
+        self.memory, self.lasting = _read_memory(memory), _read_memory(lasting)
+        if both := [name for name in self.lasting if name in self.memory]:
+            raise ArgumentError(f"Task: {both[0]!r} is in memory and in lasting; give it once")
         if not fastest > 0.0:
             raise ArgumentError(f"Task: fastest={fastest!r}: expected a velocity, positive")
         self.fastest = float(fastest)

@@ -191,6 +191,15 @@ class Worlds:
         return self.v[:, self._base("base_velocity").velocity]
 
     @property
+    def heading(self) -> np.ndarray:
+        """Where the base heads (n): the angle (rad) of its x axis about the vertical."""
+        base = self._base("heading")
+        w, x, y, z = (self.q[:, i] for i in base.quaternion)
+        R = np.array(base.placement.rotation)
+        ahead = np.stack([1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)], axis=1) @ R.T
+        return np.arctan2(ahead[:, 1], ahead[:, 0])
+
+    @property
     def gravity(self) -> np.ndarray:
         """The direction of gravity (n, 3) in the axes of the base: (0, 0, -1) where it is upright."""
         return self._base("gravity").gravity(self.q)

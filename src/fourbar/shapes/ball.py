@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from ..expr import sqrt
 from ..spatial.linear import Vec, dot
-from .base import BallFeature, FileWords, MassMoments, ShapeType, SurfacePoint, Triangles
+from .base import BallFeature, Chord, FileWords, MassMoments, ShapeType, SurfacePoint, Triangles
+from .chords import within_ball
 from .ellipsoid import Ellipsoid
 from .solids import from_centre, of_capsule
 
@@ -48,6 +49,9 @@ class Sphere(ShapeType):
 
     def distance(self, x: Vec) -> SurfacePoint:
         return from_centre(x, self.radius)
+
+    def chord(self, x: Vec, d: Vec) -> Chord:
+        return within_ball(x, d, self.radius)
 
     def on_terrain(self) -> tuple[BallFeature, ...]:
         return (BallFeature((0.0, 0.0, 0.0), self.radius),)

@@ -21,6 +21,13 @@ class SurfacePoint(NamedTuple):
     normal: Vec
 
 
+class Chord(NamedTuple):
+    """The first and the last t of a line inside a shape; empty where the first is above the last."""
+
+    first: Scalar
+    last: Scalar
+
+
 class Triangles(NamedTuple):
     """A closed surface: vertices (n, 3) in metres, faces (m, 3) by number of vertex, anticlockwise from outside; unit
     normals (n, 3) where the surface is smooth everywhere, else None."""
@@ -103,6 +110,7 @@ class FileWords(NamedTuple):
 _PARTS = {  # what is missing, by the name of the method
     "support": "farthest point in a direction, so that it touches no other shapes",
     "distance": "signed distance, so that it is no terrain",
+    "chord": "part of a line inside it, so that no ray finds it",
     "on_terrain": "points that touch terrain",
     "moments": "volume, hence no mass",
     "triangles": "surface that can be drawn",
@@ -176,6 +184,10 @@ class ShapeType(ABC):
     def distance(self, x: Vec) -> SurfacePoint:
         """The signed distance of a point, and the direction out."""
         self.lacks("distance")
+
+    def chord(self, x: Vec, d: Vec) -> Chord:
+        """The part of the line x + t d that is inside."""
+        self.lacks("chord")
 
     def on_terrain(self) -> tuple[BallFeature | RimFeature | RoundFeature, ...]:
         """The features that touch terrain for the shape."""

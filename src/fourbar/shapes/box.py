@@ -9,7 +9,8 @@ import numpy as np
 
 from ..expr import maximum, minimum, select, sqrt
 from ..spatial.linear import Vec
-from .base import BallFeature, FileWords, MassMoments, ShapeType, SurfacePoint, Triangles, even_moments
+from .base import BallFeature, Chord, FileWords, MassMoments, ShapeType, SurfacePoint, Triangles, even_moments
+from .chords import below, common
 from .solids import outside_or_in, sign
 
 
@@ -46,6 +47,10 @@ class Box(ShapeType):
         faces = (first, second, 1.0 - first - second)
         sides = Vec([c * sign(a) for c, a in zip(faces, x, strict=True)])
         return outside_or_in(out, largest, sides)
+
+    def chord(self, x: Vec, d: Vec) -> Chord:
+        sides = [(a, b, h) for a, b, h in zip(x, d, self.half, strict=True)]
+        return common([below(s * a - h, s * b) for a, b, h in sides for s in (1.0, -1.0)])
 
     def on_terrain(self) -> tuple[BallFeature, ...]:
         a, b, c = self.half

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..expr import maximum, minimum, sqrt
 from ..spatial.linear import Vec, dot
-from .base import BallFeature, FileWords, MassMoments, ShapeType, SurfacePoint, Triangles
+from .base import BallFeature, Chord, FileWords, MassMoments, ShapeType, SurfacePoint, Triangles
+from .chords import join, within_ball
 from .cylinder import Cylinder
 from .hull import ConvexHull
 from .solids import from_centre, of_capsule, sign
@@ -33,6 +34,11 @@ class Capsule(ShapeType):
     def distance(self, x: Vec) -> SurfacePoint:
         nearest = maximum(minimum(x[2], 0.5 * self.length), -0.5 * self.length)
         return from_centre(Vec((x[0], x[1], x[2] - nearest)), self.radius)
+
+    def chord(self, x: Vec, d: Vec) -> Chord:
+        ends = [Vec((x[0], x[1], x[2] - s * (0.5 * self.length))) for s in (1.0, -1.0)]
+        balls = [within_ball(end, d, self.radius) for end in ends]
+        return join([Cylinder(self.radius, self.length).chord(x, d), *balls])
 
     def on_terrain(self) -> tuple[BallFeature, ...]:
         return tuple(BallFeature((0.0, 0.0, end * self.length), self.radius) for end in (0.5, -0.5))

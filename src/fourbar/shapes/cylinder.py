@@ -8,7 +8,8 @@ import numpy as np
 
 from ..expr import maximum, minimum, select, sqrt
 from ..spatial.linear import Vec, dot
-from .base import FileWords, MassMoments, RimFeature, ShapeType, SurfacePoint, Triangles, even_moments
+from .base import Chord, FileWords, MassMoments, RimFeature, ShapeType, SurfacePoint, Triangles, even_moments
+from .chords import below, common, within_ball
 from .solids import TINY, outside_or_in, sign, turn_profile
 
 _UPRIGHT = 1e-20  # sin² of a direction along the axis
@@ -68,6 +69,10 @@ class Cylinder(ShapeType):
         by_side = select(over >= above, 1.0, 0.0)
         inner = Vec((ray[0] * by_side, ray[1] * by_side, up * (1.0 - by_side)))
         return outside_or_in(out, maximum(over, above), inner)
+
+    def chord(self, x: Vec, d: Vec) -> Chord:
+        ends = [below(s * x[2] - 0.5 * self.length, s * d[2]) for s in (1.0, -1.0)]
+        return common([within_ball(x[:2], d[:2], self.radius), *ends])
 
     def on_terrain(self) -> tuple[RimFeature, ...]:
         axis = (0.0, 0.0, 1.0)

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..expr import maximum, sqrt
 from ..spatial.linear import Vec, dot
-from .base import FileWords, MassMoments, RoundFeature, ShapeType, Triangles, even_moments
+from .base import Chord, FileWords, MassMoments, RoundFeature, ShapeType, Triangles, even_moments
+from .chords import within_ball
 from .solids import of_capsule
 
 _FLATTEST = 1e-9  # m, of an axis of zero length
@@ -45,6 +46,10 @@ class Ellipsoid(ShapeType):
 
     def align(self, n: Vec, point: Vec) -> Vec:
         return self.support(n)
+
+    def chord(self, x: Vec, d: Vec) -> Chord:
+        place, along = (Vec([b / max(a, _FLATTEST) for a, b in zip(self.half_axes, y, strict=True)]) for y in (x, d))
+        return within_ball(place, along, 1.0)
 
     def on_terrain(self) -> tuple[RoundFeature, ...]:
         return (RoundFeature(self),)

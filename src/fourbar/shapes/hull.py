@@ -10,8 +10,10 @@ import numpy as np
 
 from ..errors import ModelError
 from ..expr import select
+from ..once import cached_property
 from ..spatial.linear import Vec, dot
-from .base import BallFeature, MassMoments, ShapeType, Three, Triangles, moments_of_faces
+from .base import BallFeature, Chord, MassMoments, ShapeType, Three, Triangles, moments_of_faces
+from .chords import below, common
 
 _FLAT = 1e-10  # of the size: points nearer to the plane of a face are on it
 
@@ -51,6 +53,20 @@ class ConvexHull(ShapeType):
 
     def flat_directions(self, points: list[Vec]) -> list[Vec]:
         return [x - points[0] for x in points[1:]]
+
+    def chord(self, x: Vec, d: Vec) -> Chord:
+        return common([below(dot(n, x) - c, dot(n, d)) for n, c in self._planes])
+
+    @cached_property
+    def _planes(self) -> list[tuple[Three, float]]:
+        """The planes of its faces: unit normals out, and their distances from the origin."""
+        points = np.array(self.points)
+        corners = points[faces_of_hull(points)]
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+        offsets = np.einsum("ij,ij->i", normals, corners[:, 0])
+        rows: Any = np.unique(np.column_stack([normals, offsets]).round(14), axis=0).tolist()
+        return [((a, b, c), offset) for a, b, c, offset in rows]
 
     def on_terrain(self) -> tuple[BallFeature, ...]:
         return tuple(BallFeature(x) for x in self.points)

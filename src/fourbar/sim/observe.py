@@ -38,10 +38,11 @@ from ..once import cached_property, make_recent
 from ..spatial.linear import Vec
 from ..tree.parameters import Parameter
 from .robot.runge_kutta_step import Commands, ForceLaw, Traced, symbols
+from .terrain_observations import height_scan, ray
 
 __all__ = [
-    "acceleration", "actuator_force", "contact_force", "contact_found", "energy", "imu", "joint_force", "method",
-    "pose", "velocity",
+    "acceleration", "actuator_force", "contact_force", "contact_found", "energy", "height_scan", "imu", "joint_force",
+    "method", "pose", "ray", "velocity",
 ]  # fmt: skip
 _KNOWN = ("q", "v", "a", "tau", "u")
 

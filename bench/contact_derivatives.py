@@ -63,7 +63,7 @@ class Task:
         with warnings.catch_warnings():  # light links of humanoids may run away under forces of 1 N m
             warnings.simplefilter("ignore")
             run = self.scene.rollout(q, v, self.tau[:, None], dt=DT, period=60 * DT, steps=60)
-        sane = np.flatnonzero(run.converged.all(axis=0) & ~run.diverged & ~run.too_fast.any(axis=0))
+        sane = np.flatnonzero(run.converged.all(axis=0) & ~run.diverged & ~np.any(run.too_fast, axis=0))
         chosen = sane[np.arange(BATCH) % len(sane)]
         self.q, self.v, self.tau = run.q[-1][chosen], run.v[-1][chosen], self.tau[chosen]
         self.impulse = self.step(np.zeros(self.scene.n_impulses)).impulse

@@ -142,6 +142,33 @@ def test_where_a_foot_sticks_it_is_the_derivative_of_constrained_dynamics(make: 
     assert count >= 2
 
 
+def test_a_quadruped_on_four_feet_that_stick() -> None:
+    """Beside constrained dynamics, but for linear velocities of the base, which turn with it within a step."""
+    robot, dt = fb.robots.mini_cheetah(), 2e-3
+    feet = [x.name for x in robot.mechanism.bodies if "knee_link" in x.name]
+    n, at, rng = robot.nv, (0.0, 0.0, -0.18), np.random.default_rng(0)
+    contacts = [Shape(x, position=at) for x in feet]
+    scene = fb.Scene(robot, fb.Plane(5.0), contacts=contacts, pairs="none", limits=False, tolerance=1e-13)
+    held = robot.constrained(*(Contact(x, "point", at_frame=at) for x in feet))
+    q, still = robot.neutral(), np.zeros(n)
+    q[[8, 11, 14, 17]], q[[9, 12, 15, 18]] = 0.6, -1.2
+    q[2] -= scene.step(q, still, dt=dt).gap.max() + 1e-13
+    same, count = np.r_[0:3, 6:n], 0
+    for _ in range(6):
+        tau = np.concatenate([np.zeros(6), rng.normal(size=n - 6)])
+        J = scene.step.jacobian(q, still, tau, dt=dt)
+        force = J.step.force
+        if not (np.hypot(force[:, 0], force[:, 1]) < 4.9 * force[:, 2]).all():
+            continue
+        rows = np.concatenate([robot.jacobian(q, x, at=at)[3:] for x in feet])
+        free = np.linalg.svd(rows)[2][np.linalg.matrix_rank(rows) :].T
+        wanted = held.forward_dynamics.jacobian(q, still, tau).a
+        for own, other in ((J.B[n:] / dt, wanted.tau), (J.A[n:, :n] @ free / dt, wanted.q @ free)):
+            assert np.abs((own - other)[same]).max() < 1e-9 * max(np.abs(wanted.q).max(), np.abs(other).max())
+        count += 1
+    assert count >= 2
+
+
 def test_a_state_between_sticking_and_sliding_is_at_an_edge() -> None:
     at_edge = block(np.tan(ANGLE)).step.jacobian(-1e-9 * NORMAL, np.zeros(3), dt=DT)
     assert at_edge.at_edge and at_edge.edges.tolist() == [True] and at_edge.margins[0] < 1e-6

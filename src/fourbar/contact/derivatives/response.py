@@ -94,14 +94,14 @@ class Response:
         columns: Rows = [[] for _ in left]
         for block, part in zip(self._blocks, self._slopes, strict=True):
             own = [row[block.first : block.first + block.size] for row in left]
-            some = plus_product(self._recorder, None, own, [list(row) for row in part.velocity])
+            some = plus_product(self.recorder, None, own, [list(row) for row in part.velocity])
             for row, new in zip(columns, some, strict=True):
                 row += new
         return columns
 
     def pushes(self, answers: Rows) -> Rows:
         """A S for A (n, rows) that is zero along redundant impulses, such as what impulses do to accelerations."""
-        recorder = self._recorder
+        recorder = self.recorder
         x = plus_product(recorder, None, answers, self._T, large=True)
         left = plus_product(recorder, answers, negative(recorder, x), self._K, large=True)
         return self._times_velocity(plus_product(recorder, x, left, self._T, large=True))

@@ -80,7 +80,7 @@ class ChartedRun:
         """Begin with samples in any chart, and with numbers (n, *shape) by name, of which all that follows from them
         alone is computed once if they are `separated`.
         """
-        self._separated = separated
+        self._separated, self.divides = separated, True
         self.table, self.now, self._numbers, self.batch, self.n = table, s, numbers, batch, len(s.status)
         self.lost_at_start = s.status == DIVERGED
         self.retried = np.full(self.n, -1.0)  # the step of each sample that was tried in other velocities
@@ -246,7 +246,8 @@ class ChartedRun:
             s.status[ids[self.table.meet_folds(s, ids)]] = RUNNING
             ids = np.flatnonzero(failed & (s.status == DIVERGED))
             s.status[ids[self.table.examine(s, ids, FAIR)]] = RUNNING
-            self._make_in_parts(s, np.flatnonzero(failed & (s.status == DIVERGED)), asked)
+            if self.divides:
+                self._make_in_parts(s, np.flatnonzero(failed & (s.status == DIVERGED)), asked)
             ids = np.flatnonzero(failed & (s.status == DIVERGED) & (self.retried != s.made))
             self.retried[ids] = s.made[ids]
             s.status[ids[self.table.examine(s, ids, ANY)]] = RUNNING
@@ -305,8 +306,8 @@ class ChartedRun:
         for k in np.unique(s.chart[ids]):
             members, first = ids[s.chart[ids] == k], len(self.table.charts[k].loops)
             s.usual[members, first:] = self.table.charts[k].folds.leap(s.usual[members, first:])
-        whole, _ = self._parts_of(s, ids, controls, shapes, threads, 1)
-        halves, recorded = self._parts_of(s, ids, controls, shapes, threads, 2)
+        whole, _ = self._parts_of(s, ids, controls, shapes, threads, 1, divides=False)
+        halves, recorded = self._parts_of(s, ids, controls, shapes, threads, 2, divides=False)
         s.usual[ids] = before
         good = (whole.status == RUNNING) & (halves.status == RUNNING) & (whole.chart == halves.chart)
         good &= np.isinf(whole.stuck) & np.isinf(halves.stuck)
@@ -318,12 +319,15 @@ class ChartedRun:
 
     def _parts_of(
         self, s: ChartedSamples, ids: np.ndarray, controls: list[np.ndarray],
-        shapes: Mapping[str, tuple[int, ...]], threads: int | None, count: int,
+        shapes: Mapping[str, tuple[int, ...]], threads: int | None, count: int, divides: bool = True,
     ) -> tuple[ChartedSamples, dict[str, np.ndarray]]:  # fmt: skip
-        """Some samples (m) after a step in `count` parts, and what was recorded (m, count, *shape) of the parts."""
+        """Some samples (m) after a step in `count` parts, and what was recorded (m, count, *shape) of the parts, which
+        may have parts again if it `divides`.
+        """
         before = {name: x[ids] for name, x in s.state.items()}
         numbers = {name: x[ids] / count if name == "dt" else x[ids] for name, x in self._numbers.items()}
         run = ChartedRun.of(self.table, s.begin_parts(ids, begin_parts(before, count)), numbers, self._separated)
+        run.divides = divides
         into = {name: np.empty((len(ids), count, *shape)) for name, shape in shapes.items()}
         actuators = self.table.robot.mechanism.actuators
         waiting = slice(sum(x.dynamics is not None for x in actuators), None)

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.contact import Shape
+from fourbar.contact import Shape, nearest_candidates
+from fourbar.contact.candidates import OneOf
+from fourbar.contact.selection import CandidateGroup
 from fourbar.mechanism.contact import Surface
 from fourbar.mechanism.geometry import Geometry
 from fourbar.shapes import Capsule, ConvexHull, Cylinder, ShapeType
 from fourbar.spatial.linear import Vec
-from fourbar.spatial.transform import Transform
+from fourbar.spatial.transform import IDENTITY, Transform
+from fourbar.tree.cluster_tree import GROUND
 
 from .bodies import G, placed
 
@@ -166,3 +169,26 @@ def test_shapes_added_by_name_touch_too() -> None:
     scene = fb.Scene(b.build(), contacts=shapes, pairs=[("one", "other")])
     run = scene.simulate(np.concatenate([placed((0, 0, 0.35)), placed((0, 0, 0))]), duration=0.1)
     assert scene.contacts == ("one:other",) and np.isfinite(run.q).all()
+
+
+def test_distances_at_the_start_of_many_pairs_are_those_of_each() -> None:
+    """On moving links and fixed ones, of all kinds together: what is computed at once is what each pair has alone."""
+    kinds = {"capsule": (0.05, 0.2), "box": (0.1, 0.1, 0.1), "cylinder": (0.1, 0.1), "ellipsoid": (0.1, 0.05, 0.1)}
+    b = fb.Builder("many")
+    b.world(Geometry("box", (0.3, 0.3, 0.1), role="collision", name="table"))
+    for k, (kind, size) in enumerate(2 * [*kinds.items()]):
+        b.body(f"b{k}", **FREE, geometry=[Geometry(kind, size, role="collision", name=f"s{k}")])
+    robot = b.build()
+    q = robot.neutral().reshape(-1, 7)
+    q[:, :3] = np.random.default_rng(0).uniform(-1.0, 1.0, (8, 3))
+    poses = {GROUND: IDENTITY} | {k: at(*x[:3]) for k, x in enumerate(q)}
+    scene = fb.Scene(robot, contacts=[f"b{k}" for k in range(8)], pairs="all", grounded=[])
+    pairs = {(x.geometry.manifold, x.links): x for x in scene.spec.candidates if isinstance(x.geometry, OneOf)}
+    groups = [CandidateGroup((), [x]) for x in pairs.values()]
+    together = nearest_candidates.find_distances(groups, poses)
+    for group, gap in zip(groups, together, strict=True):
+        (x,) = group.candidates
+        assert isinstance(x.geometry, OneOf)
+        alone = x.geometry.manifold.touches(*(poses[link] for link in x.links))
+        assert np.isclose(gap, min(float(y.gap) for y in alone), rtol=0.0, atol=1e-12)
+    assert len(groups) >= 28

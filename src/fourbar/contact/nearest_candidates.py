@@ -48,7 +48,7 @@ def first(
     groups: Sequence[Any], home: dict[int, Transform], roots: Sequence[int], most: int
 ) -> tuple[list[Any], Skipped]:
     """Groups that have at most `most` candidates in all, in their order; and those that are left out."""
-    away = _distances(groups, home)
+    away = find_distances(groups, home)
     lowest = _lowest(groups, away, roots)
     heights = [x - lowest[roots[g.shapes[0].link]] if len(g.shapes) == 1 else max(x, 0.0) for g, x in
                zip(groups, away, strict=True)]  # fmt: skip
@@ -127,7 +127,7 @@ def _fitting(groups: Sequence[Any], level: list[int], most: int) -> list[int]:
     return found
 
 
-def _distances(groups: Sequence[Any], home: dict[int, Transform]) -> list[float]:
+def find_distances(groups: Sequence[Any], home: dict[int, Transform]) -> list[float]:
     """The gap of each group; manifolds of one structure are computed together."""
     poses = {GROUND: IDENTITY, **home}
     least: dict[int, float] = {}
@@ -135,7 +135,8 @@ def _distances(groups: Sequence[Any], home: dict[int, Transform]) -> list[float]
     for k, group in enumerate(groups):
         x = group.candidates[0]
         if isinstance(x.geometry, OneOf):
-            alike.setdefault(structure(x.geometry.manifold), []).append(k)
+            parts = (x.geometry.manifold, *(poses[link] for link in x.links))
+            alike.setdefault(structure(parts), []).append(k)
         else:
             least[k] = min(float(touch.gap) for touch in find_touches(group.candidates, poses))
     for ks in alike.values():

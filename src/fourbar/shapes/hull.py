@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..expr import select
+from ..expr import maximum, select, sqrt
 from ..once import cached_property
 from ..spatial.linear import Vec, dot
 from .base import BallFeature, Chord, MassMoments, ShapeType, Three, Triangles, moments_of_faces
@@ -81,7 +81,10 @@ class ConvexHull(ShapeType):
 
     @property
     def reach(self) -> float:
-        return float(np.linalg.norm(np.array(self.points), axis=1).max())
+        farthest: Any = 0.0
+        for x in self.points:
+            farthest = maximum(farthest, dot(x, x))
+        return sqrt(farthest)
 
 
 def faces_of_hull(points: np.ndarray) -> np.ndarray:

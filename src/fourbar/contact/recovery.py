@@ -6,11 +6,11 @@ beyond their limits, ask for c ≥ 0 only: rest is always allowed, and the probl
 penetration. What slides, or parts with a part of x, is left to its motion; of what rests, r = x - |c| - 10 |cₙ|
 becomes a displacement dt w that changes no velocity,
 
-    M̃ w = Jᵀ y,    0 ≤ y ⟂ J w + R y - r ≥ 0,
+    M̃ w = Jᵀ y,    J w + R y = r,
 
-of normals and limits alone, where constraints hold with A w = 0. R is small beside what most rows move by themselves:
-where walls contradict each other, as around what is too thick for its place, w is a compromise, and what can hardly
-move that way stays. Two solves with the rows that push, K = 1 / R, are enough for what need not be exact.
+of normals and limits with r > 0 alone, where constraints hold with A w = 0. R is small beside what most rows move by
+themselves: where walls contradict each other, as around what is too thick for its place, w is a compromise, and what
+can hardly move that way stays. These are Newton's equations of the solver with K = 1 / R.
 """
 
 from __future__ import annotations
@@ -101,20 +101,19 @@ def compliance(own: Scalar, largest_normal: Scalar, is_contact: bool) -> Scalar:
 
 @standalone
 def push(
-    blocks: tuple[RowBlock, ...], own: tuple[Vec, ...], largest_normal: Scalar, asked: tuple[Scalar, ...],
-    y: tuple[Scalar, ...],
-) -> tuple[Yielding, ...]:  # fmt: skip
-    """The first rows of blocks as springs towards r, where impulses y push that way."""
+    blocks: tuple[RowBlock, ...], own: tuple[Vec, ...], largest_normal: Scalar, asked: tuple[Scalar, ...]
+) -> tuple[Yielding, ...]:
+    """The first rows of blocks as springs towards r, where there is any."""
     found = []
-    for block, D, r, impulse in zip(blocks, own, asked, y, strict=True):
-        stiff = pushes(r, impulse) / compliance(D[0], largest_normal, not block.joint)
+    for block, D, r in zip(blocks, own, asked, strict=True):
+        stiff = acts(r) / compliance(D[0], largest_normal, not block.joint)
         found.append(_spring(block.size, stiff, stiff * r))
     return tuple(found)
 
 
-def pushes(r: Scalar, y: Scalar) -> Scalar:
-    """1 where an impulse pushes towards r, else 0."""
-    return select(r * y > 0.0, 1.0, 0.0)
+def acts(r: Scalar) -> Scalar:
+    """1 where a row is asked for a velocity, else 0."""
+    return select(size_of([r]) > 0.0, 1.0, 0.0)
 
 
 @standalone
@@ -135,12 +134,7 @@ def recovery_impulses(recorder: Any, rows: RecoveryRows, asked: Asked) -> Sequen
     normals = [D[0] for blocks, own in groups for block, D in zip(blocks, own, strict=True) if not block.joint]
     most = call(largest, *normals) if normals else 0.0
 
-    def press(y: Sequence[Any]) -> Steps:
-        yields = [
-            call(hold, *own) if r[0] is None else call(push, *own, most, r, before)
-            for own, r, before in zip(groups, grouped, y, strict=True)
-        ]
-        return rows.couple(yields)[0]
-
-    steps = press(grouped)
-    return rows.ungroup(press([tuple(x[0] for x in own) for own in steps]))
+    yields = [
+        call(hold, *own) if r[0] is None else call(push, *own, most, r) for own, r in zip(groups, grouped, strict=True)
+    ]
+    return rows.ungroup(rows.couple(yields)[0])

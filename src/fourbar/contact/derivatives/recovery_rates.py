@@ -1,6 +1,6 @@
 """Changes of the displacement that takes back penetrations (`recovery`), by what a step starts from.
 
-With the rows N that are asked for a velocity r, of which those push that s says, and those of constraints,
+With the rows N that are asked for a velocity r, of which those act that s says, and those of constraints,
 
     M̃ w = Jᵀ y,    s (J w - r) + (s R + (1 - s) D) y = 0
 
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ...algorithms.branch_solver import Solver
 from ...algorithms.tiles import Rows, plus_product, transpose
 from ...spatial.linear import Mat, Scalar, Vec
-from ..recovery import pushes
+from ..recovery import acts
 from .response import invert, negative
 
 
@@ -27,7 +27,7 @@ class Displacement(NamedTuple):
     M: Solver
     J: Rows
     answers: Rows
-    acts: list[Any]
+    acting: list[Any]
     inverse: Rows
     w: Rows
     y: Rows
@@ -40,19 +40,14 @@ class Displacement(NamedTuple):
         constraints; own: D and R by row."""
         call, G = recorder.call, negative(recorder, plus_product(recorder, None, J, answers))
         wanted = [0.0 if r is None else r for r in asked]
-
-        def solve(y: Sequence[Any]) -> tuple[list[Any], Rows, Rows]:
-            acts = [1.0 if r is None else call(pushes, r, before) for r, before in zip(asked, y, strict=True)]
-            every = zip(acts, G, own, strict=True)
-            rows = [list(call(_row, s, Vec(row), *sizes, i)) for i, (s, row, sizes) in enumerate(every)]
-            inverse = invert(recorder, rows)
-            b = [[call(_times, s, r)] for s, r in zip(acts, wanted, strict=True)]
-            return acts, inverse, plus_product(recorder, None, inverse, b)
-
-        _, _, first = solve(wanted)
-        acts, inverse, y = solve([row[0] for row in first])
+        acting = [1.0 if r is None else call(acts, r) for r in asked]
+        every = zip(acting, G, own, strict=True)
+        inverse = invert(
+            recorder, [list(call(_row, s, Vec(row), *sizes, i)) for i, (s, row, sizes) in enumerate(every)]
+        )
+        y = plus_product(recorder, None, inverse, [[r] for r in wanted])
         w = negative(recorder, plus_product(recorder, None, answers, y))
-        return Displacement(recorder, M, J, answers, acts, inverse, w, y)
+        return Displacement(recorder, M, J, answers, acting, inverse, w, y)
 
     def rates(self, dr: Rows, dc: Rows, dt: Any) -> Rows:
         """dw (nv, directions) for changes of (M̃ w - Jᵀ y) / dt (nv, directions) and of J w - r (N, directions)."""
@@ -71,7 +66,7 @@ class Displacement(NamedTuple):
         return self._scaled(self.M.negative_solution(left), dt), negative(recorder, z)
 
     def _acting(self, X: Rows) -> Rows:
-        return [list(self.recorder.call(_scaled_row, s, Vec(row))) for s, row in zip(self.acts, X, strict=True)]
+        return [list(self.recorder.call(_scaled_row, s, Vec(row))) for s, row in zip(self.acting, X, strict=True)]
 
     def _scaled(self, X: Rows, by: Any) -> Rows:
         return [list(row) for row in self.recorder.call(_scaled_rows, Mat(map(Vec, X)), by)]
@@ -81,10 +76,6 @@ def _row(acts: Scalar, row: Vec, own: Scalar, soft: Scalar, place: int) -> Vec:
     """A row of the matrix of y."""
     diagonal = acts * soft + (1.0 - acts) * own
     return Vec([acts * x + diagonal if j == place else acts * x for j, x in enumerate(row)])
-
-
-def _times(a: Scalar, b: Scalar) -> Scalar:
-    return a * b
 
 
 def _scaled_row(by: Scalar, row: Vec) -> Vec:

@@ -217,6 +217,7 @@ class SceneStep:
         shape, is_rigid = rollout.step.state["impulse"], not scene.robot.nv
         self._impulse, self._takes_impulse = np.zeros(shape), bool(shape[0]) or is_rigid
         self._act = np.zeros(rollout.step.state["act"])
+        self._takes_act = bool(self._act.size) or is_rigid
         self._takes_friction = bool(scene.contacts) or is_rigid
         self._is_looped = bool(self._home.loops)
         self._usual: tuple[np.ndarray, ...] = ()
@@ -227,21 +228,23 @@ class SceneStep:
 
     def step(self, x: StepArguments) -> Stepped:
         """The state after a step."""
-        friction = self._friction if x.numbers.friction is None else x.numbers.friction
-        impulse = self._impulse if x.impulse is None else x.impulse
-        controls, params = self._controls_in_order(x), x.numbers.values.values()
-        warm, rubbing = (impulse,) if self._takes_impulse else (), (friction,) if self._takes_friction else ()
-        acting = (self._act if x.act is None else x.act,) if self._act.size or not self._scene.robot.nv else ()
+        known, warm, acting, rubbing = x.numbers, (), (), ()
+        if self._takes_impulse:
+            warm = (self._impulse if x.impulse is None else x.impulse,)
+        if self._takes_act:
+            acting = (self._act if x.act is None else x.act,)
+        if self._takes_friction:
+            rubbing = (self._friction if known.friction is None else known.friction,)
+        params, controls = known.values.values(), self._controls_in_order(x)
         given = (x.q, x.v, *warm, *acting, x.dt, *rubbing, *params, *self._usual, *controls)
         results = self.function(*given) if x.threads is None else self.function(*given, threads=x.threads)
         q, v, impulses, report = results if warm else (*results[:2], results[0][..., :0], results[2])
         if q.ndim == 1 and type(q) is np.ndarray and not self._is_looped:
-            size = q.dot(q) + v.dot(v) + impulses.dot(impulses)
-            if not math.isfinite(size):
+            if not math.isfinite(q.dot(q) + v.dot(v) + impulses.dot(impulses)):
                 return self._last_finite(x, (q, v, impulses, report))
-            n = self._n
-            gaps, forces, act = np.split(report[1:], (n, 4 * n))
-            return Stepped(q, v, impulses, report[0], self._gaps(gaps), forces.reshape(n, 3), act)
+            first, end = 1 + self._n, 1 + 4 * self._n
+            force = report[first:end].reshape(self._n, 3)
+            return Stepped(q, v, impulses, report[0], self._gaps(report[1:first]), force, report[end:])
         return self._last_finite(x, (q, v, impulses, report))
 
     def _controls_in_order(self, x: StepArguments) -> list[Any]:

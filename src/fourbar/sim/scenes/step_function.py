@@ -10,7 +10,7 @@ from ...once import cached_property
 from ..loops.varied_loops import close
 from ..motions.given_numbers import NOTHING
 from ..motions.read_arguments import check_actuators, check_step, read_act
-from .scene_motion import StepArguments, Stepped
+from .scene_motion import SceneStep, StepArguments, Stepped
 from .step_derivatives import StepDerivatives, StepGradient, StepJacobian, StepRates
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ class StepFunction:
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._stepped: Any = None  # the configuration after the last step
+        self._plain: dict[tuple[bool, bool], SceneStep] = {}  # the steps without numbers, by whether u and f_ext act
 
     @cached_property
     def derivatives(self) -> StepDerivatives:
@@ -91,11 +92,16 @@ class StepFunction:
             scene.kept.check(q, v, known.which)
         if u is not None:
             check_actuators(scene.robot)
-        step = scene.step_of(known.which, known.terrain, u is not None, f_ext is not None)
+        key = u is not None, f_ext is not None
+        step = self._plain.get(key) if known is NOTHING else None
+        if step is None:
+            step = scene.step_of(known.which, known.terrain, *key)
+            if known is NOTHING:
+                self._plain[key] = step
         act = None if act is None else read_act("step", scene.robot, act, u is not None)
-        found = step.step(StepArguments(q, v, tau, dt, u, f_ext, impulse, known, threads, act))
-        self._stepped = found.q
-        return found
+        stepped = step.step(StepArguments(q, v, tau, dt, u, f_ext, impulse, known, threads, act))
+        self._stepped = stepped.q
+        return stepped
 
     def jacobian(
         self,

@@ -7,7 +7,8 @@ Entry points, compiled once per CPU:
                                                     several threads can work on one batch
 
 `data` is a table of 64-bit words written by `kernel.py`, laid out as below. The table of calls has a row for each:
-the address of a block's function and its own table. A row without a function jumps. Every lane always computes a real
+the address of a block's function, its own table, and the byte offset of a slot that is above zero in some lane where
+the block has something to do (-1: always). A row without a function jumps. Every lane always computes a real
 sample and never looks at its neighbours, so the result of a sample does not depend on where in a batch it stands.
 """
 
@@ -32,6 +33,7 @@ DATA_WORDS = 18
 # Words of one argument: three core dimensions; where in `steps` their strides are (-1: nowhere); the address of its
 # slot map (outputs); the byte offset of its first slot (inputs).
 ARGUMENT_WORDS = 8
+CALL_WORDS = 3  # of a row of the table of calls
 # Words of a jump: byte offset of the slot that says whether a repeat goes on, or -1 to jump anyhow; byte offset of the
 # slot that counts its passes; how many there may be; the row to go to if it does not go on.
 GOING, PASSES, MOST, TARGET = range(4)
@@ -286,7 +288,13 @@ def some_lane(c: Code, lanes: Lanes, flags: str) -> str:
 
 def calling(lanes: Lanes) -> tuple[str, str]:
     """@jump(table, ws, next) -> the row to go to from a row that jumps, and @calls(data, ws), which runs all rows."""
-    return _jump(lanes), _calls()
+    return _jump(lanes), _calls(lanes)
+
+
+def _is_wanted(c: Code, lanes: Lanes, offset: str) -> str:
+    """Whether a slot is above zero in some lane."""
+    x = c.let(f"load {lanes.double}, ptr {c.let(f'getelementptr i8, ptr %ws, i64 {offset}')}, align 8")
+    return some_lane(c, lanes, c.let(f"fcmp ogt {lanes.double} {x}, {lanes.constant(0.0)}"))
 
 
 def _jump(lanes: Lanes) -> str:
@@ -295,8 +303,7 @@ def _jump(lanes: Lanes) -> str:
     going, target = word(c, "%table", GOING), word(c, "%table", TARGET)
     c.do(f"br i1 {c.let(f'icmp slt i64 {going}, 0')}, label %leave, label %look")
     c.label("look")
-    x = c.let(f"load {lanes.double}, ptr {c.let(f'getelementptr i8, ptr %ws, i64 {going}')}, align 8")
-    wanted = some_lane(c, lanes, c.let(f"fcmp ogt {lanes.double} {x}, {lanes.constant(0.0)}"))
+    wanted = _is_wanted(c, lanes, going)
     counter = c.let(f"getelementptr i8, ptr %ws, i64 {word(c, '%table', PASSES)}")
     passes = c.let(f"load i64, ptr {counter}, align 8")
     allowed = c.let(f"icmp slt i64 {passes}, {word(c, '%table', MOST)}")
@@ -311,18 +318,22 @@ def _jump(lanes: Lanes) -> str:
     return f"define internal i64 @jump(ptr %table, ptr %ws, i64 %next) #0 {{\n{c.body()}\n}}\n"
 
 
-def _calls() -> str:
+def _calls(lanes: Lanes) -> str:
     c = Code()
     c.label("entry")
     calls, call_table = word(c, "%data", CALLS), word(c, "%data", CALL_TABLE, "ptr")
     c.do("br label %row")
     c.label("row")
-    c.do("%k = phi i64 [0, %entry], [%next, %block], [%target, %other]")
+    c.do("%k = phi i64 [0, %entry], [%next, %block], [%next, %look], [%target, %other]")
     c.do(f"br i1 {c.let(f'icmp slt i64 %k, {calls}')}, label %some, label %done")
     c.label("some")
-    pair = c.let(f"getelementptr [2 x i64], ptr {call_table}, i64 %k")
-    function, table = word(c, pair, 0, "ptr"), word(c, pair, 1, "ptr")
+    row = c.let(f"getelementptr [{CALL_WORDS} x i64], ptr {call_table}, i64 %k")
+    function, table, going = word(c, row, 0, "ptr"), word(c, row, 1, "ptr"), word(c, row, 2)
     c.do("%next = add i64 %k, 1")
+    c.do(f"br i1 {c.let(f'icmp slt i64 {going}, 0')}, label %always, label %look")
+    c.label("look")
+    c.do(f"br i1 {_is_wanted(c, lanes, going)}, label %block, label %row")
+    c.label("always")
     c.do(f"br i1 {c.let(f'icmp eq ptr {function}, null')}, label %other, label %block")
     c.label("block")
     c.do(f"call void {function}(ptr %ws, ptr {table})")

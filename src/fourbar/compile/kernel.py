@@ -367,6 +367,11 @@ def _runs(numbers: list[int]) -> list[tuple[int, int]]:
     return runs
 
 
+def is_conditional(repeat: Repeat) -> bool:
+    """Whether it makes one call or none."""
+    return repeat.most == 1 and repeat.count == 1
+
+
 def workspace_slots(program: Program) -> int:
     """The slots of a program, and behind them one for each repeat, which counts its passes."""
     return program.slots + len(program.repeats)
@@ -431,26 +436,33 @@ class Tables:
         return self.keep_alive(table)
 
     def _calls(self, program: Program, lanes: Lanes, blocks: list[int]) -> np.ndarray:
-        rows: list[tuple[int, int]] = []
-        heads: dict[Repeat, int] = {}
-        jumps: dict[Repeat, np.ndarray] = {}
+        rows: list[tuple[int, int, int]] = []
         places = self._entries(program, lanes)
         moves = [find_moves(block) for block in program.blocks]
         for number, call in enumerate(program.calls):
             if (own := moves[call.block]) is not None:
                 places[number] = self.keep_alive(own.table(call.bases, lanes.bytes))
+        skipped = {r.first: r.going for r in program.repeats if is_conditional(r)}
+        begin: dict[int, list[Repeat]] = {}
+        end: dict[int, list[Repeat]] = {}
+        for r in program.repeats:
+            if not is_conditional(r):
+                begin.setdefault(r.first, []).append(r)
+                end.setdefault(r.end, []).insert(0, r)
+        heads: dict[Repeat, int] = {}
+        jumps: dict[Repeat, np.ndarray] = {}
+        counters = {r: program.slots + k for k, r in enumerate(program.repeats)}
         for number, call in enumerate(program.calls):
-            for r in program.repeats:
-                if r.first == number:
-                    heads[r], counter = len(rows), program.slots + program.repeats.index(r)
-                    jumps[r] = np.array([r.going * lanes.bytes, counter * lanes.bytes, r.most, 0], np.int64)
-                    rows.append((0, self.keep_alive(jumps[r])))
-            rows.append((blocks[call.block], places[number]))
-            for r in reversed(program.repeats):
-                if r.end == number + 1:
-                    rows.append((0, self.keep_alive(np.array([-1, 0, 0, heads[r]], np.int64))))
-                    jumps[r][words.TARGET] = len(rows)
-        return np.array(rows, np.int64).reshape(-1, 2)
+            for r in begin.get(number, ()):
+                heads[r] = len(rows)
+                jumps[r] = np.array([r.going * lanes.bytes, counters[r] * lanes.bytes, r.most, 0], np.int64)
+                rows.append((0, self.keep_alive(jumps[r]), -1))
+            going = skipped[number] * lanes.bytes if number in skipped else -1
+            rows.append((blocks[call.block], places[number], going))
+            for r in end.get(number + 1, ()):
+                rows.append((0, self.keep_alive(np.array([-1, 0, 0, heads[r]], np.int64)), -1))
+                jumps[r][words.TARGET] = len(rows)
+        return np.array(rows, np.int64).reshape(-1, words.CALL_WORDS)
 
     def _entries(self, program: Program, lanes: Lanes) -> list[int]:
         """Where the bases of each call, followed by its constants and the tables that it looks up, lie."""

@@ -10,7 +10,7 @@ short-lived ones can be overwritten early. A block finds each record through a p
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -103,6 +103,49 @@ class Ports:
         return tuple(layout.bases[places[i][0]] + places[i][1] for i in self.anchors)
 
 
+class FreeSlots:
+    """Slots from `top` on that are free, and runs of free ones below it, never adjacent.
+
+    A workspace of many samples is larger than a processor's caches, so a run is split where none has the size wanted,
+    and joined with its neighbours when it is given back.
+    """
+
+    def __init__(self, top: int) -> None:
+        self.top = top
+        self._runs: list[tuple[int, int]] = []  # size and first slot, ordered
+        self._ends: dict[int, int] = {}  # the size of a run by the slot after it
+        self._sizes: dict[int, int] = {}  # the size of a run by its first slot
+
+    def take(self, size: int) -> int:
+        """The first of some adjacent slots, in the smallest run that has room for them."""
+        k = bisect_left(self._runs, (size, -1))
+        if k == len(self._runs):
+            self.top += size
+            return self.top - size
+        room, first = self._runs[k]
+        self._remove(room, first)
+        if room > size:
+            self._add(room - size, first + size)
+        return first
+
+    def give_back(self, first: int, size: int) -> None:
+        """Free adjacent slots."""
+        if (before := self._ends.get(first)) is not None:
+            self._remove(before, first - before)
+            first, size = first - before, size + before
+        if (after := self._sizes.get(first + size)) is not None:
+            self._remove(after, first + size)
+            size += after
+        self._add(size, first)
+
+    def _add(self, size: int, first: int) -> None:
+        insort(self._runs, (size, first))
+        self._sizes[first] = self._ends[first + size] = size
+
+    def _remove(self, size: int, first: int) -> None:
+        del self._runs[bisect_left(self._runs, (size, first))], self._sizes[first], self._ends[first + size]
+
+
 class Records:
     """Places every value: the records of a task are allocated when it runs and recycled after their last use.
 
@@ -171,24 +214,21 @@ class Records:
 
     def _allocate(self, top: int) -> int:
         """Place the records of every task; returns the number of slots."""
-        free: dict[int, list[int]] = defaultdict(list)
+        free = FreeSlots(top)
         expiring: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for number, task in enumerate(self._tasks):
             for record, size, values, offsets in self._records_of(number):
-                if free[size]:
-                    base = free[size].pop()
-                else:
-                    base, top = top, top + size
+                base = free.take(size)
                 home = ((number, record), base)
                 for value, offset in zip(values, offsets, strict=True):
                     value.slot = base + offset
                 for value in self._addressed.intersection(values) if task.is_standalone else values:
                     self._home[value] = home
                 if max(map(_last_use, values)) != KEPT:
-                    expiring[self._last(values, number)].append((size, base))
-            for size, base in expiring.pop(number, ()):
-                free[size].append(base)
-        return top
+                    expiring[self._last(values, number)].append((base, size))
+            for base, size in expiring.pop(number, ()):
+                free.give_back(base, size)
+        return free.top
 
     def _records_of(self, number: int) -> list[tuple[Any, int, Sequence[Value], Sequence[int]]]:
         """The records that a task writes: what each is, its size, its members, and the offsets of these."""

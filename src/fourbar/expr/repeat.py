@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -55,28 +55,54 @@ class OpenRepeat:
     most: int
 
 
+class CarriedState(NamedTuple):
+    """Values with slots of their own, which lie together, and the copy that first writes them."""
+
+    values: list[Value]
+    enter: Use
+
+
+class RepeatRange(NamedTuple):
+    """The calls that a repeat runs again: from the first to that before `end`."""
+
+    first: int
+    end: int
+    repeat: OpenRepeat
+
+
 @dataclass
 class OpenRepeats:
     """The repeats of a recording, and the values that they carry from pass to pass."""
 
-    carried: list[Value] = field(default_factory=list)
+    states: list[CarriedState] = field(default_factory=list)
     found: list[OpenRepeat] = field(default_factory=list)
+
+    def carry(self, recorder: RepeatRecorder, given: Sequence[Any]) -> CarriedState:
+        """Record that some leaves are copied into new values with slots of their own."""
+        values = [Value(argument=CARRIED) for _ in given]
+        self.states.append(CarriedState(values, recorder.copy(given, values)))
+        return self.states[-1]
 
     def place(self, first: int) -> int:
         """Give the carried values slots from `first` on; returns the next free one."""
-        for slot, value in enumerate(self.carried, first):
-            value.slot = slot
-        return first + len(self.carried)
+        for state in self.states:
+            for slot, value in enumerate(state.values, first):
+                value.slot = slot
+            first += len(state.values)
+        return first
 
-    def repeats(self, number: Mapping[int, int]) -> tuple[Repeat, ...]:
+    def ranges(self, number: Mapping[int, int]) -> list[RepeatRange]:
         """The repeats as ranges of calls, given the numbers of calls by the identities of uses that are left."""
         live = [loop for loop in self.found if id(loop.turn) in number]  # nobody wants what the others compute
         ranges = []
         for loop in live:
             last = number[id(loop.turn)]
-            ranges.append((last if loop.enter is None else number[id(loop.enter)] + 1, last + 1, loop))
-        ranges.sort(key=lambda x: (x[0], -x[1]))
-        return tuple(Repeat(first, end - first, loop.going.slot, loop.most) for first, end, loop in ranges)
+            ranges.append(RepeatRange(last if loop.enter is None else number[id(loop.enter)] + 1, last + 1, loop))
+        return sorted(ranges, key=lambda x: (x.first, -x.end))
+
+    def repeats(self, number: Mapping[int, int]) -> tuple[Repeat, ...]:
+        """The repeats, once all values have their slots."""
+        return tuple(Repeat(x.first, x.end - x.first, x.repeat.going.slot, x.repeat.most) for x in self.ranges(number))
 
 
 class RepeatRecorder(Protocol):
@@ -95,9 +121,7 @@ def repeat(recorder: RepeatRecorder, loops: OpenRepeats, body: Body, state: Any,
     """Record a repeat, which becomes one of `loops`."""
     _check_most(most)
     given, structure = flatten((state, _scalar(going)))
-    carried = [Value(argument=CARRIED) for _ in given]
-    loops.carried += carried
-    enter = recorder.copy(given, carried)
+    carried, enter = loops.carry(recorder, given)
     before, goes = unflatten(structure, iter(carried))
     after, goes_on = body(before)
     changed = _leaves_like(before, after)
@@ -117,10 +141,7 @@ def repeat(recorder: RepeatRecorder, loops: OpenRepeats, body: Body, state: Any,
 def variables(recorder: RepeatRecorder, loops: OpenRepeats, state: Any) -> Any:
     """Values in slots of their own, which `update` writes anew; `state` at first."""
     given, structure = flatten(state)
-    made = [Value(argument=CARRIED) for _ in given]
-    loops.carried += made
-    recorder.copy(given, made)
-    return unflatten(structure, iter(made))
+    return unflatten(structure, iter(loops.carry(recorder, given).values))
 
 
 def update(recorder: Any, loops: OpenRepeats, state: Any, going: Any, function: Callable[..., Any], args: Any) -> Any:
@@ -131,10 +152,8 @@ def update(recorder: Any, loops: OpenRepeats, state: Any, going: Any, function: 
     """
     goes = going
     if going.__class__ is not Value or going.argument != CARRIED:  # whose slot may hold something else by then
-        goes = Value(argument=CARRIED)
+        (goes,) = loops.carry(recorder, [_scalar(going)]).values
         goes.last_use = ALWAYS_USED
-        loops.carried.append(goes)
-        recorder.copy([_scalar(going)], [goes])
     known, structure = flatten(state)
     turn, results = recorder.call_into(function, args, known)
     loops.found.append(OpenRepeat(None, turn, goes, 1))

@@ -16,14 +16,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .node import Value
 from .program import Block, Call, Program, Store
 from .pytree import flatten, unflatten
-from .repeat import CARRIED, Body, OpenRepeats, repeat, update, variables
+from .repeat import CARRIED, Body, CarriedState, OpenRepeats, RepeatRange, repeat, update, variables
 from .shared_tasks import (
     KEPT,
     TABLE,
@@ -146,21 +146,47 @@ class FreeSlots:
         del self._runs[bisect_left(self._runs, (size, first))], self._sizes[first], self._ends[first + size]
 
 
+class Carried(NamedTuple):
+    """The states that repeats carry, where repeats are among the tasks, and the values that are results."""
+
+    states: Sequence[CarriedState]
+    ranges: Sequence[RepeatRange]
+    results: frozenset[Value] | set[Value]
+
+    def lifetimes(self, tasks: Sequence[FusedTask]) -> list[tuple[int, int]]:
+        """The first and the last task that a state is needed for; those that are results outlast all tasks."""
+        number = {id(task.members[0][0]): n for n, task in enumerate(tasks) if task.is_standalone}
+        owner = {value: k for k, state in enumerate(self.states) for value in state.values}
+        uses: list[list[int]] = [[number.get(id(state.enter), 0)] for state in self.states]
+        for n, task in enumerate(tasks):
+            for k in {owner[value] for value in chain(task.loads, task.exports) if value in owner}:
+                uses[k].append(n)
+        for first, end, repeat in self.ranges:
+            uses[owner[repeat.going]] += [first, end - 1]
+        outlasting = {owner[value] for value in self.results if value in owner}
+        return [(own[0], len(tasks) if k in outlasting else self._last(own)) for k, own in enumerate(uses)]
+
+    def _last(self, uses: list[int]) -> int:
+        """The last use of a state; what is used in a repeat and was entered before it is needed in all passes."""
+        around = [(first, end) for first, end, _ in self.ranges if not first <= uses[0] < end]
+        return max([*uses, *(end - 1 for first, end in around if any(first <= n < end for n in uses))])
+
+
 class Records:
     """Places every value: the records of a task are allocated when it runs and recycled after their last use.
 
-    The results of a standalone step are one record, whoever uses them.
+    The results of a standalone step are one record, whoever uses them, and so is the state that a repeat carries.
     """
 
-    def __init__(self, tasks: Sequence[FusedTask], first_free: int, repeated: Sequence[tuple[int, int]] = ()) -> None:
-        self._tasks = tasks
+    def __init__(self, tasks: Sequence[FusedTask], first_free: int, carried: Carried | None = None) -> None:
+        self._tasks, self._carried = tasks, carried or Carried([], [], frozenset())
         self._roles = _number_roles(task.role for task in tasks)
         self._ends = [task.last for task in tasks]
         self._users = self._find_users()
         self._addressed = {value for task in tasks if not task.is_standalone for value in task.loads}  # by record
         self._outlasting: dict[Value, int] = {}
-        for first, end in repeated:
-            self._outlast(first, end)
+        for repeat in self._carried.ranges:
+            self._outlast(repeat.first, repeat.end)
         self._offsets = self._group()
         self._home: dict[Value, tuple[Any, int]] = {}
         self.slots = self._allocate(first_free)
@@ -216,7 +242,18 @@ class Records:
         """Place the records of every task; returns the number of slots."""
         free = FreeSlots(top)
         expiring: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        entered: dict[int, list[tuple[int, int]]] = defaultdict(list)  # by task: numbers of states, and their last use
+        for k, (first, last) in enumerate(self._carried.lifetimes(self._tasks)):
+            entered[first].append((k, last))
         for number, task in enumerate(self._tasks):
+            for k, last in entered.pop(number, ()):
+                values = self._carried.states[k].values
+                base = free.take(len(values))
+                for slot, value in enumerate(values, base):
+                    value.slot = slot
+                    self._home[value] = ((CARRIED, k), base)
+                if last < len(self._tasks):
+                    expiring[last].append((base, len(values)))
             for record, size, values, offsets in self._records_of(number):
                 base = free.take(size)
                 home = ((number, record), base)
@@ -250,7 +287,7 @@ class Records:
         bases: list[int] = []
 
         def address(value: Value) -> tuple[int, int]:
-            record, base = (value.argument, value.slot) if value.argument else self._home[value]
+            record, base = self._home[value] if value in self._home else (value.argument, value.slot)
             if record not in ports:
                 ports[record] = len(bases)
                 bases.append(base)
@@ -345,10 +382,11 @@ class Shared:
         tasks = fuse(find_live(self._uses, _values(outputs)))
         self._uses = []  # in a large program it pays to free what is no longer needed
         number = {id(task.members[0][0]): n for n, task in enumerate(tasks) if task.is_standalone}
-        first = self._loops.place(self._arguments.size)
-        constants = self._constants.place(first)
+        constants = self._constants.place(self._arguments.size)
+        first = self._arguments.size + len(constants)
+        carried = Carried(self._loops.states, self._loops.ranges(number), set(_values(outputs)))
+        records = Records(tasks, first, carried)
         repeats = self._loops.repeats(number)
-        records = Records(tasks, first + len(constants), [(r.first, r.end) for r in repeats])
         blocks, calls = _blocks(tasks, records)
         presets = Presets(records.slots)
         del tasks, records

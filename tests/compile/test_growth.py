@@ -69,7 +69,7 @@ def test_the_code_of_one_long_loop_grows_in_proportion() -> None:
     """Its forward dynamics solves for all its velocities at once: n³ operations, but in tiles of a few sizes."""
     short, long = (ring(n).forward_dynamics.program() for n in (24, 48))
     assert written(long) <= 2.2 * written(short) < 40_000
-    assert len(units(long)[0]) < 60
+    assert len(units(long)[0]) <= 60
 
 
 @pytest.mark.parametrize("n", [70, pytest.param(83, marks=pytest.mark.slow)])

@@ -69,7 +69,7 @@ def test_calls_and_slots_grow_linearly():
 
 
 def test_other_constants_share_the_block_and_differ_in_the_table():
-    program = sweeps(40)
+    program = sweeps(80)
     for number in range(len(program.blocks)):
         tables = [call.table for call in program.calls if call.block == number]
         assert len(set(tables)) == len(tables)
@@ -79,6 +79,7 @@ def test_other_constants_share_the_block_and_differ_in_the_table():
 def test_programs_too_large_for_fusing_take_one_call_a_block(monkeypatch):
     fused = sweeps(40)
     monkeypatch.setattr(tasks, "_MOST_INSTRUCTIONS", 0)
+    monkeypatch.setattr(tasks, "_ALIKE", 1)
     apart = sweeps(40)
     angles = [0.1 * k for k in range(40)]
     assert len(apart.calls) == 80 > len(fused.calls)
@@ -136,12 +137,12 @@ def test_entries_of_an_input_are_reached_through_one_port():
         return (v[0] * v[1] + v[2],)
 
     recorder = Shared()
-    x = recorder.input("x", (36,))
-    y = [recorder.call(step, x[3 * k : 3 * k + 3])[0] for k in range(12)]
-    program = recorder.finish("p", [("y", (12,), y)])
+    x = recorder.input("x", (48,))
+    y = [recorder.call(step, x[3 * k : 3 * k + 3])[0] for k in range(16)]
+    program = recorder.finish("p", [("y", (16,), y)])
     assert [block.ports for block in program.blocks] == [2]
     apart = program.calls[1].bases[0] - program.calls[0].bases[0]
-    assert [call.bases[0] for call in program.calls] == list(range(0, 36, apart))
+    assert [call.bases[0] for call in program.calls] == list(range(0, 48, apart))
 
 
 def test_results_of_one_call_lie_together():

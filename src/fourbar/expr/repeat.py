@@ -116,6 +116,10 @@ class RepeatRecorder(Protocol):
         """Record that leaves are copied into values that have slots of their own."""
         ...
 
+    def call_into(self, function: Callable[..., Any], args: Any, into: Sequence[Value]) -> tuple[Use, list[Any]]:
+        """Record a standalone step whose results go into values that have slots of their own."""
+        ...
+
 
 def repeat(recorder: RepeatRecorder, loops: OpenRepeats, body: Body, state: Any, most: int, going: Any) -> Any:
     """Record a repeat, which becomes one of `loops`."""
@@ -127,15 +131,22 @@ def repeat(recorder: RepeatRecorder, loops: OpenRepeats, body: Body, state: Any,
     changed = _leaves_like(before, after)
     mixed = any(new is not old and new in carried for new, old in zip(changed, carried, strict=False))
     if goes_on is None and not mixed:
-        chosen = (*changed, goes)
+        turn = _copy_changed(recorder, (*changed, goes), carried)
     else:
         more = goes if goes_on is None else _scalar(goes_on)
-        chosen = recorder.call(_choose_leaves, goes, (*changed, more), tuple(carried))
-    moved = [(new, old) for new, old in zip(chosen, carried, strict=True) if new is not old]
-    if moved:
-        turn = recorder.copy([new for new, _ in moved], [old for _, old in moved])
+        if mixed:
+            turn = _copy_changed(recorder, recorder.call(_choose_leaves, goes, (*changed, more), tuple(carried)), carried)
+        else:  # where they lie
+            turn, _ = recorder.call_into(_choose_leaves, (goes, (*changed, more), tuple(carried)), carried)
+    if turn is not None:
         loops.found.append(OpenRepeat(enter, turn, goes, most))
     return before
+
+
+def _copy_changed(recorder: RepeatRecorder, new_leaves: Sequence[Any], carried: Sequence[Value]) -> Use | None:
+    """Record that what a pass has changed is copied; None if that is nothing."""
+    moved = [(new, old) for new, old in zip(new_leaves, carried, strict=True) if new is not old]
+    return recorder.copy([new for new, _ in moved], [old for _, old in moved]) if moved else None
 
 
 def variables(recorder: RepeatRecorder, loops: OpenRepeats, state: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -210,69 +209,62 @@ def stool(legs: int) -> fb.System:
     return b.build()
 
 
-def test_of_too_many_points_the_feet_and_what_lies_far_apart_take_part() -> None:
-    """All feet, and corners of the seat and of every leg: whichever way it falls, nothing sinks."""
-    for legs in (4, 5):
-        with pytest.warns(fb.SimulationWarning, match=r"points may touch, 40 of them are simulated"):
-            scene = fb.Scene(stool(legs), fb.Plane(), pairs="none")
-        assert len(scene.contacts) == 40 and {f"foot{k}" for k in range(legs)} <= set(scene.contacts)
-        assert sum(name.startswith("seat") for name in scene.contacts) >= 4
-        for k in range(legs):
-            assert any(name.startswith(f"leg{k}.") for name in scene.contacts)
+def test_links_with_many_points_have_slots_for_their_nearest() -> None:
+    """A stool of 53 points falls on its side: no corner of the seat is below the floor, in any sample."""
+    scene = fb.Scene(stool(5), fb.Plane(), pairs="none")
+    assert scene.contacts == tuple(f"stool.nearest{k}" for k in range(4))
     q = scene.start()
     q[3:7] = np.cos(0.4), np.sin(0.4), 0.0, 0.0  # tilted, so that it falls on its side
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        run = scene.simulate(scene.start(q), duration=1.0, dt=2e-3)
-    T = scene.robot.pose(run.q[-1], "stool")
+    starts = np.array([scene.start(q), scene.start()])
+    run = scene.simulate(starts, duration=1.0, dt=2e-3)
+    assert run.converged.all()
     corners = np.array([[x, y, z] for x in (-0.25, 0.25) for y in (-0.25, 0.25) for z in (0.35, 0.45)])
-    assert (corners @ T[:3, :3].T + T[:3, 3])[:, 2].min() > -1e-3
+    for rows in run.q[:, 0]:
+        T = scene.robot.pose(rows, "stool")
+        assert (corners @ T[:3, :3].T + T[:3, 3])[:, 2].min() > -1e-3
+    assert np.abs(run.contacts.force[-1, 1].sum(axis=0) - (0.0, 0.0, 9.81)).max() < 1e-3
+    alone = scene.simulate(starts[0], duration=1.0, dt=2e-3)
+    assert np.array_equal(alone.q, run.q[:, 0])
 
 
-def test_between_objects_the_nearest_shapes_take_part_all_at_one_height_or_none() -> None:
-    """Four legs fit, five do not: none of them is preferred. A ball far away makes pairs of objects."""
+def test_slots_take_the_points_with_the_least_gaps() -> None:
+    """In random poses: gaps of the slots are the least of all points, the least first."""
+    scene = fb.Scene(stool(5), fb.Plane(normal=(0.1, 0.2, 1.0)), pairs="none")
+    every = fb.Scene(stool(5), fb.Plane(normal=(0.1, 0.2, 1.0)), contacts=["stool"], pairs="none")
+    q = scene.robot.random(rng=1, n=20)
+    gaps, least = (x.rollout(q, dt=1e-3, steps=1).contacts.gap[1] for x in (every, scene))
+    assert len(every.contacts) == 53
+    assert np.allclose(np.sort(gaps, axis=-1)[:, :4], least, atol=1e-14)
+
+
+def test_numbers_of_terrain_reach_points_in_slots() -> None:
+    scene = fb.Scene(stool(5), fb.Plane(), pairs="none")
+    normals = np.array([(0.0, 0.0, 1.0), (0.3, 0.0, 1.0)])
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    q = np.tile(scene.start(), (2, 1))
+    run = scene.rollout(q, dt=1e-3, steps=1, numbers={"terrain.normal": normals})
+    for k, normal in enumerate(normals):
+        own = fb.Scene(stool(5), fb.Plane(normal=tuple(normal)), pairs="none")
+        assert np.allclose(own.rollout(q[:1], dt=1e-3, steps=1).contacts.gap[1, 0], run.contacts.gap[1, k], atol=1e-12)
+
+
+def test_between_objects_the_nearest_pairs_take_part_all_at_one_distance_or_none() -> None:
+    """A ball far away makes more pairs of points than take part: a warning names those that are left out."""
     b = fb.Builder("two")
-    shape = Geometry("sphere", (0.02,), Placement(position=(9.0, 0.0, 5.0)), "collision", name="ball")
-    b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1), geometry=[shape])
-    ball = b.build()
-    for legs, points in ((4, 37), (5, 6)):
-        with pytest.warns(fb.SimulationWarning, match=rf"{points} of them are simulated.*seat"):
-            scene = fb.Scene(stool(legs).attach(ball, "world"), fb.Plane())
-        assert ("leg2.7" in scene.contacts) == (legs == 4) and "seat.0" not in scene.contacts
-
-
-@pytest.mark.parametrize("pairs", ["objects", [("ball", "seat")]])
-def test_a_warning_names_pairs_that_are_left_out_and_naming_bodies_brings_them_back(pairs: Any) -> None:
-    """A ball beside a stool of 53 points: six points of feet and ball are simulated, and the two do not touch."""
-    b = fb.Builder("ball")
-    shape = Geometry("sphere", (0.02,), Placement(position=(9.0, 0.0, 5.0)), "collision", name="ball")
-    b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1), geometry=[shape])
+    shape = Geometry("box", (0.02, 0.02, 0.02), Placement(position=(9.0, 0.0, 5.0)), "collision", name="cube")
+    b.body("cube", joint=fb.joints.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1), geometry=[shape])
     robot = stool(5).attach(b.build(), "world")
     with pytest.warns(fb.SimulationWarning) as caught:
-        scene = fb.Scene(robot, fb.Plane(), pairs=pairs)
-    every = fb.Scene(robot, fb.Plane(), pairs=pairs, contacts=["ball", "stool"])
+        scene = fb.Scene(robot, fb.Plane())
+    every = fb.Scene(robot, fb.Plane(), contacts=["cube", "stool"])
     (message,) = {str(x.message) for x in caught}
-    assert f"{len(every.contacts)} points may touch, {len(scene.contacts)} of them are simulated" in message
-    assert len(scene.contacts) == 6 and not any(":" in name for name in scene.contacts)
+    assert "those that are nearest at the start" in message and "contacts=[...]" in message
+    pairs = [name for name in scene.contacts if ":" in name]
+    of_all = [name for name in every.contacts if ":" in name]
+    assert len(pairs) <= 40 < len(of_all)
     through = message.split("Pairs of shapes that pass through each other: ")[1].split(".")[0]
-    assert {"seat", "ball"} == set(through.split(", ")[0].split(":"))
-    assert "Shapes that pass through terrain: seat, leg0, leg1, leg2, leg3, leg4." in message
-    assert "shapes of equal height together" in message and "only some of their points" not in message
-    assert any({"seat", "ball"} == set(name.split(":")) for name in every.contacts)
-
-
-def test_a_warning_names_cylinders_that_keep_some_points_of_their_rims() -> None:
-    b = fb.Builder("wheels")
-    shapes = [Geometry("cylinder", (0.1, 0.05), Placement(position=(k, 0.0, k)), "collision", name=f"wheel{k}")
-              for k in range(8)]  # fmt: skip
-    b.body("wheels", joint=fb.joints.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1), geometry=shapes)
-    with pytest.warns(fb.SimulationWarning, match="48 points may touch, 39 of them are simulated") as caught:
-        scene = fb.Scene(b.build(), fb.Plane())
-    message = str(caught[0].message)
-    points = {f"wheel{k}": sum(name.startswith(f"wheel{k}.") for name in scene.contacts) for k in range(8)}
-    partly = ", ".join(name for name, n in points.items() if 0 < n < 6)
-    assert points["wheel0"] == 6 and partly and f"sink into terrain between them: {partly}" in message
-    assert "Pairs" not in message and "points of the others that are far apart" in message
+    for name in through.split(" and ")[0].split(", "):
+        assert not any(x.startswith(name) for x in pairs)
 
 
 def test_a_robot_whose_neutral_configuration_is_beyond_its_limits_starts_at_them() -> None:

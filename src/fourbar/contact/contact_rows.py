@@ -11,6 +11,7 @@ from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
 from ..tree.cluster_tree import GROUND
 from .candidates import Candidate, ContactKind, Manifold, OneOf, Touch, axes_of
+from .nearest_points import NearestPoint, NearestPoints
 from .recovery import thrown
 from .terrain_numbers import Given, TerrainNumbers, with_numbers
 
@@ -33,6 +34,11 @@ def _row(pose: Transform, point: Vec, direction: Vec, turning: bool, sign: float
     return Vec((*pose.unrotate(point - pose.p).cross(f), *f))
 
 
+def touch_nearest(points: NearestPoints, poses: tuple[Transform, Transform], given: Given) -> tuple[Touch, ...]:
+    """The contacts of the nearest points of a link, on terrain with numbers that are given."""
+    return with_numbers(points, given).touches(*poses)
+
+
 def touched(geometry: Any, poses: tuple[Transform, Transform], given: Given) -> Touch:
     """A contact on terrain with numbers that are given."""
     return with_numbers(geometry, given).touch(*poses)
@@ -53,15 +59,20 @@ def located(candidate: Candidate, poses: tuple[Transform, Transform], found: Tou
 
 
 def touch_pairs(
-    recorder: Any, candidates: Sequence[Candidate], poses: Any
+    recorder: Any, candidates: Sequence[Candidate], poses: Any, terrain: TerrainNumbers | None = None
 ) -> dict[tuple[Manifold, tuple[int, int]], tuple[Touch, ...]]:
-    """The contacts of all pairs of shapes, by manifold and links."""
+    """The contacts of all pairs of shapes, and of the nearest points of links, by manifold and links."""
     found: dict[tuple[Manifold, tuple[int, int]], tuple[Touch, ...]] = {}
     for x in candidates:
         own = x.geometry
         if isinstance(own, OneOf) and (own.manifold, x.links) not in found:
             both = (poses[x.links[0]], poses[x.links[1]])
-            found[own.manifold, x.links] = own.manifold.record(recorder, both)
+            if isinstance(own, NearestPoint):
+                found[own.manifold, x.links] = recorder.call(
+                    touch_nearest, own.manifold, both, terrain.of(x) if terrain else ()
+                )
+            else:
+                found[own.manifold, x.links] = own.manifold.record(recorder, both)
     return found
 
 
@@ -69,16 +80,16 @@ def locate_all(
     recorder: Any, candidates: Sequence[Candidate], poses: Any, terrain: TerrainNumbers
 ) -> list[LocatedContact]:
     """All contacts, from the poses of the links; the contacts of two shapes are found at once."""
-    call, of_two = recorder.call, touch_pairs(recorder, candidates, poses)
+    call, of_two = recorder.call, touch_pairs(recorder, candidates, poses, terrain)
     placed = []
     for x in candidates:
         both, own = (poses[x.links[0]], poses[x.links[1]]), x.geometry
-        if given := terrain.of(x):
-            placed.append(call(located, x, both, call(touched, own, both, given)))
-        elif not isinstance(own, OneOf):
-            placed.append(call(located, x, both))
-        else:
+        if isinstance(own, OneOf):
             placed.append(call(located, x, both, of_two[own.manifold, x.links][own.k]))
+        elif given := terrain.of(x):
+            placed.append(call(located, x, both, call(touched, own, both, given)))
+        else:
+            placed.append(call(located, x, both))
     return placed
 
 

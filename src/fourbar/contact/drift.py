@@ -19,8 +19,9 @@ from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
 from ..tree.cluster_tree import Location
 from . import integration
-from .candidates import Candidate, Spec
-from .contact_rows import LocatedContact, located
+from .candidates import Candidate, Spec, Touch
+from .contact_rows import LocatedContact, located, touched
+from .nearest_points import NearestPoint, NearestPoints
 from .terrain_numbers import Given, TerrainNumbers, with_numbers
 
 _TINY = 1e-60
@@ -38,13 +39,28 @@ def drifts(
     links = sorted({spec.candidates[k].links[0] for k in which})
     midway = _poses_midway(c, s, turning, links, dt)
     twists: Any = along(s, [Location(x, IDENTITY) for x in links], Twist.zero(), velocity_outward, c.velocities())
-    found = {}
+    call, found = c.recorder.call, {}
+    shared: dict[Any, tuple[Touch, ...]] = {}
     for k in which:
         x = spec.candidates[k]
-        (rows,), (first, second) = placed[k].rows, x.links
-        later = midway[first], midway[second]
-        found[k] = c.recorder.call(drift_of, x, rows, twists[first], poses[first], later, terrain.of(x))
+        (rows,), (first, second), given = placed[k].rows, x.links, terrain.of(x)
+        start, later = (poses[first], poses[second]), (midway[first], midway[second])
+        if isinstance(x.geometry, NearestPoint):
+            key = id(x.geometry.manifold)
+            if key not in shared:
+                shared[key] = call(touch_later, x.geometry.manifold, start, later, given)
+            touch = shared[key][x.geometry.k]
+        else:
+            touch = call(touched, x.geometry, later, given)
+        found[k] = call(drift_of, x, rows, twists[first], poses[first], later, touch)
     return found
+
+
+def touch_later(
+    manifold: NearestPoints, start: tuple[Transform, Transform], later: tuple[Transform, Transform], given: Given
+) -> tuple[Touch, ...]:
+    """The contacts at later poses of the points that are nearest at the start."""
+    return with_numbers(manifold, given).later_touches(start, later)
 
 
 def _poses_midway(c: Context, s: Sweeps, turning: Sequence[Any], links: list[int], dt: Scalar) -> Any:
@@ -63,15 +79,14 @@ def _half(x: Scalar) -> Scalar:
 
 
 def drift_of(
-    candidate: Candidate, rows: Mat, V: Twist, pose: Transform, later: tuple[Transform, Transform], given: Given | None
+    candidate: Candidate, rows: Mat, V: Twist, pose: Transform, later: tuple[Transform, Transform], touch: Touch
 ) -> Vec:
     """How much faster the rows of a contact are in the middle of a step, at the velocity V of its link at the start.
 
-    later: poses in the middle of the step. Where surfaces have corners, no more than what makes rows as fast at the end
-    of the step as they are at its start.
+    later, touch: poses and the contact in the middle of the step. Where surfaces have corners, no more than what makes
+    rows as fast at the end of the step as they are at its start.
     """
-    geometry = with_numbers(candidate.geometry, given) if given else candidate.geometry
-    moved = located(candidate, (pose._replace(p=later[0].p), later[1]), geometry.touch(*later))
+    moved = located(candidate, (pose._replace(p=later[0].p), later[1]), touch)
     six = V.six()
     before, after = rows @ six, moved.rows[0] @ six
     found: list[Scalar] = []

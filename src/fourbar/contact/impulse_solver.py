@@ -30,6 +30,7 @@ class SolverSettings(NamedTuple):
     most_proximal: float = 0.1  # and no more
     sharpen: float = 0.1  # τ shrinks by that
     sharpen_below: float = 3.0  # where the residual is below this multiple of τ
+    settled: float = 1e-2  # or where the residual changes by less than that part of it
     sharpest: float = 1e-3  # of the tolerance: the least τ
     attempt_steps: int = 20  # smoothed steps of an attempt
     interior_after: int = 17  # smoothed steps of the first attempt after which there is an interior-point phase
@@ -140,10 +141,11 @@ def _stiffness(reach: Scalar, residual: Scalar, attempt: Scalar) -> Scalar:
     )
 
 
-def _sharper(tau: Scalar, residual: Scalar, tolerance: Scalar) -> Scalar:
-    return select(
-        residual < SETTINGS.sharpen_below * tau, maximum(SETTINGS.sharpen * tau, SETTINGS.sharpest * tolerance), tau
-    )
+def _sharper(tau: Scalar, residual: Scalar, before: Scalar, tolerance: Scalar) -> Scalar:
+    """The next τ, smaller where steps have nearly solved the smoothed problem: the residual is small, or stays."""
+    stays = maximum(residual - before, before - residual) < SETTINGS.settled * residual
+    less = maximum(SETTINGS.sharpen * tau, SETTINGS.sharpest * tolerance)
+    return select(residual < SETTINGS.sharpen_below * tau, less, select(stays, less, tau))
 
 
 class AttemptState(NamedTuple):
@@ -231,7 +233,7 @@ def solve_with(
             best = inside.interior_point(
                 best, tolerance, call(_enters, at.steps, at.attempt, failed, best.residual, tolerance)
             )
-        tau = call(_sharper, at.tau, new.residual, tolerance)
+        tau = call(_sharper, at.tau, new.residual, at.now.residual, tolerance)
         now, tau = _begin_anew(recorder, passes, effort.sweeps, first, (new, tau), attempt, failed)
         best = call(gauss_seidel.better, best, passes.summary(now))
         going = call(left_over, best.residual, tolerance)

@@ -258,7 +258,7 @@ def groups_of(blocks: Sequence[RowBlock], parts: Parts) -> tuple[BlockGroup, ...
     found = []
     for bases, members in alike.items():
         while members:
-            size = next(n for n in (4, 2, 1) if n <= len(members))
+            size = next(n for n in (2, 1) if n <= len(members))
             some, members = tuple(members[:size]), members[size:]
             found.append(BlockGroup(some, tuple(blocks[k]._replace(first=0) for k in some), bases))
     return tuple(found)

@@ -8,9 +8,6 @@ the gap is least within it: between its ends, where the gap does not change alon
 gap is a continuous function of the pose, and changes by the velocity of the body at the point and by nothing else.
 Points that follow the direction in which a cylinder tilts find other gaps as they run along the rim, which no velocity
 has brought about: pushed out of what they found, a cylinder on a dune rocked for ever.
-
-A scene with so many points that it takes only some of each shape has the points of a plane everywhere: any of them is
-worth something without the others.
 """
 
 from __future__ import annotations
@@ -33,9 +30,9 @@ _TINY = 1e-60
 _LOOKS = 3  # by which the place of the least gap of a sector is found
 
 
-def on_rim(centre: Three, axis: Three, radius: float, terrain: Terrain, sectors: bool) -> Iterator[Any]:
-    """The geometries of a circle on terrain: by sectors, if these are asked for and it is not a plane."""
-    if terrain.flat or not sectors:
+def on_rim(centre: Three, axis: Three, radius: float, terrain: Terrain) -> Iterator[Any]:
+    """The geometries of a circle on terrain: by sectors, if it is not a plane."""
+    if terrain.flat:
         yield from (RimPoint(centre, axis, radius, turn, terrain) for turn in _TURNS)
         return
     begins = _directions(axis)

@@ -24,12 +24,12 @@ from . import nearest_candidates, shape_pairs
 from .candidates import Candidate, Footing, JointRow
 from .collision_filter import CollisionFilter, Meeting
 from .laws import Law
+from .nearest_points import slots
 from .shapes import Hulls, PlacedShape, Shape, material_of, moves, of_body, on_terrain, placed, reach
 from .solid_terrain import Solid
 from .terrain import HeightField, Material, Plane, Terrain
 
-MOST = 160  # contacts of a step: every one is computed in every step
-ENOUGH = 40  # contacts of a model of which none are named: those that are nearest
+ENOUGH = 40  # points from which on links have slots for their nearest ones, and points of pairs that take part
 WAYS_TO_PAIR = ("objects", "file", "all", "none")
 _PAIRS = "'objects', 'file', 'all', 'none', or a list of pairs of names"
 _FRICTION = 0.8  # where neither surface has a number
@@ -74,7 +74,7 @@ class CandidateGroup(NamedTuple):
 
 
 class ContactSelection(NamedTuple):
-    """Candidates and terrain; messages about what does not act; candidates left out above `ENOUGH` (None: there were
+    """Candidates and terrain; messages about what does not act; pairs left out above `ENOUGH` (None: there were
     fewer); how meshes touch; and how far shapes reach from the origins of their bodies (m)."""
 
     candidates: tuple[Candidate, ...]
@@ -95,21 +95,18 @@ def what_touches(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Contact
     if not grounds:
         grounds = floors(mechanism, cluster_tree, asked.hulls, left)
     grounded = only(chosen.shapes, asked.grounded)
-    groups = on_world(grounded, grounds, allowed, asked)
-    groups += (pairs := among(chosen, allowed, asked, left))
+    groups, pairs = on_world(grounded, grounds, allowed, asked), among(chosen, allowed, asked, left)
     if not mechanism.contacts.enabled and (mechanism.world or chosen.shapes):
         left.append("any two shapes of the file, which switches contacts off")
     skipped = None
-    count = sum(len(x.candidates) for x in groups)
-    if asked.contacts is None and count > ENOUGH:  # a rim without some of its sectors would sink in
-        groups = on_world(grounded, grounds, allowed, asked, sectors=False) + pairs
-        groups, skipped = nearest_candidates.first(groups, asked.home(), cluster_tree.spanning_tree.roots, ENOUGH)
-    candidates = tuple(x for group in groups for x in group.candidates)
-    if len(candidates) > MOST:
-        raise ModelError(
-            f"Scene: {len(candidates)} points may touch, at most {MOST} are simulated; name those that do, "
-            "such as the feet, in contacts=[...], and leave pairs out with pairs='none'"
-        )
+    if asked.contacts is None and sum(len(x.candidates) for x in pairs) > ENOUGH:
+        pairs, skipped = nearest_candidates.first(pairs, asked.home(), ENOUGH)
+    groups += pairs
+    listed = [(group.shapes[0].body, x) for group in groups for x in group.candidates]
+    candidates = tuple(x for _, x in listed)
+    if asked.contacts is None and len(candidates) > ENOUGH:
+        on_ground = [x for x in listed if x[1].on_terrain]
+        candidates = (*slots(on_ground), *(x for _, x in listed if not x.on_terrain))
     kept = {x.name for group in groups for x in group.shapes}
     beyond = {name: x for name, x in chosen.beyond.items() if name in kept}
     terrains, names = tuple(x.terrain for x in grounds), tuple(x.name or FIRST_TERRAIN for x in grounds)
@@ -269,12 +266,8 @@ def on_world(
     grounds: Sequence[Ground],
     allowed: CollisionFilter,
     asked: ContactRequest,
-    sectors: bool = True,
 ) -> list[CandidateGroup]:
-    """Every shape that moves against the terrain that it may meet; those that are `grounded` by name meet all.
-
-    `sectors`: rims of cylinders have a point in each of their sectors where terrain is not a plane.
-    """
+    """Every shape that moves against the terrain that it may meet; those that are `grounded` by name meet all."""
     found = []
     for place, ground in enumerate(grounds):
         for shape in shapes:
@@ -287,7 +280,7 @@ def on_world(
                 if ground.solid is not None and shape_pairs.can_touch(shape.form, ground.solid.form):
                     group = _of_two(name, (shape, ground.solid), material, law)._replace(shapes=(shape,))
                 else:
-                    group = _on(name, shape, ground.terrain, material, law, sectors)
+                    group = _on(name, shape, ground.terrain, material, law)
                 footing = Footing(place, _own_friction(shape.material, ground.terrain.material, met))
                 found.append(group._replace(candidates=[replace(x, footing=footing) for x in group.candidates]))
     return found
@@ -301,10 +294,8 @@ def _own_friction(shape: Material, ground: Material, met: Meeting) -> float | No
     return 0.0 if shape.friction is None or priorities[0] < priorities[1] else shape.friction
 
 
-def _on(
-    name: str, shape: PlacedShape, terrain: Terrain, material: Material, law: Law, sectors: bool = True
-) -> CandidateGroup:
-    made = list(on_terrain(shape, terrain, sectors))
+def _on(name: str, shape: PlacedShape, terrain: Terrain, material: Material, law: Law) -> CandidateGroup:
+    made = list(on_terrain(shape, terrain))
     named = zip(_numbered(name, made), made, strict=True)
     every = [_made(own, (shape.link, GROUND), x, material, law) for own, x in named]
     return CandidateGroup((shape,), [replace(x, reach=reach(shape)) for x in every])

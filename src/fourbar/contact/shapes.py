@@ -196,15 +196,15 @@ def balls(shape: PlacedShape) -> list[tuple[Three, float]]:
     return [_ball(shape, x) for x in shape.form.on_terrain() if isinstance(x, BallFeature)]
 
 
-def on_terrain(shape: PlacedShape, terrain: Terrain, sectors: bool = True) -> Iterator[Any]:
-    """The geometries with which a shape touches what does not move; `sectors`: rims with a point in each sector."""
+def on_terrain(shape: PlacedShape, terrain: Terrain) -> Iterator[Any]:
+    """The geometries with which a shape touches what does not move."""
     pose = shape.pose
     for feature in shape.form.on_terrain():
         if isinstance(feature, BallFeature):
             yield BallOnTerrain(*_ball(shape, feature), terrain)
         elif isinstance(feature, RimFeature):
             centre, axis = _tuple(pose.point(Vec(feature.centre))), _tuple(pose.rotate(Vec(feature.axis)))
-            yield from on_rim(centre, axis, feature.radius, terrain, sectors)
+            yield from on_rim(centre, axis, feature.radius, terrain)
         else:
             yield RoundOnTerrain(_tuple(pose.p), tuple(_tuple(row) for row in pose.R), feature.of, terrain)
 

@@ -21,6 +21,7 @@ from .gauss_seidel import ContactProblem, RowBlock, Solution
 from .impulse_solver import DenseRows, solve_with
 from .interior import is_tight
 from .interior_solver import InteriorBlock, solve_inside, without_open
+from .least_norm import Steps
 from .newton import Yielding
 
 _WIDTH = 3  # numbers of a block's bounds at most
@@ -257,7 +258,7 @@ class _WatchedRows(DenseRows):
         self._phase = ("Newton" if attempt is None else "smoothed" if tau > 0.0 else "proximal", tau)
         return super().newton_step(at, attempt)
 
-    def subtract(self, x: Vec, steps: list[Vec], length: Any) -> Vec:
+    def subtract(self, x: Vec, steps: Steps, length: Any) -> Vec:
         self._phase = ("least norm", 0.0)
         return super().subtract(x, steps, length)
 

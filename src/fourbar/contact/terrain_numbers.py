@@ -99,4 +99,7 @@ def mixed_friction(of_terrain: Scalar, own: float) -> Scalar:
 
 def with_numbers(geometry: Any, given: Given) -> Any:
     """The geometry of a contact on terrain with numbers that are given."""
-    return replace(geometry, terrain=VariedTerrain(geometry.terrain, dict(given))) if given else geometry
+    if not given:
+        return geometry
+    terrain = VariedTerrain(geometry.terrain, dict(given))
+    return geometry.on(terrain) if hasattr(geometry, "on") else replace(geometry, terrain=terrain)

@@ -131,19 +131,20 @@ def repeat(recorder: RepeatRecorder, loops: OpenRepeats, body: Body, state: Any,
     changed = _leaves_like(before, after)
     mixed = any(new is not old and new in carried for new, old in zip(changed, carried, strict=False))
     if goes_on is None and not mixed:
-        turn = _copy_changed(recorder, (*changed, goes), carried)
+        turn = copy_changes(recorder, (*changed, goes), carried)
     else:
-        more = goes if goes_on is None else _scalar(goes_on)
+        new = (*changed, goes if goes_on is None else _scalar(goes_on))
         if mixed:
-            turn = _copy_changed(recorder, recorder.call(_choose_leaves, goes, (*changed, more), tuple(carried)), carried)
+            chosen = recorder.call(_choose_leaves, goes, new, tuple(carried))
+            turn = copy_changes(recorder, chosen, carried)
         else:  # where they lie
-            turn, _ = recorder.call_into(_choose_leaves, (goes, (*changed, more), tuple(carried)), carried)
+            turn, _ = recorder.call_into(_choose_leaves, (goes, new, tuple(carried)), carried)
     if turn is not None:
         loops.found.append(OpenRepeat(enter, turn, goes, most))
     return before
 
 
-def _copy_changed(recorder: RepeatRecorder, new_leaves: Sequence[Any], carried: Sequence[Value]) -> Use | None:
+def copy_changes(recorder: RepeatRecorder, new_leaves: Sequence[Any], carried: Sequence[Value]) -> Use | None:
     """Record that what a pass has changed is copied; None if that is nothing."""
     moved = [(new, old) for new, old in zip(new_leaves, carried, strict=True) if new is not old]
     return recorder.copy([new for new, _ in moved], [old for _, old in moved]) if moved else None

@@ -161,8 +161,8 @@ class Carried(NamedTuple):
         for n, task in enumerate(tasks):
             for k in {owner[value] for value in chain(task.loads, task.exports) if value in owner}:
                 uses[k].append(n)
-        for first, end, repeat in self.ranges:
-            uses[owner[repeat.going]] += [first, end - 1]
+        for first, end, loop in self.ranges:
+            uses[owner[loop.going]] += [first, end - 1]
         outlasting = {owner[value] for value in self.results if value in owner}
         return [(own[0], len(tasks) if k in outlasting else self._last(own)) for k, own in enumerate(uses)]
 
@@ -185,8 +185,8 @@ class Records:
         self._users = self._find_users()
         self._addressed = {value for task in tasks if not task.is_standalone for value in task.loads}  # by record
         self._outlasting: dict[Value, int] = {}
-        for repeat in self._carried.ranges:
-            self._outlast(repeat.first, repeat.end)
+        for first, end, _ in self._carried.ranges:
+            self._outlast(first, end)
         self._offsets = self._group()
         self._home: dict[Value, tuple[Any, int]] = {}
         self.slots = self._allocate(first_free)
@@ -287,7 +287,7 @@ class Records:
         bases: list[int] = []
 
         def address(value: Value) -> tuple[int, int]:
-            record, base = self._home[value] if value in self._home else (value.argument, value.slot)
+            record, base = self._home.get(value, (value.argument, value.slot))
             if record not in ports:
                 ports[record] = len(bases)
                 bases.append(base)

@@ -15,7 +15,7 @@ from ...arrays import to_count
 from ...contact.candidates import Candidate
 from ...contact.laws import Law
 from ...contact.nearest_candidates import Skipped, find_touches
-from ...contact.selection import ENOUGH, MOST, ContactSelection
+from ...contact.selection import ENOUGH, ContactSelection
 from ...contact.shapes import Shape
 from ...contact.terrain import Terrain
 from ...edit.coordinates import gather_velocity
@@ -91,8 +91,8 @@ def warn_of_selection(found: ContactSelection, unkept: Sequence[str], unkept_by_
         left = [x if n == 1 else f"{x} ({n} of them)" for x, n in Counter(found.left).items()]
         warn(f"Scene: these contacts are not simulated: {_list_names(left, '; ')}. Put simple shapes in their place: "
              "contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
-    if (skipped := found.skipped) and (skipped.pairs or skipped.whole or skipped.partly):
-        warn(_reasons_of_skipping(skipped, len(found.candidates)), SimulationWarning)
+    if found.skipped and found.skipped.pairs:
+        warn(_reasons_of_skipping(found.skipped), SimulationWarning)
     if found.beyond:
         count = len(found.beyond)
         worst = max(found.beyond, key=lambda name: found.beyond[name])
@@ -105,23 +105,13 @@ def warn_of_selection(found: ContactSelection, unkept: Sequence[str], unkept_by_
              "velocities", SimulationWarning)  # fmt: skip
 
 
-def _reasons_of_skipping(skipped: Skipped, simulated: int) -> str:
-    """The message about candidates that are left out."""
-    rule = (
-        "those of the nearest shapes at the start, shapes of equal height together where there is room"
-        if skipped.by_level
-        else "those of the lowest shapes at the start, and points of the others that are far apart"
-    )
-    parts = (
-        (skipped.pairs, "Pairs of shapes that pass through each other"),
-        (skipped.whole, "Shapes that pass through terrain"),
-        (skipped.partly, "Shapes with only some of their points, which may sink into terrain between them"),
-    )
-    listed = " ".join(f"{what}: {_list_names(names, ', ')}." for names, what in parts if names)
+def _reasons_of_skipping(skipped: Skipped) -> str:
+    """The message about pairs that are left out."""
     return (
-        f"Scene: {skipped.total} points may touch, {simulated} of them are simulated; without contacts= at most "
-        f"{ENOUGH} are, {rule}. {listed} Name the bodies that should touch in contacts=[...]: then all their points "
-        f"are simulated, up to {MOST}"
+        f"Scene: pairs of shapes may touch at {skipped.total} points; without contacts= at most {ENOUGH} are "
+        "simulated, those that are nearest at the start, pairs at equal distance together where there is room. "
+        f"Pairs of shapes that pass through each other: {_list_names(skipped.pairs, ', ')}. Name the bodies that "
+        "should touch in contacts=[...]: then all their points are simulated"
     )
 
 

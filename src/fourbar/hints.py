@@ -123,7 +123,7 @@ def hint_at_keywords(public: Any) -> None:
     if not isinstance(public, type) or not public.__module__.startswith("fourbar."):
         return
     init = vars(public).get("__init__")
-    if not getattr(public, "_is_protocol", False) and _takes_keywords("__init__", init):
+    if init is not None and not getattr(public, "_is_protocol", False) and _takes_keywords("__init__", init):
         public.__init__ = with_keyword_hints(init)
 
 

@@ -146,7 +146,7 @@ class FreeSlots:
         del self._runs[bisect_left(self._runs, (size, first))], self._sizes[first], self._ends[first + size]
 
 
-class Carried(NamedTuple):
+class CarriedStates(NamedTuple):
     """The states that repeats carry, where repeats are among the tasks, and the values that are results."""
 
     states: Sequence[CarriedState]
@@ -178,8 +178,8 @@ class Records:
     The results of a standalone step are one record, whoever uses them, and so is the state that a repeat carries.
     """
 
-    def __init__(self, tasks: Sequence[FusedTask], first_free: int, carried: Carried | None = None) -> None:
-        self._tasks, self._carried = tasks, carried or Carried([], [], frozenset())
+    def __init__(self, tasks: Sequence[FusedTask], first_free: int, carried: CarriedStates | None = None) -> None:
+        self._tasks, self._carried = tasks, carried or CarriedStates([], [], frozenset())
         self._roles = _number_roles(task.role for task in tasks)
         self._ends = [task.last for task in tasks]
         self._users = self._find_users()
@@ -384,7 +384,7 @@ class Shared:
         number = {id(task.members[0][0]): n for n, task in enumerate(tasks) if task.is_standalone}
         constants = self._constants.place(self._arguments.size)
         first = self._arguments.size + len(constants)
-        carried = Carried(self._loops.states, self._loops.ranges(number), set(_values(outputs)))
+        carried = CarriedStates(self._loops.states, self._loops.ranges(number), set(_values(outputs)))
         records = Records(tasks, first, carried)
         repeats = self._loops.repeats(number)
         blocks, calls = _blocks(tasks, records)

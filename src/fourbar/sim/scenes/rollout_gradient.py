@@ -112,7 +112,7 @@ def rollout_vjp(
     given = {"dt": dt, "u": u, "period": period, "numbers": numbers, "threads": threads}
     run = scene.rollout(q, v, tau, steps=count, every=every, **given)
     held = MotionControls(_CALLER, scene.robot, count, hold, tau=tau, u=u)
-    constant = {name for name, x in (("tau", tau), ("u", u)) if np.ndim(x) == 1}
+    constant = {name for name, x in (("tau", tau), ("u", u)) if x is not None and np.ndim(x) == 1}
     back = _Backwards(scene, derivatives, moving, names, run, held, constant, float(smoothing), threads)
     back.run_back(_read_weights(weights, run, scene.robot.nv), count, every, float(dt))
     return back.result()

@@ -262,7 +262,7 @@ def test_rims_have_sectors_on_fields() -> None:
         b.body(f"wheel{k}", parent="base", joint=fb.joints.Revolute("z"), position=(0.2 * k, 0.0, 0.0), mass=0.1,
                inertia=(1e-4, 1e-4, 1e-4), geometry=[wheel])  # fmt: skip
     robot, field = b.build(), fb.HeightField(HEIGHTS)
-    assert fb.Scene(robot, field).contacts == tuple(f"wheel{k}.nearest{i}" for k in range(4) for i in range(4))
+    assert fb.Scene(robot, field).contacts == tuple(f"wheel{k}.nearest{i}" for k in range(4) for i in range(6))
     assert len(fb.Scene(robot, fb.Plane()).contacts) == 24
     assert len(fb.Scene(robot, field, contacts=["wheel0", "wheel1"]).contacts) == 24
     assert len(fb.Scene(robot, fb.Plane(), contacts=["wheel0"]).contacts) == 6

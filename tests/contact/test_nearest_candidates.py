@@ -29,4 +29,4 @@ def test_all_contacts_of_two_boxes_are_computed_once(monkeypatch: pytest.MonkeyP
     pairs = list(itertools.combinations(names, 2))
     scene = fb.Scene(b.build(), fb.Plane(), pairs=pairs)
     assert 0 < calls <= len(pairs)
-    assert sum(":" in name for name in scene.contacts) <= 40 and sum("nearest" in name for name in scene.contacts) == 16
+    assert sum(":" in name for name in scene.contacts) <= 40 and sum("nearest" in name for name in scene.contacts) == 24

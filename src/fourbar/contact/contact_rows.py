@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..expr import maximum, minimum
+from ..expr import maximum, minimum, select
 from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
 from ..tree.cluster_tree import GROUND
-from .candidates import Candidate, ContactKind, Manifold, OneOf, Touch, axes_of
+from .candidates import APART, Candidate, ContactKind, Manifold, OneOf, Touch, axes_of
 from .nearest_points import NearestPoint, NearestPoints
 from .recovery import thrown
 from .terrain_numbers import Given, TerrainNumbers, with_numbers
@@ -48,7 +48,13 @@ def located(candidate: Candidate, poses: tuple[Transform, Transform], found: Tou
     """A contact, found already or not, and its rows on its links (first, then second; those on the ground are left
     out)."""
     touch = candidate.geometry.touch(*poses) if found is None else found
-    touch = candidate.law.acting(touch, candidate.on_terrain)
+    acting = candidate.law.acting(touch, candidate.on_terrain)
+    if isinstance(candidate.geometry, NearestPoint):  # which may be empty: a gap of APART is no distance
+        there = touch.gap < APART
+        acting = acting._replace(
+            point=Vec([select(there, a, b) for a, b in zip(acting.point, touch.point, strict=True)])
+        )
+    touch = acting
     axes = (touch.normal, *(axes_of(touch.normal) if candidate.discs else ()))
     rows = tuple(
         Mat(_row(pose, touch.point, x, turning, sign) for x, turning in candidate.kind.directions(axes))

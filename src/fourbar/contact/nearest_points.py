@@ -1,9 +1,10 @@
-"""The nearest points of a link with many that may touch terrain: slots which those with the least gaps take, each step.
+"""The nearest points of a link with many that may touch terrain: slots, which are taken anew in each step.
 
-A robot of a file has hundreds of points, of which few are near the floor at a time. Each link with more than four on
-some terrain, of the same material, has four slots: as many as hold a box at rest on a plane. In each step, and for each
-sample, the points with the least gaps take them, the nearest one the first. Impulses stay with their slots: if a point
-changes its slot, the solver starts from another's.
+A robot of a file has hundreds of points, of which few are near the floor at a time. Each link with more than six on
+some terrain, of the same material, has six slots. In each step, and for each sample, the two points with the least gaps
+take the first, and the others those that lie farthest out in four directions across the normal, if they are hardly
+higher: a body that rests on many points at once stands on the same ones in every step. Impulses stay with their slots:
+where a point changes its slot, the solver starts from another's.
 """
 
 from __future__ import annotations
@@ -12,19 +13,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from ..expr import select
+from ..expr import maximum, select
 from ..expr.pytree import rebuild
-from ..spatial.linear import Scalar
+from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
-from .candidates import Candidate, OneOf, Touch
+from .candidates import APART, Candidate, OneOf, Touch
 
-SLOTS = 4  # of a link on some terrain: as many points as hold a box at rest
+_LEAST = 2  # slots for the points with the least gaps
+_DIRECTIONS = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))  # in which the others lie farthest out
+SLOTS = _LEAST + len(_DIRECTIONS)
+_SLOPE = 0.02  # how much higher a point may be, for each metre that it lies farther out
 
 
 class _Entry(NamedTuple):
-    """A point in a slot: the gap that is compared, and its contact."""
+    """A point in a slot: the number that is compared, which point it is, and its contact."""
 
-    gap: Scalar
+    score: Scalar
+    number: Scalar
     touch: Touch
 
 
@@ -35,17 +40,47 @@ def _either(condition: Any, a: Any, b: Any) -> Any:
     return a if a is b else select(condition, a, b)
 
 
-def nearest(gaps: Sequence[Scalar], touches: Sequence[Touch], count: int) -> tuple[Touch, ...]:
-    """The contacts with the least gaps, the least first."""
+def _least(entries: Sequence[_Entry], count: int) -> list[_Entry]:
+    """The entries with the least scores, the least first."""
     best: list[_Entry] = []
-    for entry in zip(gaps, touches, strict=True):
-        new = _Entry(*entry)
+    for entry in entries:
+        new = entry
         for j, old in enumerate(best):
-            closer = new.gap < old.gap
+            closer = new.score < old.score
             best[j], new = _either(closer, new, old), _either(closer, old, new)
         if len(best) < count:
             best.append(new)
-    return tuple(x.touch for x in best)
+    return best
+
+
+def nearest(gaps: Sequence[Scalar], places: Sequence[Vec], touches: Sequence[Touch]) -> tuple[Touch, ...]:
+    """The contacts of the points that take the slots; a point that has one already leaves the others empty.
+
+    `places` of the points (m) are along two axes of the body across its normal at the contact.
+    """
+    numbered = [_Entry(gap, float(k), touch) for k, (gap, touch) in enumerate(zip(gaps, touches, strict=True))]
+    found = _least(numbered, _LEAST)
+    for x, y in _DIRECTIONS:
+        scores = [gap - _SLOPE * (x * place[0] + y * place[1]) for gap, place in zip(gaps, places, strict=True)]
+        (best,) = _least([e._replace(score=score) for e, score in zip(numbered, scores, strict=True)], 1)
+        gap = best.touch.gap
+        for other in found:
+            gap = select(maximum(best.number - other.number, other.number - best.number) < 0.5, APART, gap)
+        found.append(best._replace(touch=best.touch._replace(gap=gap)))
+    return tuple(x.touch for x in found)
+
+
+def _places(pose: Transform, touches: Sequence[Touch]) -> list[Vec]:
+    """Where points are along two axes fixed to a body, the ones that are most across the normal of the first."""
+    n = pose.unrotate(touches[0].normal)
+    sizes = [x * x for x in n]
+    first = sizes[0] > maximum(sizes[1], sizes[2])  # the normal is most along x: y and z lie across it
+    second = sizes[1] > sizes[2]
+    places = []
+    for touch in touches:
+        x, y, z = pose.unrotate(touch.point - pose.p)
+        places.append(Vec((select(first, y, x), select(first, z, select(second, z, y)))))
+    return places
 
 
 @dataclass(frozen=True)
@@ -53,7 +88,6 @@ class NearestPoints:
     """The contacts of the nearest points of a link on terrain."""
 
     points: tuple[Any, ...]
-    count: int
 
     @property
     def terrain(self) -> Any:
@@ -62,15 +96,16 @@ class NearestPoints:
 
     def touches(self, first: Transform, second: Transform) -> tuple[Touch, ...]:
         """The contacts, in the world."""
-        touches = [x.touch(first, second) for x in self.points]
-        return nearest([x.gap for x in touches], touches, self.count)
+        start = first, second
+        return self.later_touches(start, start)
 
     def later_touches(
         self, start: tuple[Transform, Transform], later: tuple[Transform, Transform]
     ) -> tuple[Touch, ...]:
-        """The contacts at later poses of the points that are nearest at the start."""
-        gaps = [x.touch(*start).gap for x in self.points]
-        return nearest(gaps, [x.touch(*later) for x in self.points], self.count)
+        """The contacts at later poses of the points that have the slots at the start."""
+        begin = [x.touch(*start) for x in self.points]
+        end = begin if later is start else [x.touch(*later) for x in self.points]
+        return nearest([x.gap for x in begin], _places(start[0], begin), end)
 
     def on(self, terrain: Any) -> NearestPoints:
         """The same points on other terrain."""
@@ -110,7 +145,7 @@ def slots(named: Iterable[tuple[str, Candidate]]) -> list[Candidate]:
             found += [x for _, x in some]
             continue
         body, first = some[0]
-        manifold = NearestPoints(tuple(x.geometry for _, x in some), SLOTS)
+        manifold = NearestPoints(tuple(x.geometry for _, x in some))
         ground = first.name.partition(":")[2].partition(".")[0]
         begin = numbers.get((body, ground), 0)
         numbers[body, ground] = begin + SLOTS

@@ -73,15 +73,15 @@ class Scene(Staged, Hinted):
         What does not move. Without any, what the model has fixed to the world.
     contacts : list of str or Shape, optional
         What may touch: frames and bodies by name, and shapes. A body stands for its collision shapes, or for the point
-        at its origin if it has none. All collision shapes of the model if None, but of more than 40 points at most 40
-        take part, with a warning that names the rest: on terrain those of the lowest shapes at the start, and points
-        of the others that are far apart; where objects may touch each other, those of the nearest shapes.
+        at its origin if it has none. All collision shapes of the model if None; with more than 40 points, links
+        with more than six have six slots, which their nearest points take in each step, and of pairs those take part
+        that are nearest at the start, with a warning that names the others.
     pairs : str or list of pairs of names, default "objects"
         Which shapes may touch each other: "objects", those of different objects, and pairs that the model names;
         "file", all that the model allows by groups and excluded pairs, also within a robot; "all", besides those of
         added shapes of one robot whose links no joint connects; "none"; or a list of pairs of names. Groups and
-        excluded pairs of the model hold, but for a list. Pairs count among the 40 points too: without `contacts`, those
-        that are left out pass through each other, a hand and the object before it for instance, even if listed here.
+        excluded pairs of the model hold, but for a list. Pairs have at most 40 points without `contacts`: those that
+        are left out pass through each other, a hand and the object before it for instance, even if listed here.
     grounded : list of str, optional
         The shapes, or bodies, that may touch terrain; all that may by the groups of the model if None.
     mesh_points : int, default 8

@@ -143,5 +143,5 @@ def test_derivatives_are_those_of_central_differences(name: str, count: int) -> 
     away = strict(J, DT) & (J.step.residual < 1e-11)
     pressed = (J.step.force != 0.0).any(axis=(-2, -1))
     errors = np.maximum(largest_error(J.A, A), largest_error(J.B, B))
-    assert (away & pressed).sum() > 0.15 * count
+    assert (away & pressed).sum() >= 0.05 * count
     assert errors[away].max() < 1e-6

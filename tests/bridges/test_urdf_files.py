@@ -22,6 +22,8 @@ BENCH = Path(__file__).resolve().parents[2] / "bench"
 ROBOTS = run_path(str(BENCH / "peer_robots.py"))["robot_folder"]()
 FILES = sorted(path.relative_to(ROBOTS).as_posix() for path in ROBOTS.rglob("*.urdf"))
 EMPTY = "ur_description/urdf/ur3.urdf"  # has no link
+# One file has no links; joints of another, in version 5.0, name links that it does not have.
+UNREADABLE = {EMPTY, *(f for f in FILES if Path(f).name == "falcon.urdf")}
 SHOWN = {"a1.urdf", "panda.urdf", "romeo_small.urdf", "TwoDofs.urdf", "iris.urdf"}  # the others are slow together
 # Nothing of inertia behind some joint, or so little (M has a condition of 3e13) that accelerations have no digits.
 SINGULAR = {"romeo.urdf", "romeo_laas_small.urdf", "icub.urdf"}
@@ -35,7 +37,7 @@ def each_file(files: list[str]) -> Any:
 @pytest.mark.skipif(not FILES, reason="example-robot-data is not installed")
 @pytest.mark.filterwarnings("ignore::fourbar.FileWarning")
 def test_every_file_loads() -> None:
-    """All but one without links; some need a waiver, because matter, joints or mimics in them cannot be."""
+    """All but those that cannot be read; some need a waiver, because matter, joints or mimics in them cannot be."""
     assert len(FILES) >= 60
     waived = []
     for file in FILES:
@@ -44,14 +46,14 @@ def test_every_file_loads() -> None:
         except fb.ParseError as error:
             assert all(f.line > 0 for f in error.report.errors)
             waived.append(file)
-            if file != EMPTY:
+            if file not in UNREADABLE:
                 load_ours(ROBOTS / file, floating=False)
     assert EMPTY in waived and len(waived) <= 12, waived
 
 
 @pytest.mark.default_cases("a1-floating", "TwoDofs-fixed", "panda-fixed", "iris-floating")
 @pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
-@each_file([f for f in FILES if f != EMPTY])
+@each_file([f for f in FILES if f not in UNREADABLE])
 def test_dynamics(file: str, floating: bool) -> None:
     """Trees: mimics are cut in both."""
     if floating and 'link name="world"' in (ROBOTS / file).read_text(encoding="utf-8"):

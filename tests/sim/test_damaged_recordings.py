@@ -88,7 +88,7 @@ def test_arrays_larger_than_memory_are_refused_unread(tmp_path, monkeypatch):
         np.lib.format.write_array_header_1_0(array, {"descr": "<f8", "fortran_order": False, "shape": (10**18,)})
     with pytest.raises(fb.ArgumentError, match=r"larger than the memory|damaged"):
         fb.Run.load(file)
-    monkeypatch.setattr("fourbar.sim.motions.run.memory", lambda: 1e3)
+    monkeypatch.setattr("fourbar.sim.motions.results.memory", lambda: 1e3)
     with pytest.raises(fb.ArgumentError, match="of arrays, this machine has 1e-06 GB of memory"):
         fb.Run.load(file)
 

@@ -59,7 +59,7 @@ def with_notebook(name: str, text: str) -> str:
 
 def relinked(text: str) -> str:
     """Links that leave docs/ lead to their pages of the site."""
-    text = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](examples/\1.md)", text)
+    text = re.sub(r"\]\(\.\./examples/([\w/]+)\.py\)", r"](examples/\1.md)", text)
     text = text.replace("](../examples/", "](examples/")
     text = text.replace("](../README.md)", "](index.md)").replace("](docs/", "](")
     text = re.sub(r"\[([^]]*)\]\((wasm/\w+\.html)\)", r'<a href="\2">\1</a>', text)  # a page as it is
@@ -94,13 +94,15 @@ def write_examples() -> None:
     for path in (ROOT / "examples").glob("*.urdf"):
         shutil.copy(path, folder)
     names = []
-    for path in sorted((ROOT / "examples").glob("*.py")):
+    for path in sorted((ROOT / "examples").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         words = re.match(r'"""(.*?)"""', text, re.DOTALL)
         title = path.stem.replace("_", " ").capitalize()
         page = f"# {title}\n\n{words[1] if words else ''}\n\n```python\n{text}```\n"
-        (folder / f"{path.stem}.md").write_text(page, encoding="utf-8")
-        names.append(f"examples/{path.stem}")
+        name = path.relative_to(ROOT / "examples").with_suffix("").as_posix()
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / f"{name}.md").write_text(page, encoding="utf-8")
+        names.append(f"examples/{name}")
     listed = "\n".join(names)
     page = f"# Examples\n\nScripts that run from start to end.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
     (SOURCE / "examples.md").write_text(page, encoding="utf-8")

@@ -167,14 +167,20 @@ def _solve(
         _refuse(system, discrete)
     K = _gain(system, P, discrete)
     poles = np.linalg.eigvals(system.A - B @ K)
-    if (_growth(poles, discrete) >= 0.0).any():
-        _refuse(system, discrete)
+    if (_growth(poles, discrete) >= -_RiccatiSettings.MARGINAL * _scale(poles, discrete)).any():
+        _refuse(system, discrete)  # rounding may leave a mode that is not seen on either side of the border
     return K + cross, P, poles
 
 
 def _growth(poles: np.ndarray, discrete: bool) -> np.ndarray:
     """Above zero where a mode grows, or does not decay but for rounding."""
     return np.abs(poles) - 1.0 if discrete else np.real(poles)
+
+
+def _scale(poles: np.ndarray, discrete: bool) -> float:
+    """The size beside which a growth counts as zero."""
+    size = float(np.abs(poles).max(initial=0.0))
+    return max(size, 1.0) if discrete else size
 
 
 def _gain(s: _System, P: np.ndarray, discrete: bool) -> np.ndarray:
@@ -261,8 +267,7 @@ def _refuse(s: _System, discrete: bool) -> None:
     ):
         values, vectors = np.linalg.eig(matrix.T)  # left vectors: what the controls push
         for value, vector in zip(values, vectors.T, strict=True):
-            scale = max(abs(value), 1.0) if discrete else np.abs(values).max(initial=0.0)
-            unstable = _growth(np.array(value), discrete) >= -_RiccatiSettings.MARGINAL * scale
+            unstable = _growth(np.array(value), discrete) >= -_RiccatiSettings.MARGINAL * _scale(values, discrete)
             if unstable and np.abs(test @ vector).max() <= _RiccatiSettings.ROUNDING * np.abs(test).max(initial=1.0):
                 raise SingularError(f"lqr: {why} at {kind} = {value:.4g}")
     raise SingularError(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-import mujoco
 import numpy as np
 import pytest
 
 import fourbar as fb
+
+mujoco: Any = pytest.importorskip("mujoco")
 
 KINDS = {"sphere": 2, "capsule": 3, "ellipsoid": 4, "cylinder": 5, "box": 6}
 CORNERS = [(x, y, z) for x in (-0.1, 0.3) for y in (-0.05, 0.06) for z in (0.0, 0.5)]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class PenaltySettings:
     """Decisions about penalties."""
 
-    FIRST = 10.0  # the first penalty, relative to that which would halve a violation
+    FIRST = 10.0  # the first penalty, relative to one that halves a violation
     KNOWN = 1e-6  # of a share, and of what it lacks to one, above which it says how strong a penalty is
     JUMP = 1e6  # of a penalty that does nothing yet, or all
     TRIALS = 12  # of first penalties

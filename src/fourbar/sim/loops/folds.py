@@ -221,7 +221,7 @@ class LoopFolds:
         return None
 
     def _recognise(self, q: np.ndarray, numbers: np.ndarray | None = None) -> FoldBranch | None:
-        """The nearest of the known branches on which q is; further away, that which `numbers` follow."""
+        """The nearest known branch through q, or else the one that `numbers` follow from further away."""
         near: list[tuple[float, FoldBranch]] = []
         for branch in self.known:
             whole, turned = self._turn(q, branch)
